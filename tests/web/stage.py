@@ -8,7 +8,7 @@ import anyio
 import msgspec
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.client import Client
-from trimpoint.config import HttpSection
+from trimpoint.config import DiscardSection, HttpSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Reply, say
 
@@ -74,8 +74,11 @@ class Stage(NamedTuple):
 async def staged(**context: Any) -> AsyncIterator[Stage]:
     """A stage whose page is logged in; `context` are options of the browser's context."""
     async with opened_harness() as house:
-        http = HttpSection(listen="127.0.0.1:0")
-        config = msgspec.structs.replace(house.config, http=http)
+        config = msgspec.structs.replace(
+            house.config,
+            http=HttpSection(listen="127.0.0.1:0"),
+            discard=DiscardSection(floor_tokens=1, target_tokens=1),
+        )
         running = running_daemon(config, house.state_dir, house.profile)
         async with chromium() as browser, running as daemon, anyio.create_task_group() as tasks:
             await tasks.start(

@@ -27,6 +27,7 @@ from tests.core.given import Conversation, activity, assistant, client, compact,
 NODE = shutil.which("node")
 LIVES = 120
 ACTS = 18
+TAKEN_BACK = ("thread.reverted", "thread.turns-reverted", "thread.trim-undone")
 
 pytestmark = [
     pytest.mark.processes,
@@ -43,7 +44,7 @@ class Life:
         self.acts = [
             self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
             self.rename, self.archive, self.ask, self.late_entry, self.discard,
-            *([self.revert] if reverts else []),
+            *([self.revert, self.undo] if reverts else []),
         ]  # fmt: skip
 
     def live(self) -> Conversation:
@@ -109,6 +110,12 @@ class Life:
         if self._accepts(command):
             self.thread.do(command)
             self.thread.finish_revert()
+
+    def undo(self) -> None:
+        command = client(wire.UndoTrim)
+        if self._accepts(command):
+            self.thread.do(command)
+            self.thread.settle()
 
     def _accepts(self, command: Any) -> bool:
         return isinstance(self.thread.when(command).decision, Accepted)
@@ -230,15 +237,12 @@ async def test_the_page_folds_random_lives_as_the_projector_does(tmp_path: Path)
 async def test_the_page_asks_anew_after_a_revert_and_is_right_when_it_did(tmp_path: Path) -> None:
     threads = [Life(seed, reverts=True).live() for seed in range(1000, 1000 + LIVES)]
     stale = [case(thread, 1) for thread in threads]
-    reverted = [any("revert" in str(event["type"]) for event in one["events"]) for one in stale]
-    assert any(reverted)
+    seen = {event["type"] for one in stale for event in one["events"]}
+    assert {"thread.reverted", "thread.trim-undone"} <= seen
     anew = [case(thread, len(thread.records)) for thread in threads]
     found = await folded([*stale, *anew], tmp_path)
     assert [one["stale"] is not None for one in found[:LIVES]] == [
-        any(
-            event["type"] in ("thread.reverted", "thread.turns-reverted") for event in one["events"]
-        )
-        for one in stale
+        any(event["type"] in TAKEN_BACK for event in one["events"]) for one in stale
     ]
     for thread, one, shown_anew in zip(threads, anew, found[LIVES:], strict=True):
         wanted = expected(thread, one["expanded"])

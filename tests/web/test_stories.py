@@ -5,7 +5,7 @@ The real Codex runs behind it; what a trim did is proved by the model's next inp
 
 import anyio
 import pytest
-from trimpoint.testkit import hang
+from trimpoint.testkit import hang, run, say
 
 from tests.web.browser import needs_browser
 from tests.web.stage import Stage
@@ -146,8 +146,6 @@ async def test_several_trims_show_a_divider_each_and_open_one_by_one(stage: Stag
 async def test_files_of_a_pruned_turn_come_back_by_a_revert_that_was_previewed(
     stage: Stage,
 ) -> None:
-    from trimpoint.testkit import run, say
-
     file = stage.house.worktree / "note.txt"
     await anyio.run_process(["git", "init", "-q"], cwd=stage.house.worktree)
     await stage.thread()

@@ -3,7 +3,7 @@
  *
  * Entries are kept by turn, because a late entry belongs to the end of its turn. Boundaries are kept as numbers of
  * turns: everything before turn number `place` left the context. What the page cannot know from an event alone (a revert
- * may bring back what it never had) makes the state `stale`; its owner then asks for a new snapshot.
+ * or an undo may bring back what it never had) makes the state `stale`; its owner then asks for a new snapshot.
  * `tests/web/test_fold.py` holds this module against the projector of the daemon.
  *
  * @import {OrchestrationThread, ContextTrimPoint, EventEnvelope, TimelinePage, ThreadOperation, PendingRequest}
@@ -307,6 +307,8 @@ const FOLDS = {
     "thread.request-closed": (state, payload) => {
         state.pendingRequests = state.pendingRequests.filter((one) => one.id !== payload.requestId);
     },
+    "thread.trim-undone": becomeStale,
+    "thread.trim-redone": becomeStale,
     "thread.turns-reverted": becomeStale,
     "thread.reverted": becomeStale,
 };

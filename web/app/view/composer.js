@@ -227,8 +227,8 @@ function useMenu(app, text, setText, box) {
         isCommand,
         close: () => setFound([]),
         attributes: isOpen
-            ? { role: "combobox", "aria-expanded": "true", "aria-controls": "slash-menu", "aria-activedescendant": `slash-${chosen}`,
-                "aria-autocomplete": "list" }
+            ? { "aria-controls": "slash-menu", "aria-activedescendant": `slash-${chosen}`, "aria-autocomplete": "list",
+                "aria-haspopup": "listbox" }
             : {},
         /** @param {KeyboardEvent} event */
         onKey(event) {
@@ -255,7 +255,7 @@ function useMenu(app, text, setText, box) {
                     <li key=${command.name} id=${`slash-${at}`} role="option" aria-selected=${at === chosen}
                         onMouseEnter=${() => setChosen(at)}
                         onMouseDown=${(/** @type {Event} */ event) => { event.preventDefault(); take(command); }}>
-                        <span class="slash-usage">${command.usage}</span>
+                        <span class="slash-usage">${command.usage.split(" ")[0]}<span class="slash-arguments"> ${command.usage.split(" ").slice(1).join(" ")}</span></span>
                         <span class="slash-summary">${command.summary}</span>
                         ${blocker && html`<span class="slash-blocked">${blocker}</span>`}
                     </li>

@@ -1,35 +1,59 @@
 /**
- * What the agent's context holds, and what of it may go.
+ * What the model is sent next, and what of it may go.
+ *
+ * A daemon that knows `context/inspect` tells every item of the model's input; an older one the parts that may be
+ * discarded. Both are shown in one form.
  *
  * @import {App} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
- * @import {ContextMessage, ContextMessageList} from "../protocol.js"
+ * @import {ContextMessage} from "../protocol.js"
  */
+import { Refusal } from "../link/peer.js";
 import { counted, shortCount } from "../model/format.js";
 import { html, useEffect, useState } from "../vendor.js";
 
 /** @type {Record<string, string>} */
 const WORDS = { message: "Messages", fileRead: "Files read", command: "Commands", check: "Checks", fileChange: "File changes", plan: "Plans",
-    title: "Titles", toolCall: "Tool calls", contextTool: "Context tools", summary: "Summaries" };
+    title: "Titles", contextTool: "Context tools", summary: "Summaries", instructions: "Instructions", tools: "Tools",
+    environment: "Environment", projectDocs: "Project documents", skills: "Skills", pinned: "Pinned", user: "Prompts", assistant: "Answers",
+    toolCall: "Tool calls", toolResult: "Tool results", reasoning: "Reasoning", image: "Images", other: "Other",
+    overhead: "Tools and the rest" };
 /** @type {Record<string, string>} */
 const PROTECTED = { newest: "newest", codeChange: "changed code", plan: "the plan", finalAnswer: "an answer", summary: "a summary",
-    notRecorded: "not recorded" };
+    notRecorded: "Codex's own" };
+
+/**
+ * @typedef {object} Part
+ * @property {string} key
+ * @property {string} kind
+ * @property {string} preview
+ * @property {number} tokens
+ * @property {string[]} entryIds what is discarded with it
+ * @property {string | null} stays why it cannot be discarded
+ *
+ * @typedef {object} Content
+ * @property {Part[]} parts
+ * @property {[kind: string, tokens: number][]} sums the largest first
+ * @property {number} total
+ * @property {string | null} note
+ */
 
 /** @param {{app: App, thread: Thread}} props */
 export function ContextPanel({ app, thread }) {
-    const [found, setFound] = useState(/** @type {ContextMessageList | null} */ (null));
+    const [found, setFound] = useState(/** @type {Content | null} */ (null));
     const [problem, setProblem] = useState("");
     const [chosen, setChosen] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
     const [kind, setKind] = useState(/** @type {string | null} */ (null));
     const isBusy = thread.isBusy;
     const version = thread.version.value;
     useEffect(() => {
-        if (!isBusy) {
-            app.session.request("context/messages/list", { threadId: thread.id }).then(
-                (answer) => { setFound(answer); setChosen(new Set()); setProblem(""); },
-                (error) => setProblem(error.message),
-            );
+        if (isBusy) {
+            return;
         }
+        contentOf(app, thread.id).then(
+            (content) => { setFound(content); setChosen(new Set()); setProblem(""); },
+            (error) => setProblem(error.message),
+        );
     }, [thread, isBusy, version]);
     if (problem) {
         return html`<p class="quiet" role="alert">${problem}</p>`;
@@ -37,50 +61,95 @@ export function ContextPanel({ app, thread }) {
     if (found === null) {
         return html`<p class="quiet" aria-busy="true">Looking …</p>`;
     }
-    const shown = found.messages.filter((one) => kind === null || one.kind === kind);
-    const freed = found.messages.filter((one) => chosen.has(one.shortId)).reduce((sum, one) => sum + one.estTokens, 0);
-    const discard = async () => {
-        const entryIds = found.messages.filter((one) => chosen.has(one.shortId)).flatMap((one) => one.entryIds);
-        await app.dispatch(thread.id, { type: "thread.context.discard", entryIds });
-    };
-    /** @param {string} id */
-    const toggle = (id) => {
+    const shown = found.parts.filter((part) => kind === null || part.kind === kind);
+    const taken = found.parts.filter((part) => chosen.has(part.key));
+    const freed = taken.reduce((sum, part) => sum + part.tokens, 0);
+    const discard = () => app.dispatch(thread.id, {
+        type: "thread.context.discard", entryIds: [...new Set(taken.flatMap((part) => part.entryIds))],
+    });
+    /** @param {string} key */
+    const toggle = (key) => {
         const next = new Set(chosen);
-        if (!next.delete(id)) {
-            next.add(id);
+        if (!next.delete(key)) {
+            next.add(key);
         }
         setChosen(next);
     };
     return html`
-        <${Classes} messages=${found.messages} total=${found.totalEstTokens} kind=${kind} choose=${setKind} />
-        ${found.refusal && html`<p class="quiet">${found.refusal}</p>`}
+        <${Classes} content=${found} kind=${kind} choose=${setKind} />
+        ${found.note && html`<p class="quiet">${found.note}</p>`}
         <ul class="segments">
-            ${shown.map((one) => html`<${Segment} key=${one.shortId} one=${one} isChosen=${chosen.has(one.shortId)} toggle=${toggle} />`)}
+            ${shown.map((part) => html`<${PartView} key=${part.key} part=${part} isChosen=${chosen.has(part.key)} toggle=${toggle} />`)}
         </ul>
         ${shown.length === 0 && html`<p class="quiet">The context holds nothing yet.</p>`}
         <div class="panel-foot">
-            <span role="status">${chosen.size ? `${counted(chosen.size, "part")}, about ${shortCount(freed)} tokens` : `about ${shortCount(found.totalEstTokens)} tokens in all`}</span>
+            <span role="status">${chosen.size
+                ? `${counted(chosen.size, "part")}, about ${shortCount(freed)} tokens`
+                : `about ${shortCount(found.total)} tokens in all`}</span>
             <button class="button is-main" disabled=${chosen.size === 0 || isBusy} onClick=${discard}>Discard</button>
         </div>
     `;
 }
 
-/** @param {{messages: ContextMessage[], total: number, kind: string | null, choose: (kind: string | null) => void}} props */
-function Classes({ messages, total, kind, choose }) {
+/**
+ * @param {App} app
+ * @param {string} threadId
+ * @returns {Promise<Content>}
+ */
+async function contentOf(app, threadId) {
+    try {
+        return inspected(await app.session.request("context/inspect", { threadId }));
+    } catch (error) {
+        if (!(error instanceof Refusal) || error.blocker) {
+            throw error;
+        }
+    }
+    const list = await app.session.request("context/messages/list", { threadId });
+    const parts = list.messages.map((/** @type {ContextMessage} */ one) => ({
+        key: one.shortId, kind: one.kind, preview: one.preview, tokens: one.estTokens, entryIds: one.entryIds, stays: one.protected,
+    }));
+    return { parts, sums: sumsOf(parts), total: list.totalEstTokens, note: list.refusal };
+}
+
+/**
+ * @param {any} answer of `context/inspect`
+ * @returns {Content}
+ */
+function inspected(answer) {
+    const parts = answer.items.map((/** @type {any} */ item) => ({
+        key: String(item.index), kind: item.class, preview: item.preview, tokens: item.estTokens,
+        entryIds: item.entryId ? [item.entryId] : [], stays: item.protected ?? (item.entryId ? null : "notRecorded"),
+    }));
+    const sums = answer.totals.map((/** @type {any} */ one) => [one.class, one.estTokens]);
+    const whole = answer.overheadTokens > 0 ? [...sums, ["overhead", answer.overheadTokens]] : sums;
+    whole.sort((/** @type {any} */ one, /** @type {any} */ other) => other[1] - one[1]);
+    return { parts, sums: whole, total: answer.usedTokens, note: answer.note };
+}
+
+/**
+ * @param {Part[]} parts
+ * @returns {[string, number][]}
+ */
+function sumsOf(parts) {
     /** @type {Map<string, number>} */
     const sums = new Map();
-    for (const one of messages) {
-        sums.set(one.kind, (sums.get(one.kind) ?? 0) + one.estTokens);
+    for (const part of parts) {
+        sums.set(part.kind, (sums.get(part.kind) ?? 0) + part.tokens);
     }
-    const classes = [...sums].sort((one, other) => other[1] - one[1]);
+    return [...sums].sort((one, other) => other[1] - one[1]);
+}
+
+/** @param {{content: Content, kind: string | null, choose: (kind: string | null) => void}} props */
+function Classes({ content, kind, choose }) {
+    const { sums, total } = content;
     return html`
         <div class="stack" aria-hidden="true">
-            ${classes.map(([name, tokens], at) => html`
+            ${sums.map(([name, tokens], at) => html`
                 <span key=${name} class=${`stack-part is-${at % 6}`} style=${{ flexGrow: String(Math.max(tokens, 1)) }}></span>
             `)}
         </div>
         <ul class="classes" aria-label="By kind">
-            ${classes.map(([name, tokens], at) => html`
+            ${sums.map(([name, tokens], at) => html`
                 <li key=${name}>
                     <button aria-pressed=${kind === name} onClick=${() => choose(kind === name ? null : name)}>
                         <span class=${`swatch is-${at % 6}`}></span>${WORDS[name] ?? name}
@@ -92,16 +161,16 @@ function Classes({ messages, total, kind, choose }) {
     `;
 }
 
-/** @param {{one: ContextMessage, isChosen: boolean, toggle: (id: string) => void}} props */
-function Segment({ one, isChosen, toggle }) {
+/** @param {{part: Part, isChosen: boolean, toggle: (key: string) => void}} props */
+function PartView({ part, isChosen, toggle }) {
     return html`
         <li class="segment">
             <label>
-                <input type="checkbox" checked=${isChosen} disabled=${one.protected !== null} onChange=${() => toggle(one.shortId)} />
-                <span class="segment-text" dir="auto">${one.preview || one.kind}</span>
+                <input type="checkbox" checked=${isChosen} disabled=${part.stays !== null} onChange=${() => toggle(part.key)} />
+                <span class="segment-text" dir="auto">${part.preview || WORDS[part.kind] || part.kind}</span>
                 <span class="segment-facts">
-                    ${one.protected !== null && html`<span class="tag">${PROTECTED[one.protected] ?? one.protected}</span>`}
-                    ${shortCount(one.estTokens)}
+                    ${part.stays !== null && html`<span class="tag">${PROTECTED[part.stays] ?? part.stays}</span>`}
+                    ${shortCount(part.tokens)}
                 </span>
             </label>
         </li>

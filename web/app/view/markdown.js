@@ -8,6 +8,7 @@ import { GrowingMarkdown, safeLink } from "../model/markdown.js";
 import { Component, h, html, useRef } from "../vendor.js";
 import { Code } from "./code.js";
 
+const UPPERMOST = 3;
 /** @type {Record<string, string>} */
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
 
@@ -16,18 +17,27 @@ export function Markdown({ text }) {
     const reader = useRef(/** @type {GrowingMarkdown | null} */ (null));
     reader.current ??= new GrowingMarkdown();
     const blocks = reader.current.read(text);
-    return html`<div class="markdown">${blocks.map((token, at) => html`<${Block} key=${at} token=${token} />`)}</div>`;
+    const top = Math.min(...blocks.map((token) => (token.type === "heading" ? token.depth : 6)));
+    return html`<div class="markdown">
+        ${blocks.map((token, at) => html`<${Block} key=${at} token=${token} top=${top} />`)}
+    </div>`;
 }
 
-/** @extends {Component<{token: Token}>} */
+/** @extends {Component<{token: Token, top: number}>} */
 class Block extends Component {
-    /** @param {{token: Token}} next */
+    /** @param {{token: Token, top: number}} next */
     shouldComponentUpdate(next) {
-        return next.token !== this.props.token;
+        return next.token !== this.props.token || next.top !== this.props.top;
     }
 
     render() {
-        return block(this.props.token, 0);
+        const { token, top } = this.props;
+        if (token.type !== "heading") {
+            return block(token, 0);
+        }
+        // The turn has a heading of its own, below which the highest of these stands.
+        const level = Math.min(token.depth - top + UPPERMOST, 6);
+        return h(`h${level}`, { dir: "auto" }, inline(token.tokens));
     }
 }
 
@@ -38,9 +48,8 @@ class Block extends Component {
  */
 function block(token, at) {
     switch (token.type) {
-        case "heading":
-            // The page has headings of its own above these.
-            return h(`h${Math.min(token.depth + 2, 6)}`, { dir: "auto", key: at }, inline(token.tokens));
+        case "heading": // within a list or a quotation
+            return html`<p dir="auto" key=${at}><strong>${inline(token.tokens)}</strong></p>`;
         case "paragraph":
             return html`<p dir="auto" key=${at}>${inline(token.tokens)}</p>`;
         case "code":

@@ -52,6 +52,7 @@ export function ContextSummaryBanner({ row }) {
     const [isOpen, setOpen] = useState(true);
     return html`
         <aside class="banner" aria-label="Context compacted">
+            <h2 class="unseen">Summary</h2>
             <header class="banner-head">
                 <button aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
                     <${Icon} name="layers" />

@@ -30,7 +30,7 @@ export function TurnView({ app, thread, row }) {
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
         <section class=${`turn ${isTrimmed ? "is-trimmed" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
-            <div class="turn-number" aria-hidden="true">${number}</div>
+            <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
             ${parts.map((part) => html`<${Part} key=${part.key} part=${part} isRunning=${isRunning} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
             <${TurnFoot} app=${app} row=${row} answer=${answer?.text ?? ""} />

@@ -1,0 +1,116 @@
+"""The page without a mouse, without eyes, on a phone, in other colours, and in other scripts.
+
+axe-core comes from the packages of `web/package-lock.json`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.web.browser import REQUIRED, needs_browser
+from tests.web.stage import Stage, staged
+
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+LOOKS = [
+    {},
+    {"color_scheme": "dark"},
+    {"viewport": {"width": 390, "height": 844}},
+    {"forced_colors": "active", "reduced_motion": "reduce"},
+]
+ANSWER = "# Words\n\nA [link](https://example.com), `code` and:\n\n```python\nx = 1  # one\n```\n\n- one\n- two"
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.codex,
+    needs_browser,
+    pytest.mark.skipif(not AXE.exists() and not REQUIRED, reason="axe-core is not installed"),
+]
+
+
+async def findings(page: Any) -> list[str]:
+    """Returns what axe finds, one line each."""
+    # The page's own policy lets no script in; axe comes by the debugger, as it would by a person.
+    await page.evaluate(AXE.read_text(encoding="utf-8") + "\nundefined;")
+    result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for one in result["violations"]
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=["light", "dark", "phone", "forced colours"])
+async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
+    async with staged(**look) as stage:
+        page, found = stage.page, dict[str, list[str]]()
+        await page.get_by_text("No thread is open").wait_for()
+        found["empty"] = await findings(page)
+        await stage.thread(approvalPolicy="untrusted")
+        found["nothing said"] = await findings(page)
+        stage.will_answer(run("touch a.txt"), say(ANSWER))
+        await stage.send("one?")
+        card = page.get_by_label("The agent asks for approval")
+        await card.wait_for()
+        found["approval"] = await findings(page)
+        await card.press("y")
+        await page.locator(".answer h3").wait_for()
+        await stage.idle()
+        await page.locator(".activity-line").first.click()
+        await stage.send("/compact --force")
+        await page.locator(".divider button").click()
+        await page.locator(".turn.is-trimmed").wait_for()
+        found["pruned"] = await findings(page)
+        await page.locator("textarea").fill("/")
+        await page.get_by_role("option").first.wait_for()
+        found["menu"] = await findings(page)
+        await page.locator("textarea").fill("")
+        for panel in ("Files", "Context", "Search"):
+            await page.get_by_role("button", name=panel, exact=True).click()
+            await page.locator(".panel").wait_for()
+            found[panel] = await findings(page)
+            await page.locator(".panel").get_by_label("Close").click()
+        await page.get_by_role("button", name="More").click()
+        found["more"] = await findings(page)
+        await page.get_by_role("menuitem", name="Rename").click()
+        await page.get_by_role("dialog").wait_for()
+        found["dialog"] = await findings(page)
+        lines = [f"{state}: {line}" for state, of_state in found.items() for line in of_state]
+        assert not lines, "\n".join(lines)
+        width = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0
+
+
+async def test_a_whole_visit_needs_no_mouse(stage: Stage) -> None:
+    await stage.thread()
+    keys = stage.page.keyboard
+    stage.will_answer(say("apple-1."))
+    await keys.type("one?")
+    await keys.press("Enter")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.idle()
+    await keys.type("/cle")
+    await stage.page.get_by_role("option").first.wait_for()
+    await keys.press("Tab")
+    await keys.press("Enter")
+    await stage.page.get_by_text("2 messages pruned").wait_for()
+    await keys.press("Control+o")
+    await stage.page.locator(".turn.is-trimmed").wait_for()
+    await keys.press("Control+o")
+    await stage.page.locator(".turn.is-trimmed").wait_for(state="detached")
+    await keys.press("Control+f")
+    assert await stage.page.evaluate("document.activeElement.type") == "search"
+    await keys.press("Escape")
+    await stage.page.locator(".panel").wait_for(state="detached")
+
+
+async def test_text_from_right_to_left_runs_so_and_code_does_not(stage: Stage) -> None:
+    await stage.thread()
+    stage.will_answer(say("שלום עולם\n\n```\nleft to right\n```"))
+    await stage.send("مرحبا؟")
+    await stage.page.get_by_text("שלום עולם").wait_for()
+    side = "element => getComputedStyle(element).direction"
+    assert await stage.page.get_by_text("שלום עולם").evaluate(side) == "rtl"
+    assert await stage.page.locator(".prompt").evaluate(side) == "rtl"
+    assert await stage.page.locator(".code pre").evaluate(side) == "ltr"

@@ -1,0 +1,72 @@
+"""What a model writes is shown and never obeyed: no script, no request, no link but to the web."""
+
+from typing import Any
+
+import pytest
+from trimpoint.testkit import Reply, say
+
+from tests.web.browser import needs_browser
+from tests.web.stage import Stage
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+HOSTILE = """
+<script>window.hurt = 1</script>
+<img src=x onerror="window.hurt = 2">
+<iframe src="https://evil.example/frame"></iframe>
+<style>body { display: none }</style>
+
+[a script](javascript:window.hurt=3) [data](data:text/html,<script>window.hurt=4</script>)
+[a file](file:///etc/passwd) [web](https://example.com/) <https://example.com/auto>
+![remote](https://evil.example/pixel.png) ![local](data:image/svg+xml,<svg onload=alert(1)>)
+
+| <b onclick="window.hurt=5">x</b> | y |
+|--|--|
+| <svg onload="window.hurt=6"> | `<script>` |
+
+```html
+<script>window.hurt = 7</script>
+```
+
+- [ ] <a href="javascript:window.hurt=8">task</a>
+
+\u202egnissap \u001b[31mred\u001b[0m &lt;script&gt; &#60;b&#62; the end.
+"""
+
+
+async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: Stage) -> None:
+    requests: list[str] = []
+    stage.page.on("request", lambda request: requests.append(request.url))
+    stage.page.on("dialog", lambda dialog: requests.append(f"dialog {dialog.message}"))
+    await stage.thread()
+    stage.will_answer(say(HOSTILE))
+    await stage.send("Write something.")
+    await stage.page.get_by_text("the end.").wait_for()
+    await stage.idle()
+    answer = stage.page.locator(".answer")
+    assert await stage.page.evaluate("window.hurt") is None
+    assert await answer.locator("script, iframe, img, style, svg[onload], [onclick]").count() == 0
+    links: list[Any] = await answer.locator("a").evaluate_all("all => all.map(a => a.href)")
+    assert links and all(link.startswith(("https://", "mailto:")) for link in links), links
+    rels = await answer.locator("a").evaluate_all("all => all.map(a => a.rel)")
+    assert set(rels) == {"noreferrer noopener"}
+    text = await answer.inner_text()
+    assert "<script>window.hurt = 1</script>" in text
+    assert "<script> <b> the end." in text
+    assert [
+        url for url in requests if not url.startswith(stage.origin.replace("http", ""), 4)
+    ] == []
+
+
+async def test_a_huge_answer_is_shown_and_the_page_stays_usable(stage: Stage) -> None:
+    row = "| " + " | ".join(f"cell {n}" for n in range(12)) + " |\n"
+    table = "| " + " | ".join("h" for _ in range(12)) + " |\n|" + "--|" * 12 + "\n" + row * 300
+    reply = say(f"{table}\n\n{'long ' * 20_000}\n\nthe end.")
+    stage.will_answer(Reply(items=reply.items, delta_chars=4096))
+    await stage.thread()
+    await stage.send("Write much.")
+    await stage.page.get_by_text("the end.").wait_for()
+    await stage.idle()
+    await stage.turns("And now?|short-2.")
+    width = await stage.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 1280

@@ -1,0 +1,230 @@
+"""The page as a person uses it: streaming, questions, images, two windows, a network that is cut."""
+
+import gzip
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.http.static_files import default_folder
+from trimpoint.testkit import hang, run, say
+
+from tests.web.browser import needs_browser
+from tests.web.stage import Stage, logged_in
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PASTE = """async (data) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], "dot.png", {type: "image/png"}));
+    document.querySelector("textarea").dispatchEvent(
+        new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true, cancelable: true}));
+}"""
+# Cuts the page's connection as a network does, and keeps it cut for as long as `offline` is set.
+CUT = """() => {
+    const Original = window.WebSocket;
+    const sockets = [];
+    window.offline = false;
+    window.WebSocket = class extends Original {
+        constructor(url) {
+            super(window.offline ? "ws://127.0.0.1:9/" : url);
+            sockets.push(this);
+        }
+    };
+    window.cut = () => sockets.forEach((socket) => socket.close());
+}"""
+MOST_BYTES = 120 * 1024
+
+
+async def test_an_answer_streams_and_escape_interrupts_the_turn(stage: Stage) -> None:
+    await stage.thread()
+    stage.will_answer(hang("this is being said"))
+    await stage.send("one?")
+    await stage.page.get_by_text("this is being said").wait_for()
+    await stage.page.locator("textarea").press("Escape")
+    await stage.page.get_by_text("Interrupted").wait_for()
+    await stage.idle()
+
+
+async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -> None:
+    await stage.thread()
+    ended = anyio.Event()
+    stage.will_answer(hang("apple-1.", until=ended), say("pear-2."), say("plum-3."))
+    await stage.send("one?")
+    await stage.page.get_by_text("apple-1.").wait_for()
+    await stage.send("two?")
+    await stage.send("three?")
+    waiting = stage.page.get_by_label("Waiting prompts").get_by_role("listitem")
+    await stage.page.wait_for_function("document.querySelectorAll('.queue li').length === 2")
+    await waiting.last.get_by_label("Do not send").click()
+    ended.set()
+    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await stage.idle()
+    prompts = await stage.page.locator(".prompt").all_inner_texts()
+    assert prompts == ["one?", "two?"]
+
+
+async def test_an_approval_is_a_card_that_is_answered_by_a_key(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    file = stage.house.worktree / "asked-for.txt"
+    for key, outcome in (("n", "Interrupted"), ("y", "apple-1.")):
+        stage.will_answer(run("touch asked-for.txt"), *([say(outcome)] if key == "y" else []))
+        await stage.send("Do it.")
+        card = stage.page.get_by_label("The agent asks for approval")
+        await card.locator(".code").get_by_text("touch asked-for.txt").wait_for()
+        await card.press(key)
+        await card.wait_for(state="detached")
+        await stage.page.get_by_text(outcome, exact=True).wait_for()
+        await stage.idle()
+        assert file.exists() == (key == "y")
+
+
+async def test_a_key_approves_nothing_while_a_person_is_typing(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"))
+    await stage.send("Do it.")
+    card = stage.page.get_by_label("The agent asks for approval")
+    await card.wait_for()
+    await stage.page.locator("textarea").click()
+    await stage.page.keyboard.type("yn")
+    assert await card.count() == 1
+    assert await stage.page.locator("textarea").input_value() == "yn"
+    await card.get_by_role("button", name="Decline").first.click()
+    await stage.page.get_by_text("Interrupted").wait_for()
+    assert not (stage.house.worktree / "asked-for.txt").exists()
+
+
+async def test_two_windows_show_the_same_and_a_question_is_answered_once(stage: Stage) -> None:
+    thread_id = await stage.thread(approvalPolicy="untrusted")
+    other = await logged_in(stage.browser, stage.daemon)
+    await other.goto(f"{stage.origin}/#/thread/{thread_id}")
+    stage.will_answer(run("touch asked-for.txt"), say("apple-1."))
+    await stage.send("Do it.")
+    cards = [page.get_by_label("The agent asks for approval") for page in (stage.page, other)]
+    for card in cards:
+        await card.wait_for()
+    await cards[1].press("y")
+    for card in cards:
+        await card.wait_for(state="detached")
+    for page in (stage.page, other):
+        await page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.idle()
+    await stage.send("/clear")
+    for page in (stage.page, other):
+        await page.get_by_text("2 messages pruned").wait_for()
+    assert await shown(stage.page) == await shown(other)
+    assert other.faults == []
+
+
+async def test_a_page_that_was_cut_off_has_every_event_once(stage: Stage) -> None:
+    await stage.page.add_init_script(f"({CUT})()")
+    thread_id = await stage.thread()
+    await stage.page.reload()
+    await stage.page.locator("textarea").wait_for()
+    await stage.turns("one?|apple-1.")
+    await stage.page.evaluate("window.offline = true; window.cut();")
+    await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+    said = [{"type": "text", "text": "two?"}]
+    for number in range(3):
+        after = len(stage.client.messages)
+        stage.will_answer(say(f"missed-{number}."))
+        turn = await stage.client.request("turn/start", threadId=thread_id, input=said)
+        await stage.client.expect(
+            lambda m, turn=turn: (
+                m.get("method") == "turn/completed"
+                and m["params"]["turn"]["id"] == turn["turn"]["id"]
+            ),
+            after,
+        )
+    await stage.page.evaluate("window.offline = false; window.dispatchEvent(new Event('online'));")
+    await stage.page.get_by_text("missed-2.", exact=True).wait_for()
+    answers = await stage.page.locator(".answer").all_inner_texts()
+    assert answers == ["apple-1.", "missed-0.", "missed-1.", "missed-2."]
+    # The refused connections while it was cut off are what the browser complains of.
+    stage.page.faults.clear()
+
+
+async def test_an_image_is_pasted_sent_and_shown_again_after_a_reload(stage: Stage) -> None:
+    await stage.thread()
+    await stage.page.evaluate(PASTE, DOT)
+    await stage.page.locator(".composer-image img").wait_for()
+    stage.will_answer(say("apple-1."))
+    await stage.send("What is this?")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    assert DOT in stage.model_input()
+    assert await stage.page.locator(".composer-image").count() == 0
+    for _ in range(2):
+        image = stage.page.locator(".prompt img")
+        await image.wait_for()
+        assert await image.evaluate("image => image.naturalWidth") == 1
+        await stage.page.reload()
+
+
+async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: Stage) -> None:
+    page = stage.page
+    await page.get_by_role("button", name="New thread").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Folder", exact=True).fill(str(stage.house.worktree))
+    await dialog.get_by_label("Sandbox").select_option("danger-full-access")
+    await dialog.get_by_role("button", name="Start").click()
+    await page.get_by_text("Nothing was said yet").wait_for()
+    await stage.turns("one?|apple-1.")
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Rename").click()
+    await dialog.get_by_label("Name").fill("Another name")
+    await page.keyboard.press("Enter")
+    await page.locator(".header h1").get_by_text("Another name").wait_for()
+    before = page.url
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Fork").click()
+    await page.wait_for_url(lambda url: url != before)
+    await page.get_by_text("apple-1.", exact=True).wait_for()
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Archive").click()
+    await page.locator(".chip").get_by_text("archived").wait_for()
+
+
+async def test_search_finds_what_is_hidden_and_opens_it(stage: Stage) -> None:
+    await stage.thread()
+    await stage.turns("one?|apple-1.", "two?|pear-2.")
+    await stage.send("/clear")
+    await stage.page.locator(".divider").wait_for()
+    await stage.page.keyboard.press("Control+f")
+    await stage.page.get_by_label("Search this thread").last.fill("PEAR")
+    await stage.page.locator(".hits button").click()
+    await stage.page.locator(".turn.is-trimmed").get_by_text("pear-2.", exact=True).wait_for()
+
+
+async def test_what_is_discarded_leaves_the_context_and_stays_readable(stage: Stage) -> None:
+    await stage.thread()
+    stage.will_answer(run("echo much-output"), say("apple-1."))
+    await stage.send("one?")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.idle()
+    await stage.turns("two?|pear-2.", "three?|plum-3.")
+    await stage.page.get_by_role("button", name="Context", exact=True).click()
+    part = stage.page.locator(".segment").filter(has_text="echo much-output").first
+    await part.get_by_role("checkbox").check()
+    await stage.page.get_by_role("button", name="Discard").click()
+    await stage.page.locator(".activity.is-discarded").wait_for()
+    await stage.turns("four?|fig-4.")
+    assert "much-output" not in stage.model_input()
+
+
+async def test_the_page_asks_no_other_host_and_stays_small(stage: Stage) -> None:
+    urls: list[str] = []
+    stage.page.on("request", lambda request: urls.append(request.url))
+    await stage.page.reload()
+    await stage.page.get_by_text("No thread is open").wait_for()
+    assert [url for url in urls if not url.startswith(stage.origin)] == []
+    files = [
+        path for path in default_folder().rglob("*") if path.suffix in (".js", ".css", ".html")
+    ]
+    packed = sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files)
+    assert packed <= MOST_BYTES
+
+
+async def shown(page: Any) -> list[str]:
+    rows = await page.locator(".list-row").all_inner_texts()
+    return [" ".join(row.split()) for row in rows]

@@ -1,0 +1,83 @@
+// The pure modules of the page, alone: `npm test`. The fold itself is held against the daemon's in tests/web/test_fold.py.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { age, clock, counted, duration, folderName, shortCount } from "../app/model/format.js";
+import { Heights } from "../app/model/heights.js";
+import { forget, note, nothingLive } from "../app/model/live.js";
+import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
+
+test("heights know where each row begins, also after rows changed", () => {
+    const sizes = Array.from({ length: 1000 }, (_, index) => (index * 7919) % 97 + 1);
+    const heights = new Heights(sizes);
+    for (let change = 0; change < 500; change += 1) {
+        const index = (change * 131) % 1000;
+        const size = (change * 37) % 200 + 1;
+        assert.equal(heights.set(index, size), size - sizes[index]);
+        sizes[index] = size;
+    }
+    let sum = 0;
+    sizes.forEach((size, index) => {
+        assert.equal(heights.before(index), sum);
+        assert.equal(heights.find(sum), index);
+        assert.equal(heights.find(sum + size - 0.5), index);
+        sum += size;
+    });
+    assert.equal(heights.total, sum);
+    assert.equal(heights.find(sum + 10), 999);
+    assert.equal(heights.find(-10), 0);
+    assert.equal(new Heights([]).find(0), -1);
+});
+
+test("a text that grows is read as it would be in one piece", () => {
+    const text = "# A\n\nOne *two*\nthree\n\n- a\n- b\n\n| x | y |\n|--|--|\n| 1 | 2 |\n\n```js\nlet a;\n\nlet b;\n```\n\nend";
+    const whole = new GrowingMarkdown().read(text);
+    const growing = new GrowingMarkdown();
+    for (let length = 1; length < text.length; length += 1) {
+        growing.read(text.slice(0, length));
+    }
+    assert.deepEqual(growing.read(text).map((token) => token.raw), whole.map((token) => token.raw));
+    assert.equal(growing.read(text), growing.read(text));
+    assert.equal(growing.read("other")[0].raw, "other");
+});
+
+test("only links to the web and to people are safe", () => {
+    for (const href of ["https://a.b/c", "HTTP://a", " mailto:a@b.c "]) {
+        assert.equal(safeLink(href), href.trim());
+    }
+    for (const href of ["javascript:alert(1)", "\u0001javascript:x", "data:text/html,x", "file:///etc", "//a.b", "vbscript:x", ""]) {
+        assert.equal(safeLink(href), null);
+    }
+});
+
+test("deltas grow an item until it is recorded, and what was not finished goes with its turn", () => {
+    const live = nothingLive();
+    const item = { type: "agentMessage", id: "m", text: "" };
+    assert.equal(note(live, "item/agentMessage/delta", { itemId: "m", delta: "lost" }), false);
+    note(live, "item/started", { turnId: "t", item });
+    note(live, "item/agentMessage/delta", { itemId: "m", delta: "one " });
+    note(live, "item/agentMessage/delta", { itemId: "m", delta: "two" });
+    assert.equal(live.items.get("m")?.text, "one two");
+    note(live, "item/completed", { turnId: "t", item: { ...item, text: "one two." } });
+    note(live, "item/started", { turnId: "t", item: { type: "commandExecution", id: "c", command: "ls" } });
+    note(live, "item/commandExecution/outputDelta", { itemId: "c", delta: "a\n" });
+    assert.equal(live.items.get("c")?.detail.aggregatedOutput, "a\n");
+    note(live, "error", { willRetry: true, error: { message: "busy" } });
+    assert.match(live.notice, /busy; trying again/);
+    note(live, "turn/completed", {});
+    assert.deepEqual([...live.items.keys()], ["m"]);
+    assert.equal(forget(live, "m"), true);
+    assert.equal(note(live, "something/else", {}), false);
+});
+
+test("numbers and times are said as people say them", () => {
+    assert.deepEqual([850, 1000, 8540, 85_200, 999_600, 1_250_000].map(shortCount), ["850", "1k", "8.5k", "85k", "1M", "1.3M"]);
+    assert.equal(counted(1, "turn"), "1 turn");
+    assert.equal(counted(1200, "turn"), "1,200 turns");
+    assert.deepEqual([400, 12_300, 185_000].map(duration), ["0.4s", "12s", "3m 05s"]);
+    const now = Date.parse("2026-03-01T12:00:00Z");
+    const times = ["2026-03-01T11:59:50Z", "2026-03-01T11:30:00Z", "2026-03-01T07:00:00Z", "2026-02-27T12:00:00Z", "2025-12-01T00:00:00Z"];
+    assert.deepEqual(times.map((time) => age(time, now)), ["now", "30m", "5h", "2d", "2025-12-01"]);
+    assert.doesNotMatch(clock("2026-03-01T11:00:00Z", now), /,/);
+    assert.match(clock("2026-02-01T11:00:00Z", now), /,/);
+    assert.equal(folderName("/home/me/project/"), "project");
+});

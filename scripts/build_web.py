@@ -18,6 +18,13 @@ SOURCES = ("package-lock.json", "package.json", "vendor.mjs", "build.mjs")
 # What the lock file and the build need; older ones fail with words that help nobody.
 MIN_NODE = 18
 DEADLINE_S = 600
+_NPM_OPTIONS = (
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--fetch-retries=1",
+    "--fetch-timeout=30000",
+)
 
 
 class NotBuilt(Exception):
@@ -47,7 +54,7 @@ def install_packages(web: Path, node: Path) -> None:
     lock = hashlib.sha256((web / "package-lock.json").read_bytes()).hexdigest()
     stamp = web / "node_modules" / ".trimpoint-lock"
     if _text(stamp) != lock:
-        _run(web, node, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        _run(web, node, "npm", "ci", *_NPM_OPTIONS)
         stamp.write_text(lock, encoding="ascii")
 
 

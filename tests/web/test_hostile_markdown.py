@@ -47,15 +47,14 @@ async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: 
     assert await stage.page.evaluate("window.hurt") is None
     assert await answer.locator("script, iframe, img, style, svg[onload], [onclick]").count() == 0
     links: list[Any] = await answer.locator("a").evaluate_all("all => all.map(a => a.href)")
-    assert links and all(link.startswith(("https://", "mailto:")) for link in links), links
+    assert links
+    assert all(link.startswith(("https://", "mailto:")) for link in links), links
     rels = await answer.locator("a").evaluate_all("all => all.map(a => a.rel)")
     assert set(rels) == {"noreferrer noopener"}
     text = await answer.inner_text()
     assert "<script>window.hurt = 1</script>" in text
     assert "<script> <b> the end." in text
-    assert [
-        url for url in requests if not url.startswith(stage.origin.replace("http", ""), 4)
-    ] == []
+    assert [url for url in requests if not url.startswith(stage.origin)] == []
 
 
 async def test_a_huge_answer_is_shown_and_the_page_stays_usable(stage: Stage) -> None:

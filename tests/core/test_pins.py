@@ -14,7 +14,7 @@ from trimpoint.core.decide.overflow import plan_overflow
 from trimpoint.core.decide.reverting import has_other_pins, target_after
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.model.slash import Invocation, UsageError, parse
+from trimpoint.core.model.slash import Pin, Pins, Unpin, UsageError, parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.timeline import derive_timeline_entries
@@ -331,23 +331,23 @@ def test_a_dry_run_counts_the_pins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments"),
+    ("text", "expected"),
     [
-        ("/pin", {"turns": None, "note": None, "force": False}),
-        ("/pin 3 5", {"turns": [3, 5], "note": None, "force": False}),
-        ("/pin 3 the rules", {"turns": [3], "note": "the rules", "force": False}),
-        ("/pin Python 3.8 only", {"turns": None, "note": "Python 3.8 only", "force": False}),
-        ("/pin --force 0 is a note", {"turns": None, "note": "0 is a note", "force": True}),
+        ("/pin", Pin()),
+        ("/pin 3 5", Pin((3, 5))),
+        ("/pin 3 the rules", Pin((3,), "the rules")),
+        ("/pin Python 3.8 only", Pin((), "Python 3.8 only")),
+        ("/pin --force 0 is a note", Pin((), "0 is a note", force=True)),
     ],
 )
-def test_pin_takes_turns_and_then_a_note(text: str, arguments: dict[str, Any]) -> None:
-    assert parse(text) == Invocation("pin", arguments)
+def test_pin_takes_turns_and_then_a_note(text: str, expected: Pin) -> None:
+    assert parse(text) == expected
 
 
 def test_unpin_takes_numbers_and_pins_nothing() -> None:
-    assert parse("/unpin 2 1") == Invocation("unpin", {"pins": [2, 1]})
-    assert parse("/unpin") == Invocation("unpin", {"pins": None})
-    assert parse("/pins") == Invocation("pins", {})
+    assert parse("/unpin 2 1") == Unpin((2, 1))
+    assert parse("/unpin") == Unpin()
+    assert parse("/pins") == Pins()
     for text in ("/unpin all", "/pins 1", "/pin --all"):
         assert isinstance(parse(text), UsageError)
 

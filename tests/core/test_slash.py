@@ -6,45 +6,51 @@ from hypothesis import strategies as st
 from trimpoint.core.model.slash import (
     MAX_TURNS,
     REGISTRY,
+    Clear,
+    Compact,
+    Compress,
+    Help,
     Invocation,
+    New,
     NotACommand,
+    Revert,
+    Undo,
     UsageError,
     complete,
     help_text,
     parse,
 )
-from trimpoint_protocol.commands import CompactContext, TrimContext
 
 WHITE_SPACE = " \t\r\n\f\v\u00a0\u2003\u3000"
 
 
-def clear(keep: int) -> Invocation:
-    return Invocation("clear", {"keep_last_n_turns": keep})
+def clear(keep: int | None) -> Clear:
+    return Clear(keep)
 
 
-def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) -> Invocation:
-    return Invocation("compact", {"keep_last_n_turns": keep, "force": force, "guidance": guidance})
+def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) -> Compact:
+    return Compact(keep, force, guidance)
 
 
 @pytest.mark.parametrize(
     ("text", "keep"),
     [
-        ("/clear", 0),
-        ("/CLEAR", 0),
+        ("/clear", None),
+        ("/CLEAR", None),
         ("/Clear 2", 2),
         (" /clear 3 ", 3),
-        ("\n/clear\n", 0),
+        ("\n/clear\n", None),
         ("/clear\n3", 3),
         ("/clear\t3\t", 3),
         ("/clear\u00a03", 3),
         ("/clear 0", 0),
         ("/clear 007", 7),
         ("/clear 1000000", MAX_TURNS),
-        (":clear", 0),
+        (":clear", None),
         (" :Clear 3", 3),
     ],
 )
-def test_clear_takes_a_number_of_turns_or_nothing(text: str, keep: int) -> None:
+def test_clear_takes_a_number_of_turns_or_nothing(text: str, keep: int | None) -> None:
     assert parse(text) == clear(keep)
 
 
@@ -68,24 +74,17 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments"),
+    ("text", "expected"),
     [
-        ("/clear --force", {"keep_last_n_turns": 0, "force": True}),
-        ("/clear 3 --Dry-Run", {"keep_last_n_turns": 3, "dry_run": True}),
-        ("/clear --dry-run --force 7", {"keep_last_n_turns": 7, "force": True, "dry_run": True}),
-        ("/new --dry-run", {"dry_run": True}),
-        (
-            "/compact --dry-run --keep 2 the names",
-            {"keep_last_n_turns": 2, "force": False, "guidance": "the names", "dry_run": True},
-        ),
+        ("/clear --force", Clear(force=True)),
+        ("/clear 3 --Dry-Run", Clear(3, dry_run=True)),
+        ("/clear --dry-run --force 7", Clear(7, force=True, dry_run=True)),
+        ("/new --dry-run", New(dry_run=True)),
+        ("/compact --dry-run --keep 2 the names", Compact(2, False, "the names", dry_run=True)),
     ],
 )
-def test_switches_may_stand_before_or_after_the_number(
-    text: str, arguments: dict[str, object]
-) -> None:
-    outcome = parse(text)
-    assert isinstance(outcome, Invocation)
-    assert outcome.arguments == arguments
+def test_switches_may_stand_before_or_after_the_number(text: str, expected: Invocation) -> None:
+    assert parse(text) == expected
 
 
 @given(st.text().filter(lambda rest: rest.strip() != ""), st.sampled_from(WHITE_SPACE))
@@ -191,7 +190,7 @@ def test_compact_with_a_wrong_option_says_what_is_right(rest: str, complaint: st
 def test_compress_takes_a_target_and_may_only_look(
     text: str, target: int | None, dry_run: bool
 ) -> None:
-    assert parse(text) == Invocation("compress", {"target_tokens": target, "dry_run": dry_run})
+    assert parse(text) == Compress(target, dry_run)
 
 
 @pytest.mark.parametrize(
@@ -225,14 +224,14 @@ def test_compress_has_one_option() -> None:
 
 
 def test_new_stands_alone() -> None:
-    assert parse("/new") == Invocation("new", {})
+    assert parse("/new") == New()
     message = "/new takes nothing after it, not “branch”. Usage: /new [--dry-run]. Nothing was sent to the agent."
     assert parse("/new branch") == UsageError("new", message)
 
 
 @pytest.mark.parametrize("text", ["/help clear", "/help /clear", "/HELP CLEAR", "/help  /Clear "])
 def test_help_of_a_command_is_found_by_its_name(text: str) -> None:
-    assert parse(text) == Invocation("help", {"name": "clear"})
+    assert parse(text) == Help("clear")
 
 
 @pytest.mark.parametrize("rest", ["nonsense", "clear new", "//clear"])
@@ -246,7 +245,7 @@ def test_help_of_no_command_says_which_there_are(rest: str) -> None:
 
 
 def test_help_lists_every_command_or_one_in_full() -> None:
-    assert parse("/help") == parse("/help /") == Invocation("help", {"name": None})
+    assert parse("/help") == parse("/help /") == Help()
     lines = help_text(None).splitlines()
     assert len(lines) == len(REGISTRY)
     for command, line in zip(REGISTRY.values(), lines, strict=True):
@@ -282,35 +281,25 @@ def test_each_command_is_found_by_the_name_it_shows() -> None:
         assert command.usage.split()[0] == f"/{name}"
 
 
-def test_arguments_are_members_of_the_command_they_become() -> None:
-    assert set(clear(3).arguments) <= set(TrimContext.__struct_fields__)
-    assert set(compact().arguments) <= set(CompactContext.__struct_fields__)
-
-
-def revert(**arguments: object) -> Invocation:
-    nothing = {
-        "turn_id": None,
-        "turn_count": None,
-        "undo": False,
-        "scope": "files+context",
-        "force": False,
-        "dry_run": False,
-    }
-    return Invocation("revert", {**nothing, **arguments})
+def test_each_command_becomes_the_one_that_the_registry_names() -> None:
+    for name in REGISTRY:
+        outcome = parse(f"/{name}")
+        assert isinstance(outcome, Invocation)
+        assert outcome.command == name
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("/revert", revert()),
-        ("/Revert 0", revert(turn_count=0)),
-        ("/revert 12 --context", revert(turn_count=12, scope="context")),
-        ("/revert --FORCE 3", revert(turn_count=3, force=True)),
-        ("/revert 3 --dry-run", revert(turn_count=3, dry_run=True)),
-        ("/revert --undo --context", revert(undo=True, scope="context")),
+        ("/revert", Revert()),
+        ("/Revert 0", Revert(turn_count=0)),
+        ("/revert 12 --context", Revert(turn_count=12, scope="context")),
+        ("/revert --FORCE 3", Revert(turn_count=3, force=True)),
+        ("/revert 3 --dry-run", Revert(turn_count=3, dry_run=True)),
+        ("/revert --undo --context", Revert(undo=True, scope="context")),
         (
             "/revert 01a22083-72a1-7823-bc85-7f3e7361c173",
-            revert(turn_id="01a22083-72a1-7823-bc85-7f3e7361c173"),
+            Revert(turn_id="01a22083-72a1-7823-bc85-7f3e7361c173"),
         ),
     ],
 )
@@ -328,9 +317,9 @@ def test_revert_with_anything_else_says_what_is_right(rest: str) -> None:
 
 
 def test_undo_takes_its_switches_and_nothing_else() -> None:
-    assert parse("/undo") == Invocation("undo", {})
-    wanted = {"redo": True, "force": True, "dry_run": True}
-    assert parse(":UNDO --redo --Force --dry-run") == Invocation("undo", wanted)
+    assert parse("/undo") == Undo()
+    wanted = Undo(redo=True, force=True, dry_run=True)
+    assert parse(":UNDO --redo --Force --dry-run") == wanted
     outcome = parse("/undo 3")
     assert isinstance(outcome, UsageError)
     assert "/undo takes nothing but" in outcome.message

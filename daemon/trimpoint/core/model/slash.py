@@ -7,7 +7,8 @@ with a slash for themselves.
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 PREFIXES = ("/", ":")
 FORCE, DRY_RUN, REDO = "--force", "--dry-run", "--redo"
@@ -29,27 +30,127 @@ class UsageError(NamedTuple):
     message: str
 
 
-class Invocation(NamedTuple):
-    """A well-formed command: `arguments` as keyword values for it."""
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """`/clear`; without a number it keeps nothing."""
 
-    command: str
-    arguments: dict[str, Any]
+    command: ClassVar = "clear"
+    keep_last_n_turns: int | None = None
+    force: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """`/compact`."""
+
+    command: ClassVar = "compact"
+    keep_last_n_turns: int = 0
+    force: bool = False
+    guidance: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compress:
+    """`/compress`."""
+
+    command: ClassVar = "compress"
+    target_tokens: int | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """`/revert`; with neither `turn_id` nor `turn_count`, the last turn is taken back."""
+
+    command: ClassVar = "revert"
+    turn_id: str | None = None
+    turn_count: int | None = None
+    undo: bool = False
+    scope: Literal["files+context", "context"] = "files+context"
+    force: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """`/undo`."""
+
+    command: ClassVar = "undo"
+    redo: bool = False
+    force: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """`/pin`; with no turn and no note it pins the last turn."""
+
+    command: ClassVar = "pin"
+    turns: tuple[int, ...] = ()
+    note: str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """`/unpin`; without a number it removes the newest pin."""
+
+    command: ClassVar = "unpin"
+    pins: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """`/pins`."""
+
+    command: ClassVar = "pins"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`/context`."""
+
+    command: ClassVar = "context"
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """`/new`."""
+
+    command: ClassVar = "new"
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """`/help`; `name` is that of a command."""
+
+    command: ClassVar = "help"
+    name: str | None = None
+
+
+Change: TypeAlias = Clear | Compact | Pin | Revert | Undo | Unpin | New
+"""A well-formed command that becomes one command of the thread as it is."""
+Invocation: TypeAlias = Change | Compress | Context | Pins | Help
+Parsed: TypeAlias = NotACommand | UsageError | Invocation
 
 
 class SlashCommand(NamedTuple):
     """One row of the registry.
 
-    `parse` takes what follows the name, stripped; it returns arguments or a complaint.
+    `parse` takes what follows the name, stripped; it returns the command or a complaint.
     """
 
     name: str
     usage: str
     summary: str
     details: str
-    parse: Callable[[str], dict[str, Any] | str]
+    parse: Callable[[str], Invocation | str]
 
 
-def parse(text: str) -> NotACommand | UsageError | Invocation:
+def parse(text: str) -> Parsed:
     """Read one input. Upper and lower case, and white space around, do not matter."""
     match = re.fullmatch(r"[/:]([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
     if match is None:
@@ -63,7 +164,7 @@ def parse(text: str) -> NotACommand | UsageError | Invocation:
         return UsageError(
             command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent."
         )
-    return Invocation(command.name, outcome)
+    return outcome
 
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
@@ -108,12 +209,12 @@ def help_text(name: str | None) -> str:
     )
 
 
-def _parse_clear(rest: str) -> dict[str, Any] | str:
+def _parse_clear(rest: str) -> Clear | str:
     switches, words = _switches(rest, FORCE, DRY_RUN)
-    count = _turn_count(words) if words else 0
-    if count is None:
+    count = _turn_count(words) if words else None
+    if words and count is None:
         return f"/clear takes {_TURNS_TO_KEEP}, not {_quoted(words)}."
-    return {"keep_last_n_turns": count, **switches}
+    return Clear(count, **switches)
 
 
 def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
@@ -125,26 +226,25 @@ def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
     return {name.removeprefix("--").replace("-", "_"): True for name in sorted(found)}, others
 
 
-def _parse_compact(rest: str) -> dict[str, Any] | str:
-    arguments: dict[str, Any] = {"keep_last_n_turns": 0, "force": False, "guidance": None}
+def _parse_compact(rest: str) -> Compact | str:
+    keep, force, dry_run = 0, False, False
     while rest.startswith("--"):
         option, rest = _first_word(rest)
         name, _, value = option.partition("=")
         if option.lower() == FORCE:
-            arguments["force"] = True
+            force = True
         elif option.lower() == DRY_RUN:
-            arguments["dry_run"] = True
+            dry_run = True
         elif name.lower() == "--keep":
             if not value:
                 value, rest = _first_word(rest)
             count = _turn_count(value)
             if count is None:
                 return f"--keep takes {_TURNS_TO_KEEP}, not {_quoted(value)}."
-            arguments["keep_last_n_turns"] = count
+            keep = count
         else:
             return f"/compact has no option {_quoted(option)}."
-    arguments["guidance"] = rest or None
-    return arguments
+    return Compact(keep, force, rest or None, dry_run)
 
 
 def _first_word(text: str) -> tuple[str, str]:
@@ -155,21 +255,21 @@ def _first_word(text: str) -> tuple[str, str]:
     return word, rest
 
 
-def _parse_compress(rest: str) -> dict[str, Any] | str:
-    arguments: dict[str, Any] = {"target_tokens": None, "dry_run": False}
+def _parse_compress(rest: str) -> Compress | str:
+    target, dry_run = None, False
     for word in rest.split():
-        if word.lower() == "--dry-run":
-            arguments["dry_run"] = True
+        if word.lower() == DRY_RUN:
+            dry_run = True
         elif word.startswith("--"):
             return f"/compress has no option {_quoted(word)}."
-        elif arguments["target_tokens"] is not None or (count := _token_count(word)) is None:
+        elif target is not None or (count := _token_count(word)) is None:
             return (
                 "/compress takes one number of tokens to get down to, such as 50000 or 50k, not "
                 f"{_quoted(rest)}."
             )
         else:
-            arguments["target_tokens"] = count
-    return arguments
+            target = count
+    return Compress(target, dry_run)
 
 
 def _token_count(text: str) -> int | None:
@@ -178,49 +278,42 @@ def _token_count(text: str) -> int | None:
     return count if 0 < count <= MAX_TOKENS else None
 
 
-def _parse_revert(rest: str) -> dict[str, Any] | str:
-    arguments: dict[str, Any] = {
-        "turn_id": None,
-        "turn_count": None,
-        "undo": False,
-        "scope": "files+context",
-        "force": False,
-    }
-    arguments["dry_run"] = False
+def _parse_revert(rest: str) -> Revert | str:
+    wanted = Revert()
     for word in rest.split():
         match word.lower():
             case "--undo":
-                arguments["undo"] = True
+                wanted = replace(wanted, undo=True)
             case "--context":
-                arguments["scope"] = "context"
+                wanted = replace(wanted, scope="context")
             case "--force":
-                arguments["force"] = True
+                wanted = replace(wanted, force=True)
             case "--dry-run":
-                arguments["dry_run"] = True
+                wanted = replace(wanted, dry_run=True)
             case _ if word.startswith("--"):
                 return f"/revert has no option {_quoted(word)}."
-            case _ if arguments["turn_id"] is not None or arguments["turn_count"] is not None:
+            case _ if wanted.turn_id is not None or wanted.turn_count is not None:
                 return f"/revert takes one turn, not {_quoted(rest)}."
             case _ if _turn_count(word) is not None:
-                arguments["turn_count"] = _turn_count(word)
+                wanted = replace(wanted, turn_count=_turn_count(word))
             case _ if re.fullmatch(r"[0-9a-fA-F-]{36}", word):
-                arguments["turn_id"] = word
+                wanted = replace(wanted, turn_id=word)
             case _:
                 return (
                     "/revert takes the number of the turn to go back to, 0 for before the first, "
                     f"or its id, not {_quoted(word)}."
                 )
-    if arguments["undo"] and (arguments["turn_id"] or arguments["turn_count"] is not None):
+    if wanted.undo and (wanted.turn_id or wanted.turn_count is not None):
         return "/revert takes a turn or --undo, not both."
-    return arguments
+    return wanted
 
 
-def _parse_new(rest: str) -> dict[str, Any] | str:
+def _parse_new(rest: str) -> New | str:
     switches, words = _switches(rest, DRY_RUN)
-    return f"/new takes nothing after it, not {_quoted(words)}." if words else dict(switches)
+    return f"/new takes nothing after it, not {_quoted(words)}." if words else New(**switches)
 
 
-def _parse_pin(rest: str) -> dict[str, Any] | str:
+def _parse_pin(rest: str) -> Pin | str:
     turns: list[int] = []
     force = False
     while rest:
@@ -234,37 +327,37 @@ def _parse_pin(rest: str) -> dict[str, Any] | str:
         else:
             break
         rest = after
-    return {"turns": turns or None, "note": rest or None, "force": force}
+    return Pin(tuple(turns), rest or None, force)
 
 
-def _parse_unpin(rest: str) -> dict[str, Any] | str:
+def _parse_unpin(rest: str) -> Unpin | str:
     numbers = [_turn_count(word) for word in rest.split()]
     if not all(numbers):
         return f"/unpin takes the numbers that /pins shows, not {_quoted(rest)}."
-    return {"pins": numbers or None}
+    return Unpin(tuple(number for number in numbers if number))
 
 
-def _parse_pins(rest: str) -> dict[str, Any] | str:
-    return f"/pins takes nothing after it, not {_quoted(rest)}." if rest else {}
+def _parse_pins(rest: str) -> Pins | str:
+    return f"/pins takes nothing after it, not {_quoted(rest)}." if rest else Pins()
 
 
-def _parse_context(rest: str) -> dict[str, Any] | str:
-    return f"/context takes nothing after it, not {_quoted(rest)}." if rest else {}
+def _parse_context(rest: str) -> Context | str:
+    return f"/context takes nothing after it, not {_quoted(rest)}." if rest else Context()
 
 
-def _parse_undo(rest: str) -> dict[str, Any] | str:
+def _parse_undo(rest: str) -> Undo | str:
     switches, words = _switches(rest, REDO, FORCE, DRY_RUN)
     if words:
         return f"/undo takes nothing but {REDO}, {FORCE} and {DRY_RUN}, not {_quoted(words)}."
-    return dict(switches)
+    return Undo(**switches)
 
 
-def _parse_help(rest: str) -> dict[str, Any] | str:
+def _parse_help(rest: str) -> Help | str:
     name = rest.lower().removeprefix("/").removeprefix(":")
     if name and name not in REGISTRY:
         known = ", ".join(f"/{command}" for command in REGISTRY)
         return f"There is no command {_quoted(rest)}; there are {known}."
-    return {"name": name or None}
+    return Help(name or None)
 
 
 def _turn_count(text: str) -> int | None:

@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
 import structlog
@@ -78,6 +78,13 @@ SKIPS = frozenset(
 _STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
 
 
+class _Ids(NamedTuple):
+    """The ids that every command has."""
+
+    thread_id: str
+    command_id: str
+
+
 class SlashRunner:
     """`wait_s` bounds how long the answer waits for an operation; the operation continues after
     that.
@@ -101,7 +108,7 @@ class SlashRunner:
 
     async def run(
         self,
-        text: str,
+        parsed: slash.Parsed,
         thread_id: str | None,
         command_id: str | None,
         progress: Progress,
@@ -112,47 +119,39 @@ class SlashRunner:
 
         :raises EngineError: when the thread does not exist or nothing can be written down.
         """
-        match slash.parse(text):
+        match parsed:
             case slash.NotACommand():
                 return CommandOutcome(handled=False)
             case slash.UsageError(command, message):
                 return _failed(command, Reason.USAGE, message)
-            case slash.Invocation("help", arguments):
+            case slash.Help(name):
                 return CommandOutcome(
-                    handled=True,
-                    command="help",
-                    status="completed",
-                    message=slash.help_text(arguments["name"]),
+                    handled=True, command="help", status="completed", message=slash.help_text(name)
                 )
-            case slash.Invocation(command, _) if thread_id is None:
-                return _failed(
-                    command,
-                    Reason.USAGE,
-                    f"/{command} needs a thread to act on; give its threadId.",
-                )
-            case slash.Invocation("context", _):
-                return await self._inspections.run(str(thread_id))
-            case slash.Invocation("pins", _):
-                state = (await self._engine.thread(str(thread_id))).state
+            case _ if thread_id is None:
+                problem = f"/{parsed.command} needs a thread to act on; give its threadId."
+                return _failed(parsed.command, Reason.USAGE, problem)
+            case slash.Context():
+                return await self._inspections.run(thread_id)
+            case slash.Pins():
+                state = (await self._engine.thread(thread_id)).state
                 text = pins_text(state, self._engine.policy)
                 return CommandOutcome(
                     handled=True, command="pins", status="completed", message=text
                 )
-            case slash.Invocation("compress", arguments):
-                arguments = {**arguments, "dry_run": arguments["dry_run"] or dry_run}
-                return await self._compress(arguments, str(thread_id), command_id, progress)
-            case slash.Invocation("revert", arguments) if arguments.pop("dry_run") or dry_run:
-                wanted = RevertToCheckpoint(
-                    command_id=command_id or new_uuid7(), thread_id=str(thread_id), **arguments
-                )
-                return await self._previews.preview(wanted)
-            case slash.Invocation(command, arguments):
-                dry_run = arguments.pop("dry_run", False) or dry_run
-                request = _as_command(command, arguments, str(thread_id), command_id or new_uuid7())
-                with structlog.contextvars.bound_contextvars(thread_id=request.thread_id):
+            case slash.Compress(target_tokens):
+                dry_run = parsed.dry_run or dry_run
+                ids = _Ids(thread_id, command_id or new_uuid7())
+                return await self._compress(target_tokens, ids, progress, dry_run=dry_run)
+            case _:
+                request = _as_command(parsed, _Ids(thread_id, command_id or new_uuid7()))
+                dry_run = getattr(parsed, "dry_run", False) or dry_run
+                with structlog.contextvars.bound_contextvars(thread_id=thread_id):
+                    if dry_run and isinstance(request, RevertToCheckpoint):
+                        return await self._previews.preview(request)
                     if dry_run and isinstance(request, Planned):
-                        return await self._rehearse(command, request)
-                    return await self._dispatch(command, request, progress)
+                        return await self._rehearse(parsed.command, request)
+                    return await self._dispatch(parsed.command, request, progress)
 
     async def _dispatch(
         self, command: str, request: AnyClientCommand, progress: Progress
@@ -229,14 +228,13 @@ class SlashRunner:
         )
 
     async def _compress(
-        self, arguments: dict[str, Any], thread_id: str, command_id: str | None, progress: Progress
+        self, target_tokens: int | None, ids: _Ids, progress: Progress, *, dry_run: bool
     ) -> CommandOutcome:
-        target = arguments["target_tokens"] or self._discard.target_tokens
-        if arguments["dry_run"]:
+        thread_id, command_id = ids
+        target = target_tokens or self._discard.target_tokens
+        if dry_run:
             return await self._preview(thread_id, target)
-        request = DiscardContext(
-            command_id=command_id or new_uuid7(), thread_id=thread_id, target_tokens=target
-        )
+        request = DiscardContext(command_id=command_id, thread_id=thread_id, target_tokens=target)
         outcome = await self._dispatch("compress", request, progress)
         if outcome.status != "completed":
             return outcome
@@ -361,23 +359,48 @@ class SlashRunner:
 
 
 def _as_command(
-    name: str, arguments: dict[str, Any], thread_id: str, command_id: str
-) -> AnyClientCommand:
-    match name:
-        case "clear":
-            return TrimContext(command_id=command_id, thread_id=thread_id, **arguments)
-        case "compact":
-            return CompactContext(command_id=command_id, thread_id=thread_id, **arguments)
-        case "pin":
-            return PinContext(command_id=command_id, thread_id=thread_id, **arguments)
-        case "unpin":
-            return UnpinContext(command_id=command_id, thread_id=thread_id, **arguments)
-        case "undo":
-            return UndoTrim(command_id=command_id, thread_id=thread_id, **arguments)
-        case "revert":
-            return RevertToCheckpoint(command_id=command_id, thread_id=thread_id, **arguments)
-        case _:
+    parsed: slash.Change, ids: _Ids
+) -> Planned | RevertToCheckpoint | PinContext | UnpinContext:
+    thread_id, command_id = ids
+    match parsed:
+        case slash.Clear(keep, force):
+            return TrimContext(
+                command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep or 0, force=force
+            )
+        case slash.Compact(keep, force, guidance):
+            return CompactContext(
+                command_id=command_id,
+                thread_id=thread_id,
+                keep_last_n_turns=keep,
+                force=force,
+                guidance=guidance,
+            )
+        case slash.Pin(turns, note, force):
+            return PinContext(
+                command_id=command_id,
+                thread_id=thread_id,
+                turns=[*turns] or None,
+                note=note,
+                force=force,
+            )
+        case slash.Unpin(pins):
+            return UnpinContext(command_id=command_id, thread_id=thread_id, pins=[*pins] or None)
+        case slash.Undo(redo, force):
+            return UndoTrim(command_id=command_id, thread_id=thread_id, redo=redo, force=force)
+        case slash.Revert(turn_id, turn_count, undo, scope, force):
+            return RevertToCheckpoint(
+                command_id=command_id,
+                thread_id=thread_id,
+                turn_id=turn_id,
+                turn_count=turn_count,
+                undo=undo,
+                scope=scope,
+                force=force,
+            )
+        case slash.New():
             return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
+        case _:
+            assert_never(parsed)
 
 
 def _reverted(operation: Operation) -> dict[str, Any]:

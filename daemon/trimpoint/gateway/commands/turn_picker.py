@@ -3,8 +3,8 @@
 Only Codex's own terminal UI is asked: other clients may not be able to show a choice.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from trimpoint.gateway.session.played_turns import PlayedTurn
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 
+P = TypeVar("P", bound=Hashable)
 METHOD = "item/tool/requestUserInput"
 MAX_CHOICES = 9
 MAX_WORDS_CHARS = 60
@@ -36,6 +37,7 @@ class _Asked(NamedTuple):
     header: str
     question: str
     choices: Callable[[ThreadState], list[Choice]]
+    with_number: Callable[[int], Any]
 
 
 class TurnPicker:
@@ -45,21 +47,21 @@ class TurnPicker:
         self._engine = engine
         self._questions = questions
 
-    async def completed(self, client: Client, turn: PlayedTurn, text: str) -> str | None:
+    async def completed(self, client: Client, turn: PlayedTurn, parsed: P) -> P | None:
         """Return the command with the turn that the person chose; None if they chose none."""
-        asked = ASKED.get(_bare_command(text) or "") if is_codex_tui(client) else None
+        asked = ASKED.get(parsed) if is_codex_tui(client) else None
         writer = self._engine.loaded(turn.thread_id)
         if asked is None or writer is None or writer.state.running_turn_id is not None:
-            return text
+            return parsed
         choices = asked.choices(writer.state)
         if len(choices) < 2:
-            return text
+            return parsed
         raw = await self._questions.ask(client, METHOD, _params(turn, asked, choices))
         if raw is None:
             return None
         chosen = _chosen(msgspec.json.decode(raw))
         found = next((one.number for one in choices if one.label == chosen), None)
-        return None if found is None else f"{text.strip()} {found}"
+        return None if found is None else asked.with_number(found)
 
 
 def choices_to_keep(state: ThreadState) -> list[Choice]:
@@ -92,18 +94,21 @@ def first_words(state: ThreadState, turn: Turn) -> str:
     return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"
 
 
-ASKED = {
-    "clear": _Asked("Clear", "What should stay in the agent's context?", choices_to_keep),
-    "revert": _Asked(
-        "Revert", "Go back to which turn? What came after it is taken back.", choices_to_go_back_to
+ASKED: dict[Hashable, _Asked] = {
+    slash.Clear(): _Asked(
+        "Clear",
+        "What should stay in the agent's context?",
+        choices_to_keep,
+        lambda number: slash.Clear(keep_last_n_turns=number),
+    ),
+    slash.Revert(): _Asked(
+        "Revert",
+        "Go back to which turn? What came after it is taken back.",
+        choices_to_go_back_to,
+        lambda number: slash.Revert(turn_count=number),
     ),
 }
-
-
-def _bare_command(text: str) -> str | None:
-    """Return the command's name if nothing follows it."""
-    name = text.strip().lower()
-    return name[1:] if name.startswith(slash.PREFIXES) else None
+"""The commands with nothing after their name."""
 
 
 def _params(turn: PlayedTurn, asked: _Asked, choices: list[Choice]) -> dict[str, Any]:

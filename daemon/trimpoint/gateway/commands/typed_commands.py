@@ -6,7 +6,7 @@ refused where it cannot be.
 """
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import anyio
 import msgspec
@@ -42,13 +42,19 @@ INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
 
 
-class Typed(NamedTuple):
-    """A command, as typed; `name` is in the registry, `text` is None when there is more than
-    text.
-    """
+TypedCommand: TypeAlias = slash.UsageError | slash.Invocation
 
-    name: str
+
+class Typed(NamedTuple):
+    """A command, as typed; `text` is None when there is more than text."""
+
+    parsed: TypedCommand
     text: str | None
+
+    @property
+    def name(self) -> str:
+        """The command's name, which is in the registry."""
+        return self.parsed.command
 
 
 class TypedCommands:
@@ -89,7 +95,7 @@ class TypedCommands:
                     f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
                 )
                 raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
-            await self._run_command(client_request, thread_id, typed.name, typed.text)
+            await self._run_command(client_request, thread_id, typed.parsed, typed.text)
             return None
 
         return handle
@@ -138,18 +144,17 @@ class TypedCommands:
         return thread_id
 
     async def _run_command(
-        self, client_request: ClientRequest, thread_id: str, command: str, text: str
+        self, client_request: ClientRequest, thread_id: str, parsed: TypedCommand, text: str
     ) -> None:
         client_request.client.join(thread_id)
-        turn = PlayedTurn(
-            thread_id, new_uuid7(), command, _prompt(text, client_request.params()), time.time()
-        )
+        prompt = _prompt(text, client_request.params())
+        turn = PlayedTurn(thread_id, new_uuid7(), parsed.command, prompt, time.time())
         self._played.add(turn)
         try:
             client_request.answer({"turn": turn.as_object()})
             self._send(turn, "turn/started", turn=turn.as_object())
             self._send_item(turn, turn.prompt)
-            status, answer, error = await self._answer(client_request, turn, text)
+            status, answer, error = await self._answer(client_request, turn, parsed)
         finally:
             self._played.remove(turn)
         said = agent_message(answer) if answer else None
@@ -158,15 +163,15 @@ class TypedCommands:
         self._send(
             turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None)
         )
-        if command == "revert" and status == "completed" and turn.operation_id is not None:
+        if turn.command == "revert" and status == "completed" and turn.operation_id is not None:
             send_to_read_again(self._clients.subscribers(thread_id))
 
     async def _answer(
-        self, client_request: ClientRequest, turn: PlayedTurn, text: str
+        self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
     ) -> tuple[str, str, str | None]:
         if turn.command == "new" and is_codex_tui(client_request.client):
             return "completed", OWN_NEW, None
-        completed = await self._completed(client_request, turn, text)
+        completed = await self._completed(client_request, turn, parsed)
         if completed is None:
             return "interrupted", f"Nothing was chosen, so :{turn.command} did nothing.", None
         status, answer, error = await self._outcome(turn, completed)
@@ -174,19 +179,19 @@ class TypedCommands:
         return status, as_typed_there(answer), error
 
     async def _completed(
-        self, client_request: ClientRequest, turn: PlayedTurn, text: str
-    ) -> str | None:
+        self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
+    ) -> TypedCommand | None:
         """Return the command with the turn that a person chose, where it lacks one; None if they
         chose none.
         """
         with anyio.CancelScope() as turn.asking:
             try:
-                return await self._picker.completed(client_request.client, turn, text)
+                return await self._picker.completed(client_request.client, turn, parsed)
             finally:
                 turn.asking = None
         return None
 
-    async def _outcome(self, turn: PlayedTurn, text: str) -> tuple[str, str, str | None]:
+    async def _outcome(self, turn: PlayedTurn, parsed: TypedCommand) -> tuple[str, str, str | None]:
         """The status of the turn, what it answers, and its error."""
 
         def note(step: CommandProgress) -> None:
@@ -195,7 +200,7 @@ class TypedCommands:
                 self._sessions.begin_cancelling(turn.thread_id)
 
         try:
-            outcome = await self._runner.run(text, turn.thread_id, None, note)
+            outcome = await self._runner.run(parsed, turn.thread_id, None, note)
         except (
             Exception
         ) as failure:  # the boundary: the request was answered, so the turn must be ended
@@ -234,11 +239,10 @@ def typed_in(turn_input: Any) -> Typed | None:
         if part.get("type") == "text" and isinstance(text := part.get("text"), str)
     ]
     text = "\n".join(one for one in texts if not one.isspace() and one)
-    match slash.parse(text):
-        case slash.NotACommand():
-            return None
-        case slash.Invocation(name, _) | slash.UsageError(name, _):
-            return Typed(name, text if len(texts) == len(parts) else None)
+    parsed = slash.parse(text)
+    if isinstance(parsed, slash.NotACommand):
+        return None
+    return Typed(parsed, text if len(texts) == len(parts) else None)
 
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,11 @@ class ExtensionHandlers:
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
         outcome = await self._deps.slash.run(
-            params.text, thread_id, params.command_id, progress, dry_run=params.dry_run
+            slash.parse(params.text),
+            thread_id,
+            params.command_id,
+            progress,
+            dry_run=params.dry_run,
         )
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)

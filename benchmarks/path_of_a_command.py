@@ -25,7 +25,7 @@ from trimpoint.testkit import say
 
 OURS = ("/trimpoint/", "/trimpoint_protocol/")
 # Where a request begins in a task of its own.
-TASK_BEGINS = "_begin"
+TASK_BEGINS = "Gateway._begin"
 # The request, and what jsonrpcserver runs for it in another task.
 TASKS = frozenset({"_handle", "dispatch"})
 KEPT_TURNS = 3
@@ -61,7 +61,7 @@ class Recorder:
         if event != "call" or not _is_ours(frame.f_code) or self.synced.is_set():
             return
         self.called.setdefault(frame.f_code)
-        if frame.f_code.co_name == TASK_BEGINS and not self.spine:
+        if frame.f_code.co_qualname == TASK_BEGINS and not self.spine:
             self.spine |= dict.fromkeys(_stack(frame))
 
     def _on_sync(self, descriptor: Any) -> None:

@@ -6,7 +6,7 @@ answered exactly once.
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import structlog
@@ -32,6 +32,9 @@ from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
+NoRequest: TypeAlias = (
+    jsonrpc.Notification | jsonrpc.Response | jsonrpc.ErrorResponse | jsonrpc.Invalid
+)
 LARGE_MESSAGE_BYTES = 256 * 1024
 DAEMON_PREFIX = "sidecar/"
 
@@ -148,8 +151,10 @@ class Gateway:
         client.versioned = client.versioned or any(member.versioned for member in members)
         if isinstance(decoded, jsonrpc.Batch):
             self._on_batch(client, decoded)
+        elif isinstance(decoded, jsonrpc.Request):
+            self._begin(ClientRequest(client, decoded, connection.answer))
         else:
-            self._on_request(client, decoded, connection.answer)
+            self._on_other(client, decoded, connection.answer)
 
     def _on_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
         expected = sum(wants_answer(member) for member in batch.members)
@@ -161,14 +166,13 @@ class Gateway:
                 client.connection.answer(jsonrpc.encode_batch(answers))
 
         for member in batch.members:
-            self._on_request(client, member, collect)
+            if isinstance(member, jsonrpc.Request):
+                self._begin(ClientRequest(client, member, collect))
+            else:
+                self._on_other(client, member, collect)
 
-    def _on_request(
-        self, client: Client, message: jsonrpc.Message, send: Callable[[bytes], None]
-    ) -> None:
+    def _on_other(self, client: Client, message: NoRequest, send: Callable[[bytes], None]) -> None:
         match message:
-            case jsonrpc.Request():
-                self._begin(ClientRequest(client, message, send))
             case jsonrpc.Notification(method="initialized") | jsonrpc.Notification():
                 # `initialized` ends the handshake; Codex knows no other notification of a client
                 pass
@@ -207,17 +211,12 @@ class Gateway:
             with structlog.contextvars.bound_contextvars(
                 client=client_id, method=client_request.method
             ):
-                await self._answer(client_request)
+                client_request.answer(await self._result_of(client_request))
+        except Exception as error:  # the boundary where exceptions become error objects
+            client_request.refuse(self._identity.error_to_client(error))
         finally:
             if client_id in self._in_flight:
                 self._in_flight[client_id] -= 1
-
-    async def _answer(self, client_request: ClientRequest) -> None:
-        try:
-            result = await self._result_of(client_request)
-            client_request.answer(result)
-        except Exception as error:  # the boundary where exceptions become error objects
-            client_request.refuse(self._identity.error_to_client(error))
 
     async def _result_of(self, client_request: ClientRequest) -> Any:
         client = client_request.client
@@ -229,7 +228,21 @@ class Gateway:
         async with self._profiles.using(
             self._launch_for(client_request.message.params, client.launch)
         ) as served:
-            return await self._served_result(served, client_request)
+            if client_request.method == "initialize":
+                return await self._initialize(served, client_request)
+            if served.routes.extensions.owns(client_request.method):
+                call = Call(client)
+                method, params = client_request.method, client_request.message.params
+                answer = await self._extension_result(served, method, params, call)
+                return _send_extension_answer(client_request, call, answer)
+            await served.experimental.check(client_request)
+            await _let_others_on(client_request)
+            client_request.message = resolve_working_directory(
+                client_request.message, client.connection.folder
+            )
+            await _let_others_on(client_request)
+            handler = served.routes.handlers.get(client_request.method, served.routes.forward)
+            return await handler(client_request)
 
     def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
         """The launch of the thread that is named, if it is one of ours."""
@@ -240,20 +253,6 @@ class Gateway:
         if thread_id is None:
             return otherwise
         return self._engine.launches.get(thread_id, b"")
-
-    async def _served_result(self, served: ProfileRoutes, client_request: ClientRequest) -> Any:
-        if client_request.method == "initialize":
-            return await self._initialize(served, client_request)
-        if served.routes.extensions.owns(client_request.method):
-            return await self._answer_extension(served, client_request)
-        await served.experimental.check(client_request)
-        await _let_others_on(client_request)
-        client_request.message = resolve_working_directory(
-            client_request.message, client_request.client.connection.folder
-        )
-        await _let_others_on(client_request)
-        handlers = served.routes.handlers
-        return await handlers.get(client_request.method, served.routes.forward)(client_request)
 
     def _use_profile(self, client_request: ClientRequest) -> Any:
         client = client_request.client
@@ -297,17 +296,6 @@ class Gateway:
         # Entries hold items as Codex gave them, and those can name provider threads.
         return self._identity.to_client(msgspec.json.encode(answer.result))
 
-    async def _answer_extension(self, served: ProfileRoutes, client_request: ClientRequest) -> None:
-        call = Call(client_request.client)
-        method, params = client_request.method, client_request.message.params
-        answer = await self._extension_result(served, method, params, call)
-        if isinstance(answer, WireError):
-            client_request.refuse_with(answer)
-            return
-        client_request.answer(answer)
-        for step in call.after:
-            step()
-
     def _on_answer(self, client: Client, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> None:
         key = jsonrpc.id_key(message.id)
         if isinstance(key, str) and any(
@@ -330,6 +318,17 @@ class Gateway:
                 AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id),
             )
             log.info("answer_to_no_question", client=client.id)
+
+
+def _send_extension_answer(
+    client_request: ClientRequest, call: Call, answer: bytes | WireError
+) -> None:
+    if isinstance(answer, WireError):
+        client_request.refuse_with(answer)
+        return
+    client_request.answer(answer)
+    for step in call.after:
+        step()
 
 
 async def _let_others_on(client_request: ClientRequest) -> None:

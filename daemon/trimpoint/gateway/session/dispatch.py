@@ -21,7 +21,6 @@ with warnings.catch_warnings():
     # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
     warnings.simplefilter("ignore", DeprecationWarning)
     import jsonrpcserver
-    from jsonrpcserver.async_main import dispatch_to_response
 
 
 class Caller(Protocol):
@@ -76,15 +75,15 @@ class ExtensionMethods:
         """Run one method. Never raises but for cancellation."""
         request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": [params]}
         # Its types are wider than what comes back here: one request that is no notification yields
-        # one Right.
-        response: Any = await dispatch_to_response(
+        # one answer, and every endpoint succeeds.
+        response: Any = await jsonrpcserver.async_dispatch_to_serializable(
             method,
             cast("Any", self._endpoints),
             context=call,
             deserializer=lambda _: request,
             validator=lambda decoded: decoded,
         )
-        outcome: Answer = response._value.result
+        outcome: Answer = response["result"]
         return outcome
 
 

@@ -29,6 +29,7 @@ from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,
     Ended,
+    OddFrame,
     Received,
     Reply,
     StreamWire,
@@ -176,7 +177,8 @@ class Connection:
         try:
             _log.info("client_connected", client=self.id, peer=self.peer, dialect=self.dialect)
             if self._transport.received:
-                self._take(self._transport.received)
+                self._feed(self._transport.received)
+                self._read_frames()
             self._update_io()
             await self._closed.wait()
         finally:
@@ -192,16 +194,16 @@ class Connection:
             return
         if self._lingers:
             self._discard(data)
-        else:
-            self._take(data)
-
-    def _take(self, data: bytes) -> None:
+            return
         if data:
-            self.heard_at = self._loop.time()
-            self._frames.extend(self._wire.feed(data))
+            self._feed(data)
         else:
             self._end_input()
         self._read_frames()
+
+    def _feed(self, data: bytes) -> None:
+        self.heard_at = self._loop.time()
+        self._frames.extend(self._wire.feed(data))
 
     def _discard(self, data: bytes) -> None:
         """Take the last of a client that has been sent a close; its end is the end."""
@@ -224,15 +226,16 @@ class Connection:
             if not self._frames or self._is_full:
                 break
             frame = self._frames.popleft()
-            self._on_frame(frame)
-            if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:
+            if not isinstance(frame, bytes):
+                self._on_odd_frame(frame)
+                continue
+            self._dispatch(jsonrpc.decode(frame))
+            if len(frame) > _LARGE_FRAME_BYTES:
                 break
         self._update_io()
 
-    def _on_frame(self, frame: Received) -> None:
+    def _on_odd_frame(self, frame: OddFrame) -> None:
         match frame:
-            case bytes():
-                self._dispatch(jsonrpc.decode(frame))
             case TooLarge(size_bytes):
                 self._refuse(*too_large(size_bytes, self._limits.max_message_bytes))
             case Malformed(reason):

@@ -9,7 +9,14 @@ from typing import Protocol, TypeAlias, assert_never
 
 import msgspec
 from msgspec import Raw, Struct
-from trimpoint_protocol.framing import AutoFramer, Frame, encode_content_length
+from trimpoint_protocol.framing import (
+    AutoFramer,
+    Frame,
+    Malformed,
+    TooLarge,
+    Truncated,
+    encode_content_length,
+)
 
 
 class Dialect(StrEnum):
@@ -46,6 +53,8 @@ class Ended(Struct, frozen=True):
     reason: str
 
 
+OddFrame: TypeAlias = TooLarge | Malformed | Truncated | Reply | Ended
+"""What is no message."""
 Received: TypeAlias = Frame | Reply | Ended
 
 

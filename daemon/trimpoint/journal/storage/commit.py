@@ -68,7 +68,9 @@ class GroupCommit:
                 # Those whom the last round woke append before this one is sealed: 64 a sync, not 1
                 # and 63.
                 await cancel_shielded_checkpoint()
-                await self._write_queued()
+                batch, self._queued, target = self._queued, [], self._appended
+                await self._write_batch(batch)
+                self._durable = target
         except JournalWriteError as error:
             self.fail(error)
         except BaseException:
@@ -78,8 +80,3 @@ class GroupCommit:
         finally:
             self._round = None
             ended.set()
-
-    async def _write_queued(self) -> None:
-        batch, self._queued, target = self._queued, [], self._appended
-        await self._write_batch(batch)
-        self._durable = target

@@ -68,7 +68,16 @@ class JournalFile:
                 raise JournalWriteError(self.path, ECANCELED, "write")
             self._agree(at)
             self._broken = True
-            self._end = self._append(batch, at)
+            data = framing.encode_batch(batch, at.offset_bytes)
+            fd = self._open_at_least(at) if self._fd is None else self._fd
+            with refusals(self.path, "write"):
+                write_fully(self._files, fd, data, at.offset_bytes)
+            with refusals(self.path, "fdatasync"):
+                self._files.datasync(fd)
+                is_there = self._files.is_at(self.path, fd)
+            if not is_there:  # written all the same, to where no later daemon looks
+                raise JournalWriteError(self.path, ENOENT, "finding the file again after the write")
+            self._end = Position(at.offset_bytes + len(data), at.records + len(batch))
             self._broken = False
             return self._end
 
@@ -99,18 +108,6 @@ class JournalFile:
         if end != self._end:
             self._broken = True
             raise JournalWriteError(self.path, ECANCELED, "write")
-
-    def _append(self, batch: list[bytes], at: Position) -> Position:
-        data = framing.encode_batch(batch, at.offset_bytes)
-        fd = self._open_at_least(at) if self._fd is None else self._fd
-        with refusals(self.path, "write"):
-            write_fully(self._files, fd, data, at.offset_bytes)
-        with refusals(self.path, "fdatasync"):
-            self._files.datasync(fd)
-            is_there = self._files.is_at(self.path, fd)
-        if not is_there:  # written all the same, to where no later daemon looks
-            raise JournalWriteError(self.path, ENOENT, "finding the file again after the write")
-        return Position(at.offset_bytes + len(data), at.records + len(batch))
 
     def _cut(self, to: Position) -> None:
         fd = self._open_at_least(to)

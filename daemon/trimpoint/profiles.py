@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
+import msgspec
 import structlog
 from anyio.abc import TaskGroup, TaskStatus
 from trimpoint_protocol.errors import Reason
@@ -41,6 +42,7 @@ from trimpoint.gateway.session.handshake import Handshake
 from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.unused import Work
 from trimpoint.operations.build import Files, OperationRules, build_operations
+from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.threads.catalogue import is_unfinished
 from trimpoint.threads.part_of_registry import PartOfRegistry
 from trimpoint.threads.registry import ThreadRegistry
@@ -250,8 +252,10 @@ class Profiles:
     def _build(self, launch: bytes, tasks: TaskGroup) -> _Built:
         parts, rules, key = self._parts, self._rules, self.key_of(launch)
         owns = partial(self._owns, key)
-        engine = PartOfRegistry(parts.engine, owns)
         link = CodexLink(self._launch_of(launch), parts.state_dir, rules.request_deadline_s)
+        compacts_at = compact_limit(link.profile.overrides)
+        policy = msgspec.structs.replace(parts.engine.policy, provider_compacts_at=compacts_at)
+        engine = PartOfRegistry(parts.engine, owns, policy)
         pace = Pace(link.pause_reading, link.resume_reading)
         clients = ClientsOfProfile(parts.clients, key, pace)
         side = build_client_side(engine, link, clients, parts.identity)

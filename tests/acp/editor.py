@@ -192,12 +192,12 @@ def acp_environment(harness: Harness) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def opened_editor(harness: Harness) -> AsyncIterator[Editor]:
+async def opened_editor(harness: Harness, **environment: str) -> AsyncIterator[Editor]:
     """An editor that is not introduced yet; its agent is ended when the block is."""
     log = harness.home / "acp.log"
     with log.open("ab") as stderr:
         process = await anyio.open_process(
-            acp_command(harness), stderr=stderr, env=acp_environment(harness)
+            acp_command(harness), stderr=stderr, env=acp_environment(harness) | environment
         )
     editor = Editor(process)
     try:

@@ -2,9 +2,9 @@
 
 import anyio
 import pytest
-from trimpoint.testkit import hang, say
+from trimpoint.testkit import hang, say, throwaway_codex_home
 
-from tests.acp.editor import Editor
+from tests.acp.editor import Editor, opened_editor
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
@@ -41,3 +41,18 @@ async def test_a_cancel_right_behind_a_prompt_finds_it(harness: Harness, editor:
     await editor.notify("session/cancel", sessionId=session_id)
     assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
     assert await editor.prompt(session_id, "Are you there?") == {"stopReason": "end_turn"}
+
+
+async def test_an_editor_with_a_codex_home_of_its_own_is_answered_from_there(
+    harness: Harness, editor: Editor
+) -> None:
+    async with (
+        throwaway_codex_home() as home,
+        opened_editor(harness, CODEX_HOME=str(home)) as other,
+    ):
+        (home / "AGENTS.md").write_text("The other home.")
+        await other.introduce()
+        for one in (editor, other):
+            await one.prompt(await one.new_session(harness), "Hello.")
+    requests = harness.model.turn_requests()
+    assert [request.mentions("The other home.") for request in requests] == [False, True]

@@ -4,7 +4,7 @@ import json
 import signal
 
 import pytest
-from trimpoint.testkit import Usage, hang, say
+from trimpoint.testkit import Usage, hang, say, throwaway_codex_home
 
 from tests.cli.stage import CliHarness, Terminal
 
@@ -148,3 +148,16 @@ async def test_each_trim_says_what_it_brought_and_how_to_take_it_back(stage: Cli
         assert stage.model.turn_requests()[-1].mentions("prompt-1.")
         new = await stage.run("new")
         assert f"To undo: trimpoint unarchive {thread[-8:]}" in new.out
+
+
+async def test_a_question_from_another_codex_home_is_answered_from_there(
+    stage: CliHarness,
+) -> None:
+    async with throwaway_codex_home() as home, stage.serving():
+        (home / "AGENTS.md").write_text("The other home.")
+        stage.script.then(say("answer-1."), say("answer-2."))
+        there = await stage.run("ask", "prompt-1.", CODEX_HOME=str(home))
+        here = await stage.run("ask", "--new", "prompt-2.")
+    assert (there.code, here.code) == (0, 0), there.err + here.err
+    requests = stage.model.turn_requests()
+    assert [request.mentions("The other home.") for request in requests] == [True, False]

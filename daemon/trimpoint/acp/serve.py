@@ -20,7 +20,7 @@ async def serve(find: FindDaemon, version: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stdio.ended.set)
-    link = DaemonLink(find, version)
+    link = DaemonLink(find, version, _codex_home())
     agent = Agent(link, stdio.send, dict(os.environ), version)
     stdio.start(agent.take)
     pacing = loop.create_task(_keep_pace(stdio, link))
@@ -44,3 +44,9 @@ async def _keep_pace(stdio: Stdio, link: DaemonLink) -> None:
         link.pause()
         await stdio.room.wait()
         link.resume()
+
+
+def _codex_home() -> str | None:
+    """Where the editor wants its Codex to keep threads, if it says so."""
+    home = os.environ.get("CODEX_HOME")
+    return os.path.abspath(home) if home else None

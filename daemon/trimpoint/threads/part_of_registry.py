@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
 from trimpoint.threads.idle import InUse
 from trimpoint.threads.registry import Subscriber, ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
@@ -11,11 +12,15 @@ from trimpoint.threads.writer import ThreadWriter
 
 class PartOfRegistry(ThreadRegistry):
     """Shares everything with the whole registry, but listeners hear of the threads for which
-    `owns(thread_id)` is true, and only those count as loaded. `close` ends all listening.
+    `owns(thread_id)` is true, and only those count as loaded. `policy` is what their meters are
+    read by. `close` ends all listening.
     """
 
-    def __init__(self, whole: ThreadRegistry, owns: Callable[[str], bool]) -> None:
+    def __init__(
+        self, whole: ThreadRegistry, owns: Callable[[str], bool], policy: Policy | None = None
+    ) -> None:
         self.__dict__.update(vars(whole))
+        self.policy = policy or whole.policy
         self._whole = whole
         self._owns = owns
         self._heard: list[tuple[Subscriber, Subscriber]] = []

@@ -55,9 +55,12 @@ class ThreadFollower(Protocol):
 
 
 class DaemonLink:
-    """`epoch` grows with each connection; 0 before the first."""
+    """`epoch` grows with each connection; 0 before the first. `codex_home` is where the editor's
+    Codex keeps its threads, if not where the daemon's does.
+    """
 
-    def __init__(self, find: FindDaemon, version: str) -> None:
+    def __init__(self, find: FindDaemon, version: str, codex_home: str | None = None) -> None:
+        self._codex_home = codex_home
         self.epoch = 0
         self._find = find
         self._version = version
@@ -133,6 +136,8 @@ class DaemonLink:
             self._transport, _ = await loop.create_unix_connection(lambda: protocol, str(path))
         except (DaemonMissing, OSError) as error:
             raise RpcError(INTERNAL, f"The trimpoint daemon cannot be reached. {error}") from None
+        if self._codex_home is not None:
+            await protocol.peer.request("sidecar/useProfile", {"codexHome": self._codex_home})
         info = {"name": "trimpoint-acp", "title": "ACP editor", "version": self._version}
         capabilities = {"experimentalApi": True, "optOutNotificationMethods": list(UNWANTED)}
         await protocol.peer.request(

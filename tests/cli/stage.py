@@ -129,6 +129,14 @@ class CliHarness:
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
+    async def shell(self, line: str, environment: dict[str, str]) -> Ended:
+        """Run a line of a shell to its end, in the worktree."""
+        with anyio.fail_after(DEADLINE_S):
+            done = await anyio.run_process(
+                ["bash", "-c", line], env=environment, check=False, cwd=self.worktree
+            )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
     def command(self, *words: str) -> list[str]:
         """A command line of trimpoint."""
         return [sys.executable, "-m", "trimpoint", *words]

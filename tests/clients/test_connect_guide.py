@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import sys
 from pathlib import Path
 
 import anyio
@@ -54,7 +55,12 @@ async def test_the_client_in_the_readme_of_the_library_does_as_it_says() -> None
 
 async def _run(harness: Harness, code: str, command: list[str]) -> str:
     (harness.worktree / "client").write_text(code)
-    environment = {**os.environ, "XDG_RUNTIME_DIR": str(harness.home)}
+    environment = {
+        **os.environ,
+        "HOME": str(harness.home),
+        "XDG_RUNTIME_DIR": str(harness.home),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
     with anyio.fail_after(SCENARIO_S):
         done = await anyio.run_process(command, cwd=harness.worktree, env=environment, stderr=-2)
     return done.stdout.decode()

@@ -1,0 +1,91 @@
+"""Every command that README and docs print can be typed as it is printed."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from trimpoint.cli.daemon_commands.app_server import NAME, first_word
+from trimpoint.cli.daemon_commands.codex_itself import CODEX, COMMANDS
+from trimpoint.cli.exits import UsageError
+from trimpoint.cli.parsing.arguments import parse
+
+from tests.cli.stage import CliHarness
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")],
+    key=lambda page: page.name,
+)
+# What stands for a value of the reader's.
+VALUES = {"N": "3", "TURN": "3", "TOKENS": "50000", "SHELL": "bash"}
+FENCE = re.compile(r"```(?:sh|bash|console)?\n(.*?)```", re.DOTALL)
+INDENTED = re.compile(r"^ {4,}(?:\$ )?(.*trimpoint .*)$", re.MULTILINE)
+INLINE = re.compile(r"(?<!`)`(trimpoint [^`]*)`(?!`)")
+
+
+def printed(page: Path) -> Iterator[str]:
+    """The command lines of a page that begin with `trimpoint`."""
+    text = page.read_text(encoding="utf-8")
+    blocks = [line.strip() for block in FENCE.findall(text) for line in block.splitlines()]
+    indented = [line.strip() for line in INDENTED.findall(text)]
+    inline = [" ".join(one.split()) for one in INLINE.findall(text)]
+    for line in [*blocks, *indented, *inline]:
+        if line.startswith("trimpoint ") and not re.search(r"[…|\[{<]", line):
+            yield line.removesuffix(" &")
+
+
+def words_of(line: str) -> list[str]:
+    """The arguments; comments and redirections are the shell's."""
+    typed = re.sub(r"\d?>{1,2}\s*\S+|&&.*", "", line)
+    return [VALUES.get(word, word) for word in shlex.split(typed, comments=True)[1:]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_printed_command_is_one_that_can_be_typed(page: Path) -> None:
+    wrong: list[str] = []
+    for line in printed(page):
+        words = words_of(line)
+        if first_word(words) in COMMANDS | {CODEX, NAME}:
+            continue
+        try:
+            parse(words)
+        except UsageError as error:
+            wrong.append(f"{line}: {error.message}")
+        except SystemExit:
+            continue  # it asks for help, and got it
+    assert not wrong, "\n".join(wrong)
+
+
+def test_commands_are_found_in_the_pages() -> None:
+    assert sum(len(list(printed(page))) for page in PAGES) > 60
+
+
+def readme_session() -> list[str]:
+    """The commands of "Use it from a terminal", in their order, but for the daemon's own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = text.partition("## Use it from a terminal")[2].partition("\n## ")[0]
+    lines = [line.strip() for line in INDENTED.findall(part)]
+    return [line for line in lines if not line.startswith("trimpoint serve")]
+
+
+@pytest.mark.codex
+async def test_the_session_in_readme_runs_as_it_is_printed(stage: CliHarness) -> None:
+    bin_folder = stage.folder / "bin"
+    bin_folder.mkdir()
+    program = bin_folder / "trimpoint"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(stage.command())} "$@"\n')
+    program.chmod(0o755)
+    environment = stage.environment | {"PATH": f"{bin_folder}:{stage.environment['PATH']}"}
+    commands = readme_session()
+    assert len(commands) >= 6
+    assert (await stage.shell("git init --quiet", environment)).code == 0
+    async with stage.daemon() as client:
+        thread_id = await stage.thread(client)
+        for number in range(1, 6):
+            await stage.turn(client, thread_id, f"prompt {number}")
+        for command in commands:
+            done = await stage.shell(command, environment)
+            assert done.code == 0, f"{command}\n{done.out}\n{done.err}"
+            assert "Traceback" not in done.err

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-import sys
 from pathlib import Path
 
 import anyio

@@ -41,7 +41,8 @@ DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Names in prose that belong to other programs.
 EXTERNAL = frozenset(
     {
-        "AppServerClient", "CODEX_PATH", "chatgpt.cliExecutable", "HTTP_PROXY", "SyncCodexSDKClient", "c7", "camelCase", "codexed",
+        "AppServerClient", "CODEX_PATH", "HTTP_PROXY", "SyncCodexSDKClient", "c7", "camelCase",
+        "chatgpt.cliExecutable", "codexed",
         "compact_prompt", "model_list", "transfer.hideRefs", "nohup", "preexec_fn", "sendmsg",
         "sockaddr_un", "tempfile.gettempdir", "thread_rollback", "vim.schedule",
     }

@@ -5,6 +5,7 @@ this machine's own settings.
 import json
 import os
 import pty
+import shlex
 import signal
 import sys
 from collections.abc import AsyncGenerator
@@ -136,6 +137,15 @@ class CliHarness:
                 ["bash", "-c", line], env=environment, check=False, cwd=self.worktree
             )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def with_program_on_path(self) -> dict[str, str]:
+        """The environment, with a `trimpoint` that can be called by its name."""
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        program = folder / "trimpoint"
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(self.command())} "$@"\n')
+        program.chmod(0o755)
+        return self.environment | {"PATH": f"{folder}{os.pathsep}{self.environment['PATH']}"}
 
     def command(self, *words: str) -> list[str]:
         """A command line of trimpoint."""

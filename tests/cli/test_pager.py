@@ -38,7 +38,7 @@ async def test_a_timeline_goes_through_the_pager_on_a_terminal_only(
     paged = stage.environment | TERM | {"PAGER": str(pager)}
     async with stage.daemon() as client:
         thread_id = await stage.thread(client)
-        await stage.turn(client, thread_id, "hello there")
+        await stage.turn(client, thread_id, "hello there " + "and more " * 2_000)
         options = {"stdout": terminal.fd, "env": paged}
         async with stage.running("timeline", **options) as timeline:
             assert await timeline.ended() == 0, timeline.err
@@ -61,3 +61,15 @@ async def test_a_pager_that_ends_early_ends_the_command_well(
         async with stage.running("timeline", **options) as timeline:
             assert await timeline.ended() == 0, timeline.err
             assert timeline.err.count("\n") == 1, "only the thread is named"
+
+
+@pytest.mark.codex
+async def test_what_fits_on_the_screen_is_not_paged(stage: CliHarness, terminal: Terminal) -> None:
+    async with stage.daemon() as client:
+        await stage.turn(client, await stage.thread(client), "hello there")
+        # A Python would say that this is none.
+        environment = stage.environment | TERM | {"PAGER": sys.executable}
+        options = {"stdout": terminal.fd, "env": environment}
+        async with stage.running("timeline", **options) as timeline:
+            assert await timeline.ended() == 0, timeline.err
+        assert "hello there" in await terminal.rest()

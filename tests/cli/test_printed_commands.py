@@ -72,12 +72,7 @@ def readme_session() -> list[str]:
 
 @pytest.mark.codex
 async def test_the_session_in_readme_runs_as_it_is_printed(stage: CliHarness) -> None:
-    bin_folder = stage.folder / "bin"
-    bin_folder.mkdir()
-    program = bin_folder / "trimpoint"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(stage.command())} "$@"\n')
-    program.chmod(0o755)
-    environment = stage.environment | {"PATH": f"{bin_folder}:{stage.environment['PATH']}"}
+    environment = stage.with_program_on_path()
     commands = readme_session()
     assert len(commands) >= 6
     assert (await stage.shell("git init --quiet", environment)).code == 0

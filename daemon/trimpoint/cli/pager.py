@@ -1,11 +1,12 @@
-"""A long answer on a terminal goes through a pager, as with git: `PAGER`, else less, which ends at
-once where all fits.
+"""A long answer on a terminal goes through a pager, as with git: `PAGER`, else less.
 
 Nothing is paged where stdout is no terminal, where `NO_PAGER` is set, where `PAGER` is empty or
-`cat`, and on a terminal that cannot move its cursor.
+`cat`, on a terminal that cannot move its cursor, and what fits on the screen.
 """
 
+import io
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 
+from rich.cells import cell_len
 from rich.console import Console
 
 from trimpoint.cli.terminal import console_for, stdout_console
@@ -21,6 +23,7 @@ from trimpoint.cli.terminal import console_for, stdout_console
 # As git sets it: quit if it fits, pass colours on, leave the screen as it is. A person's own LESS
 # wins.
 _LESS = "FRX"
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def pager_command(environ: Mapping[str, str]) -> list[str]:
@@ -37,7 +40,8 @@ def pager_command(environ: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def paged(*, from_end: bool = False) -> Generator[Console]:
-    """Yields the console for an answer that may be longer than the screen.
+    """Yields the console for an answer that may be longer than the screen. It is shown when the
+    block ends.
 
     :param from_end: a person wants to see the end first, as of a conversation
     """
@@ -45,19 +49,33 @@ def paged(*, from_end: bool = False) -> Generator[Console]:
     if not command:
         yield stdout_console()
         return
+    answer = io.StringIO()
     width = stdout_console().width
+    yield console_for(answer, width)
+    text = answer.getvalue()
+    if _rows(text, width) < stdout_console().height:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
     if from_end and command == ["less"]:
         command.append("+G")
+    _show(command, text)
+
+
+def _rows(text: str, width: int) -> int:
+    """So many rows of the screen the text takes."""
+    lines = _SEQUENCE.sub("", text).splitlines()
+    return sum(1 + max(0, cell_len(line) - 1) // width for line in lines)
+
+
+def _show(command: list[str], text: str) -> None:
     environment = {"LESS": _LESS, "LV": "-c", **os.environ}
-    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, encoding="utf-8")
-    assert pager.stdin is not None
-    # Ctrl-C is the pager's; without us it would be left behind.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with suppress(BrokenPipeError):  # the person has read enough
-            yield console_for(pager.stdin, width)
-    finally:
-        with suppress(BrokenPipeError):
-            pager.stdin.close()
-        pager.wait()
-        signal.signal(signal.SIGINT, before)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as pager:
+        assert pager.stdin is not None
+        # Ctrl-C is the pager's; without us it would be left behind.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            with suppress(BrokenPipeError):  # the person has read enough
+                pager.communicate(text.encode("utf-8", errors="replace"))
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -5,19 +5,31 @@ that commands, options, their values and the names of threads are always those o
 """
 
 import argparse
+import importlib
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.parsing.arguments import root_parser, sub_parsers
 
+# bash shows what it would insert. A help text behind the word is taken off again once only one is
+# left, and for those who have bash insert one after the other (COMP_TYPE 37 and 42).
 _SCRIPTS = {
     "bash": """\
 _trimpoint() {
-    local IFS=$'\\n'
-    COMPREPLY=($(trimpoint completion bash --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    local IFS=$'\\n' line found
+    found=($(trimpoint completion bash --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    COMPREPLY=()
+    for line in "${found[@]}"; do
+        if [[ ${#found[@]} -gt 1 && $line == *$'\\t'* && ! $COMP_TYPE =~ ^(37|42)$ ]]; then
+            line="${line%%$'\\t'*}  (${line#*$'\\t'})"
+            COMPREPLY+=("${line:0:$((${COLUMNS:-80} - 2))}")
+        else
+            COMPREPLY+=("${line%%$'\\t'*}")
+        fi
+    done
     [[ ${#COMPREPLY[@]} -eq 0 ]] && compopt -o default
 }
 complete -F _trimpoint trimpoint
@@ -26,8 +38,9 @@ complete -F _trimpoint trimpoint
 #compdef trimpoint
 _trimpoint() {
     local -a found
-    found=("${(@f)$(trimpoint completion zsh --words "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)}")
-    if [[ -n "$found" ]]; then _describe trimpoint found; else _files; fi
+    local asked=("${words[@]:1:$((CURRENT-1))}")
+    found=("${(@f)$(trimpoint completion zsh --words "${asked[@]}" 2>/dev/null)}")
+    if [[ -n "$found" ]]; then _describe -V trimpoint found; else _files; fi
 }
 compdef _trimpoint trimpoint
 """,
@@ -36,10 +49,28 @@ function __trimpoint_complete
     set -l words (commandline -opc) (commandline -ct)
     trimpoint completion fish --words $words[2..-1] 2>/dev/null
 end
-complete -c trimpoint -f -n 'test -n "$(__trimpoint_complete)"' -a '(__trimpoint_complete)'
+complete -c trimpoint -f -n 'test -n "$(__trimpoint_complete)"' -k -a '(__trimpoint_complete)'
 """,
 }
-_THREAD_DEADLINE_S = 1.0
+_THREAD_OPTIONS = ("-t", "--thread")
+# What may stand before the command.
+_EARLY_OPTIONS = (
+    ("--thread", "which thread"),
+    ("--last", "the thread that was used last"),
+    ("--json", "print JSON, for scripts"),
+    ("--socket", "the daemon's Unix socket"),
+    ("--state-dir", "where the daemon keeps its journals"),
+    ("--config", "configuration file"),
+    ("--version", "what is installed"),
+    ("--help", "all commands"),
+)
+
+
+class Candidate(NamedTuple):
+    """What a word can become, and a word of help."""
+
+    word: str
+    summary: str = ""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,44 +78,48 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.words is None:
         sys.stdout.write(_SCRIPTS[arguments.shell])
         return Exit.DONE
-    for word, help_text in candidates(arguments.words or [""]):
-        summary = " ".join(help_text.split())
-        match arguments.shell:
-            case "zsh":
-                word = word.replace(":", "\\:")
-                write_text(f"{word}:{summary}\n" if summary else f"{word}\n")
-            case "fish":
-                write_text(f"{word}\t{summary}\n" if summary else f"{word}\n")
-            case _:
-                write_text(f"{word}\n")
+    for word, summary in candidates(arguments.words or [""], arguments.shell):
+        text = " ".join(summary.split())
+        if arguments.shell == "zsh":
+            word, separator = word.replace("\\", "\\\\").replace(":", "\\:"), ":"
+        else:
+            separator = "\t"
+        write_text(f"{word}{separator}{text}\n" if text else f"{word}\n")
     return Exit.DONE
 
 
-def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Returns what the last word can become, with a word of help; none where a file's name or free
-    text is next.
-    """
+def candidates(words: list[str], shell: str = "bash") -> Iterator[Candidate]:
+    """Returns what the last word can become; none where a file's name or free text is next."""
     *before, typed = words
     parser: argparse.ArgumentParser = root_parser()
+    root = parser
     for word in before:
         parser = sub_parsers(parser).get(word, parser)
-    found = _values(parser, before[-1] if before else "")
-    if found is None:
-        found = (
-            [*_commands(parser), *_options(parser)]
-            if typed.startswith("-") or sub_parsers(parser)
-            else _positionals(parser)
-        )
-    yield from ((word, text) for word, text in found if word.startswith(typed))
+    last = before[-1] if before else ""
+    if last in _THREAD_OPTIONS:
+        yield from _matching_threads(typed, shell)
+    elif (values := _values(parser, last)) is not None:
+        yield from _beginning_with(typed, values)
+    elif typed.startswith("-"):
+        yield from _beginning_with(typed, _EARLY_OPTIONS if parser is root else _options(parser))
+    elif sub_parsers(parser):
+        yield from _beginning_with(typed, [*_commands(parser), *_options(parser)])
+    elif _takes_thread(parser):
+        yield from _matching_threads(typed, shell)
+    else:
+        yield from _beginning_with(typed, _choices(parser))
+
+
+def _beginning_with(typed: str, known: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
+    return (Candidate(word, text) for word, text in known if word.startswith(typed))
 
 
 def _commands(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
-    shown = {
-        name: sub.description or ""
+    return [
+        (name, sub.description or "")
         for name, sub in sub_parsers(parser).items()
         if name not in {"overview", "version"}
-    }
-    return list(shown.items())
+    ]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
@@ -100,41 +135,32 @@ def _values(parser: argparse.ArgumentParser, option: str) -> list[tuple[str, str
     """The values of the option before the word; None when there is none that takes one."""
     for action in parser._actions:
         if option.startswith("-") and option in action.option_strings and action.nargs != 0:
-            if action.dest == "thread":
-                return _threads()
             return [(str(choice), "") for choice in action.choices or ()]
     return None
 
 
-def _positionals(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
+def _takes_thread(parser: argparse.ArgumentParser) -> bool:
+    return any(action.dest == "named" for action in parser._actions)
+
+
+def _choices(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
     for action in parser._actions:
-        if not action.option_strings and action.dest == "named":
-            return _threads()
         if not action.option_strings and action.choices:
             return [(str(choice), "") for choice in action.choices]
     return []
 
 
-def _threads() -> list[tuple[str, str]]:
-    """The threads that a running daemon knows, those of this folder first; none where it cannot be
-    asked quickly.
+def _matching_threads(typed: str, shell: str) -> Iterator[Candidate]:
+    """Returns threads by id, each with its name or first words; and by these where they were
+    typed. bash inserts the id then; the others keep what does not begin as it was typed to
+    themselves, and so get the name.
     """
-    import anyio
-
-    from trimpoint.cli.connection.connect import open_first, sockets_of
-    from trimpoint.cli.connection.known_threads import here, own_threads
-    from trimpoint.cli.connection.settings import settings_of
-
-    async def ask() -> list[tuple[str, str]]:
-        settings = settings_of(argparse.Namespace(socket=None, state_dir=None, config=None))
-        with anyio.move_on_after(_THREAD_DEADLINE_S):
-            async with open_first(sockets_of(settings)) as client:
-                await client.initialize("trimpoint-completion")
-                threads, place = await own_threads(client), here()
-            ordered = sorted(threads, key=lambda thread: not thread.is_at(place))
-            return [(thread.short_id, thread.title[:60]) for thread in ordered]
-        return []
-
-    with suppress(Exception):  # a boundary: a Tab must never print an error into the command line
-        return anyio.run(ask)
-    return []
+    # Only a Tab at a thread takes as long as what it needs takes to import.
+    threads = importlib.import_module("trimpoint.cli.connection.thread_titles").titles()
+    by_id = [Candidate(word, title) for word, title in threads if word.startswith(typed)]
+    yield from by_id
+    if by_id or not typed:
+        return
+    for short_id, title in threads:
+        if title.casefold().startswith(typed.casefold()):
+            yield Candidate(short_id, title) if shell == "bash" else Candidate(title, short_id)

@@ -1,0 +1,70 @@
+"""Completion, in the shells that this machine has."""
+
+import shlex
+import shutil
+
+import pytest
+
+from tests.cli.stage import CliHarness
+
+pytestmark = pytest.mark.codex
+
+BASH = """
+eval "$(trimpoint completion bash)"
+complete_words() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _trimpoint 2>/dev/null
+    printf '%s\\n' "${COMPREPLY[@]}"
+}
+"""
+
+
+async def completed(stage: CliHarness, shell: str, *words: str) -> list[str]:
+    """What the shell itself offers for the last word."""
+    environment = stage.with_program_on_path()
+    if shell == "bash":
+        script = f"{BASH}\ncomplete_words {shlex.join(words)}"
+    else:
+        script = f"trimpoint completion fish | source\ncomplete -C {shlex.quote(' '.join(words))}"
+    done = await stage.shell(f"{shell} -c {shlex.quote(script)}", environment)
+    assert (done.code, done.err) == (0, "")
+    return done.out.splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+async def test_a_shell_offers_commands_options_values_and_threads(
+    stage: CliHarness, shell: str
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    async with stage.daemon() as client:
+        thread_id = await stage.thread(client)
+        await stage.turn(client, thread_id, "mend the parser")
+        assert (await completed(stage, shell, "trimpoint", "cl"))[0].startswith("clear")
+        [option] = await completed(stage, shell, "trimpoint", "clear", "--dr")
+        assert option.startswith("--dry-run")
+        modes = await completed(stage, shell, "trimpoint", "ask", "--sandbox", "")
+        assert modes == ["read-only", "workspace-write", "danger-full-access"]
+        for words in (("context",), ("clear", "--thread"), ("--thread",)):
+            [thread] = await completed(stage, shell, "trimpoint", *words, "")
+            assert thread.startswith(thread_id[-8:])
+        [by_words] = await completed(stage, shell, "trimpoint", "context", "mend")
+        assert by_words.partition("\t")[0] in {thread_id[-8:], "mend the parser"}
+    [left_behind] = await completed(stage, shell, "trimpoint", "context", "")
+    assert left_behind.startswith(thread_id[-8:])
+
+
+async def test_bash_tells_candidates_apart_by_their_titles(stage: CliHarness) -> None:
+    async with stage.daemon() as client:
+        for prompt in ("mend the parser", "write the docs"):
+            await stage.turn(client, await stage.thread(client), prompt)
+        offered = await completed(stage, "bash", "trimpoint", "context", "")
+    assert sorted(line[8:] for line in offered) == ["  (mend the parser)", "  (write the docs)"]
+
+
+async def test_zsh_takes_the_script(stage: CliHarness) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    environment = stage.with_program_on_path()
+    done = await stage.shell("trimpoint completion zsh | zsh -f -n /dev/stdin", environment)
+    assert (done.code, done.err) == (0, "")

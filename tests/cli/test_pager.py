@@ -38,7 +38,7 @@ async def test_a_timeline_goes_through_the_pager_on_a_terminal_only(
     paged = stage.environment | TERM | {"PAGER": str(pager)}
     async with stage.daemon() as client:
         thread_id = await stage.thread(client)
-        await stage.turn(client, thread_id, "hello there " + "and more " * 2_000)
+        await stage.turn(client, thread_id, "hello there " + "and more " * 250)
         options = {"stdout": terminal.fd, "env": paged}
         async with stage.running("timeline", **options) as timeline:
             assert await timeline.ended() == 0, timeline.err

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from trimpoint.config import HomeUnknown
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.git.plumbing.repository import MINIMUM_VERSION
 from trimpoint.journal.port import Damage
@@ -114,7 +115,11 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
 
 def check_service(installation: Installation) -> Iterator[Finding]:
     """The units of this user, if there are any."""
-    folder = units.unit_folder(installation.environ)
+    try:
+        folder = units.unit_folder(installation.environ)
+    except HomeUnknown:
+        yield ok("no home folder to keep units in")
+        return
     standings = {name: units.standing(folder / name, "") for name in units.NAMES}
     facts: dict[str, Any] = {"folder": str(folder), "units": standings}
     if set(standings.values()) == {"absent"}:

@@ -18,7 +18,7 @@ from trimpoint.gateway.transport.listeners import MAX_SOCKET_PATH_BYTES
 _LOW_BYTES = 500 * 1024 * 1024
 _FULL_BYTES = 20 * 1024 * 1024
 _ANSWER_WITHIN_S = 5.0
-_ELSEWHERE = "Or name another place with --state-dir (TRIMPOINT_STATE_DIR)."
+_ELSEWHERE = "Name another place with --state-dir (TRIMPOINT_STATE_DIR)."
 _QUESTION = b'{"id":1,"method":"sidecar/status"}\n'
 
 
@@ -81,7 +81,7 @@ def _absent_state_directory(path: Path) -> Finding:
 def _remedy(path: Path) -> str:
     """Returns what to do about a folder that `_unsafe` does not accept."""
     if not path.is_dir():
-        return f"Move it away. {_ELSEWHERE}"
+        return f"Move it away, or do without it. {_ELSEWHERE}"
     owner = path.stat().st_uid
     if owner == os.geteuid():
         return f"Make it yours alone: chmod 700 {path}"

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from trimpoint.config import HomeUnknown
+from trimpoint_protocol.locations import HomeUnknown
+
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.git.plumbing.repository import MINIMUM_VERSION
 from trimpoint.journal.port import Damage

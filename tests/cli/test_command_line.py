@@ -46,6 +46,7 @@ finally:
             "--sandbox takes one of read-only, workspace-write, danger-full-access, not x",
         ),
         ("statsu", "Did you mean status?"),
+        ("timeline --expand", "--expand takes a value."),
         ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),
         ("clear -1", "not '-1'"),
         ("clear 3 fix", "trimpoint clear does not take 'fix'"),

@@ -51,7 +51,7 @@ def for_shells(text: str) -> str:
     said = re.sub(r" \(in a terminal\)$", "", said)
     said = _UUID.sub(r"\1", said)
     return re.sub(
-        r"(?<![\w/.~-])(?<!undo )"
+        r"(?<![\w/.~-])(?<!undo )(?<!Undone: )"
         r"/(clear|compact|compress|revert|undo|context|pins|pin|unpin|new)\b(?!/)",
         r"trimpoint \1",
         said,

@@ -115,6 +115,7 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             _unknown_command(unknown[1].lower(), unknown[2], re.findall(r"[\w-]+", unknown[3]))
         sentence = re.sub(r"^argument (\S+): (?=takes )", r"\1 ", message)
+        sentence = re.sub(r"^argument (\S+): expected one argument$", r"\1 takes a value", sentence)
         choice = re.match(r"argument (\S+): invalid choice: ('.*?') \(choose from (.*)\)", message)
         if choice:
             sentence = f"{choice[1]} takes one of {choice[3]}, not {choice[2]}".replace("'", "")

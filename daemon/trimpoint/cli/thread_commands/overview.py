@@ -22,7 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
     except NoDaemon:
         if arguments.json:
             raise
-    _print("No daemon runs.", ("trimpoint serve", "starts one; trimpoint demo shows what it does"))
+    _print(
+        "No daemon runs. The first command that needs one starts it.",
+        ("trimpoint ask TEXT", "goes on in this folder's last conversation, or begins one"),
+        ("trimpoint threads", "lists the conversations of this folder"),
+        ("trimpoint demo", "shows what trimpoint does, without an account"),
+    )
     _print_help()
     return Exit.DONE
 

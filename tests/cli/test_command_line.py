@@ -167,7 +167,7 @@ def test_without_a_command_what_is_here_is_shown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["--state-dir", str(tmp_path), "--socket", f"{tmp_path}/s"]) == 0
-    assert "trimpoint serve" in capsys.readouterr().out
+    assert "trimpoint ask" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -189,8 +189,7 @@ def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
     """The parsers of sub-commands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-            choices = action.choices  # pyright: ignore[reportUnknownMemberType]
-            return dict(cast("dict[str, argparse.ArgumentParser]", choices))
+            return dict(cast("Any", action).choices)
     return {}
 
 

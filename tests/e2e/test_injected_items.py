@@ -95,3 +95,24 @@ async def test_what_is_injected_after_a_revert_is_kept_by_the_next_trim(harness:
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize("revert", [False, True])
+async def test_what_was_injected_behind_a_kept_turn_comes_back_when_its_trim_is_undone(
+    harness: Harness, revert: bool
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn(tool=True)
+        await run(talk, "/clear 1")
+        if revert:
+            await talk.turn()
+            last = (await talk.snapshot())["turns"][-1]["id"]
+            await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=last)
+        await inject(talk, "INJECTED")
+        await run(talk, "/clear")
+        assert not (await talk.turn()).mentions("INJECTED")
+        await run(talk, "/undo")
+        undone = await talk.turn()
+    assert undone.mentions("INJECTED")
+    assert undone.mentions("tool-output-2")

@@ -1,6 +1,6 @@
-"""Random walks that mix trims with what Codex and other programs do to a thread: forks, native
-reverts, injected items, turns made elsewhere, restarts and deaths. The model's next input is held
-against a model in plain Python.
+"""Random walks that mix trims and their undoing with what Codex and other programs do to a thread:
+forks, native reverts, injected items, turns made elsewhere, restarts and deaths. The model's next
+input is held against a model in plain Python.
 
 A walk is named by its seed; a failure says which, and what was done until then.
 `TRIMPOINT_E2E_LONG=n` walks n times as many.
@@ -81,6 +81,8 @@ class Walk:
         self.random = random.Random(seed)
         self.steps: list[str] = []
         self.context = Context()
+        # What was in the context before each trim that can be undone, the last one at the end.
+        self.before_trims: list[Context] = []
         self.said = 0
         self._running = AsyncExitStack()
         self.talk: Conversation
@@ -172,6 +174,7 @@ class Walk:
         self.steps[-1] = f"/clear {keep}"
         outcome = await self.talk.type(self.steps[-1])
         if outcome["status"] == "completed":
+            self._remember()
             self.context.keep(keep)
         else:
             assert outcome["reason"] == "nothing_to_trim", outcome
@@ -186,7 +189,21 @@ class Walk:
         self.harness.script.at_compaction(say(gist))
         outcome = await self.talk.type(self.steps[-1])
         assert outcome["status"] == "completed", outcome
+        self._remember()
         self.context.keep(keep, gist)
+
+    def _remember(self) -> None:
+        self.before_trims.append(Context(self.context.summary, list(self.context.turns)))
+
+    async def undo(self) -> None:
+        """The last trim is taken back; the turns since stay."""
+        if not self.before_trims:
+            return
+        outcome = await self.talk.type("/undo")
+        assert outcome["status"] == "completed", outcome
+        before = self.before_trims.pop()
+        since = [told for told in self.context.turns if told not in before.turns]
+        self.context = Context(before.summary, before.turns + since)
 
     # --- what Codex offers
 
@@ -202,6 +219,7 @@ class Walk:
             excludeTurns=True,
         )
         self.context = deepcopy(self.context)
+        self.before_trims.clear()
         self.talk = Conversation(
             self.talk.client, forked["thread"]["id"], self.harness.model, self.harness.script
         )
@@ -217,6 +235,7 @@ class Walk:
             "thread/revert", threadId=self.talk.thread_id, beforeTurnId=turn_id
         )
         del self.context.turns[-back:]
+        self.before_trims.clear()
 
     # --- faults
 
@@ -244,7 +263,7 @@ async def test_whatever_is_mixed_the_model_is_shown_what_was_kept(
     await walk.begin()
     often = [walk.turn] * 8
     rest = [
-        walk.clear, walk.compact, walk.inject, walk.inject, walk.fork, walk.native_revert,
+        walk.clear, walk.compact, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
         walk.restart, walk.kill_child, walk.turn_elsewhere,
     ]  # fmt: skip
     try:

@@ -107,10 +107,11 @@ def _lost(count: int) -> list[str]:
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
-    """Returns what a revert took back counts no more; what was injected since is at hand, and in
-    another rollout.
+    """Returns the turn's items. What was injected behind it is at hand, and may stand in a later
+    rollout; of an adopted turn only the rollout has it, unless a revert took that back.
     """
-    injected = turn.injected_items if turn.is_cut else found.injected
+    at_hand = turn.injected_items
+    injected = at_hand if turn.is_cut or at_hand else found.injected
     return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
 
 

@@ -81,6 +81,7 @@ def _drop_pruned_items(state: ThreadState) -> None:
     for turn in state.turns[state.items_dropped_to : end]:
         if turn.id in pinned:
             continue
+        turn.injected_apart = turn.injected_items
         turn.items, turn.items_complete, turn.earlier_items, turn.injected = [], False, 0, 0
     state.items_dropped_to = end
 
@@ -339,7 +340,7 @@ def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int
     turn = state.turns[state.turn_index[event.turn_id]]
     if event.source == "rollout":
         turn.items[turn.earlier_items :], turn.items_complete = event.items, True
-        turn.injected = event.injected
+        turn.injected, turn.injected_apart = event.injected, []
     else:
         turn.items.extend(event.items)
         turn.injected += event.injected

@@ -185,7 +185,7 @@ def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:
     turn = state.turns[kept - 1]
     injected, was_cut = turn.injected_items, turn.is_cut
     turn.items = turn.items[: len(turn.items) - turn.injected]
-    turn.injected, turn.is_cut = 0, True
+    turn.injected, turn.injected_apart, turn.is_cut = 0, [], True
     return injected, was_cut
 
 
@@ -198,8 +198,10 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
     if past.kept_turns:
         last = state.turns[past.kept_turns - 1]
         last.is_cut = past.was_cut
-        if last.items:  # else they are read from the rollout again, with those
+        if last.items:
             last.items, last.injected = [*last.items, *past.injected], len(past.injected)
+        else:
+            last.injected_apart = past.injected
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:
         turn.first_entry_index += shift

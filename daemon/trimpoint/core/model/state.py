@@ -26,9 +26,10 @@ class Turn(msgspec.Struct, gc=False):
     `report` is the last that was heard, while it ran, of what the context holds. Of a turn that was
     tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it
     had failed, and `earlier_items` counts those of its items that are from there; they stand first.
-    `injected` counts its last items that a client put there after the turn had ended. `is_cut`: a
-    revert went back to the turn's end, so what its rollout has behind that is no longer part of the
-    context.
+    `injected` counts its last items that a client put there after the turn had ended;
+    `injected_apart` are those of a turn whose items were dropped, because they may stand in the
+    rollout of a later generation. `is_cut`: a revert went back to the turn's end, so what its
+    rollout has behind that is no longer part of the context.
     """
 
     id: str
@@ -48,17 +49,18 @@ class Turn(msgspec.Struct, gc=False):
     report: UsageSample | None = None
     injected: int = 0
     is_cut: bool = False
+    injected_apart: list[bytes] = []
 
     @property
     def injected_items(self) -> list[bytes]:
         """Returns those of its items that were injected behind its end."""
-        return self.items[len(self.items) - self.injected :]
+        return self.items[len(self.items) - self.injected :] or self.injected_apart
 
     @property
     def without_injected(self) -> "Turn":
         """The turn as it was when it had ended."""
         items = self.items[: len(self.items) - self.injected]
-        return msgspec.structs.replace(self, items=items, injected=0)
+        return msgspec.structs.replace(self, items=items, injected=0, injected_apart=[])
 
 
 class Entry(msgspec.Struct, gc=False):

@@ -340,7 +340,7 @@ class TestTurnPicker:
                 [asked] = question["params"]["questions"]
                 labels = [option["label"] for option in asked["options"]]
                 answers = {asked["id"]: {"answers": [chosen]}}
-                await client.send({"id": question["id"], "result": {"answers": answers}})
+                client.answer(question, {"answers": answers})
                 await self.ended(client)
                 await client.expect(is_method("serverRequest/resolved"))
                 request = await talk.turn()
@@ -354,8 +354,7 @@ class TestTurnPicker:
                 talk, question, _ = await self.asked(harness, client, ":revert")
                 [asked] = question["params"]["questions"]
                 options = [(one["label"], one["description"]) for one in asked["options"]]
-                refusal = {"code": -32601, "message": "no"}
-                await client.send({"id": question["id"], "error": refusal})
+                client.refuse(question, "no")
                 await self.ended(client)
                 assert (await talk.snapshot())["turnCount"] == 3
         assert options == [

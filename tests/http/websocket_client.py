@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import anyio
 from trimpoint.cli.connection.client import Client
+from trimpoint_protocol.client import open_connection
 from websockets.asyncio.client import ClientConnection, unix_connect
 from websockets.exceptions import ConnectionClosed
 
@@ -19,10 +20,11 @@ class _Lines:
     def __init__(self, frames: ClientConnection) -> None:
         self._frames = frames
 
-    async def send(self, line: bytes) -> None:
-        await self._frames.send(line.decode().rstrip("\n"))
+    async def send(self, lines: bytes) -> None:
+        for line in lines.decode().splitlines():
+            await self._frames.send(line)
 
-    async def receive(self, max_bytes: int) -> bytes:
+    async def receive(self, max_bytes: int = 0) -> bytes:
         del max_bytes
         try:
             return str(await self._frames.recv()).encode() + b"\n"
@@ -35,10 +37,8 @@ async def websocket_client(socket: Path, name: str = "a browser") -> AsyncIterat
     """An initialized client at `/rpc`."""
     async with (
         unix_connect(str(socket), "ws://localhost/rpc", max_size=MAX_BYTES) as frames,
-        anyio.create_task_group() as tasks,
+        open_connection(cast("Any", _Lines(frames))) as connection,
     ):
-        client = Client(cast("Any", _Lines(frames)))
-        tasks.start_soon(client.read_forever)
+        client = Client(connection)
         await client.initialize(name)
         yield client
-        tasks.cancel_scope.cancel()

@@ -32,9 +32,9 @@ DOCUMENTED = (
     # One Codex serves all clients.
     r"\.thread\.originator: only (first 'codex-tui'|second 'trimpoint')",
     # What a fork was before it was one.
-    r"server answer thread/fork \.thread\.preview:",
+    r"server (answer thread/fork|notification thread/started) \.thread\.preview:",
     # A compaction has no turn of its own, and its own call of the model is not counted.
-    r"server answer thread/items/list .*clientId:",
+    r"server answer thread/items/list .*(clientId|moderation):",
     r"server answer thread/(items|turns)/list \.backwardsCursor:",
     r"server notification thread/tokenUsage/updated",
     r"server notification warning(: |.*Long threads and multiple compactions)",

@@ -232,3 +232,8 @@ def test_an_error_of_codex_speaks_of_the_thread_by_the_id_the_client_knows() -> 
         shown
         == f'{{"code":-32600,"message":"thread not found: {STABLE[0]} ({STRANGER})"}}'.encode()
     )
+
+
+def test_an_integer_of_more_than_64_bits_keeps_every_digit() -> None:
+    message = b'{"threadId":"a","budget":18446744073709551616}'
+    assert idmap.rewrite_ids_in_encoded(message, {"a": "b"}.get) == message.replace(b'"a"', b'"b"')

@@ -94,18 +94,26 @@ def first_words(state: ThreadState, turn: Turn) -> str:
     return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"
 
 
+def _clear_keeping(number: int) -> slash.Clear:
+    return slash.Clear(keep_last_n_turns=number)
+
+
+def _revert_to(number: int) -> slash.Revert:
+    return slash.Revert(turn_count=number)
+
+
 ASKED: dict[Hashable, _Asked] = {
     slash.Clear(): _Asked(
         "Clear",
         "What should stay in the agent's context?",
         choices_to_keep,
-        lambda number: slash.Clear(keep_last_n_turns=number),
+        _clear_keeping,
     ),
     slash.Revert(): _Asked(
         "Revert",
         "Go back to which turn? What came after it is taken back.",
         choices_to_go_back_to,
-        lambda number: slash.Revert(turn_count=number),
+        _revert_to,
     ),
 }
 """The commands with nothing after their name."""

@@ -3,12 +3,14 @@ cost it the same.
 """
 
 import socket
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.peer import Answered, Event, Peer
+from trimpoint_protocol.peer import Refused as PeerRefused
 
 Message = dict[str, Any]
 
@@ -25,40 +27,44 @@ class JsonRpcClient:
     def __init__(self, lines: BinaryIO, send: Callable[[bytes], object]) -> None:
         self._lines = lines
         self._send = send
-        self._ids = count(1)
+        self._peer: Peer[None] = Peer(decode=jsonrpc.decode_trusted)
 
     def request(self, method: str, /, **params: Any) -> Message:
         """The result.
 
         :raises Refused: it was an error.
+        :raises EOFError: the other side is gone.
         """
-        request_id = self.ask(method, **params)
-        answer = self.until(
-            lambda message: message.get("id") == request_id and "method" not in message
-        )
-        if "error" in answer:
-            raise Refused(f"{method}: {answer['error']}")
-        result: Message = answer["result"]
-        return result
-
-    def ask(self, method: str, /, **params: Any) -> int:
-        """Send a request and do not wait; its id."""
-        request_id = next(self._ids)
-        self._send(
-            msgspec.json.encode({"id": request_id, "method": method, "params": params}) + b"\n"
-        )
-        return request_id
+        call_id, data = self._peer.call(method, params, context=None)
+        self._send(data)
+        for event in self._events():
+            match event:
+                case PeerRefused(call, error) if call.id == call_id:
+                    raise Refused(f"{method}: {bytes(error).decode()}")
+                case Answered(call, result) if call.id == call_id:
+                    decoded: Message = msgspec.json.decode(result)
+                    return decoded
+                case _:
+                    pass
+        raise EOFError("the other side closed the connection")
 
     def until(self, wanted: Callable[[Message], bool]) -> Message:
-        """The next message that is wanted.
+        """The next notification that is wanted.
 
         :raises EOFError: the other side is gone.
         """
-        while line := self._lines.readline():
-            message: Message = msgspec.json.decode(line)
-            if wanted(message):
-                return message
+        for event in self._events():
+            if isinstance(event, jsonrpc.Notification):
+                message: Message = msgspec.json.decode(event.wire)
+                if wanted(message):
+                    return message
         raise EOFError("the other side closed the connection")
+
+    def _events(self) -> Iterator[Event[None]]:
+        while line := self._lines.readline():
+            self._peer.feed(line)
+            while (event := self._peer.next_event()) is not None:
+                yield event
 
     def initialize(self) -> None:
         """Shake hands."""

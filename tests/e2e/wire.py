@@ -15,6 +15,7 @@ import anyio.lowlevel
 import msgspec
 from anyio.streams.stapled import StapledByteStream
 from trimpoint.codex.appserver.launch import child_environment, launch_command
+from trimpoint_protocol.framing import LineFramer
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -22,6 +23,7 @@ from tests.e2e.conftest import Harness
 Message = dict[str, Any]
 DEADLINE_S = STEP_S
 READ_CHUNK_BYTES = 256 * 1024
+MAX_LINE_BYTES = 512 * 1024 * 1024
 
 
 class Socket:
@@ -146,14 +148,13 @@ class JsonRpcClient:
             await self._stream.aclose()
 
     async def read_forever(self) -> None:
-        rest = b""
+        framer = LineFramer(MAX_LINE_BYTES)
         try:
             with self._reading:
                 while True:
-                    *lines, rest = (rest + await self._stream.receive(READ_CHUNK_BYTES)).split(
-                        b"\n"
-                    )
-                    self.received += [msgspec.json.decode(line) for line in lines if line]
+                    for frame in framer.feed(await self._stream.receive(READ_CHUNK_BYTES)):
+                        assert isinstance(frame, bytes), frame
+                        self.received.append(msgspec.json.decode(frame))
                     self._announce()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self.is_closed = True

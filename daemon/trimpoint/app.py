@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import Config
-from trimpoint.core.model.decision import DiscardPolicy, Policy, counted
+from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
@@ -136,6 +136,15 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         preserve_recent_turns=context.preserve_recent_turns,
         min_freed=context.min_freed,
         pins_share=context.pins_share,
+        summarizer=SummarizerPolicy(
+            config.compaction.model,
+            config.compaction.effort,
+            {
+                name: model.compaction_model
+                for name, model in config.models.items()
+                if model.compaction_model
+            },
+        ),
         provider_compacts_at=compact_limit(profile.overrides),
         discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
     )

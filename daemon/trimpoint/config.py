@@ -65,10 +65,14 @@ class CodexSection(_Section, frozen=True):
 
 
 class CompactionSection(_Section, frozen=True):
-    """`[compaction]`: when `/compact` is too early, and when it has taken too long."""
+    """`[compaction]`: when `/compact` is too early, when it has taken too long, and which model
+    writes the summary.
+    """
 
     min_messages: Positive = 6
     deadline_s: Seconds = 600.0
+    model: str | None = None
+    effort: str | None = None
 
 
 class ContextSection(_Section, frozen=True):
@@ -94,6 +98,7 @@ class ModelSection(_Section, frozen=True):
     """`[models."name"]`: what is known of a model that Codex does not tell."""
 
     max_context_tokens: Positive | None = None
+    compaction_model: str | None = None
 
 
 class DiscardSection(_Section, frozen=True):

@@ -53,11 +53,14 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 
     `force` compacts even when there are fewer messages than the configured minimum, and keeps turns
     word for word that Codex has compacted by itself.
+    `model` writes the summary in place of the thread's own or the configured one; the thread keeps
+    its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
     """
 
     guidance: str | None = None
     keep_last_n_turns: TurnCount | None = None
     force: bool = False
+    model: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
 
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):

@@ -45,6 +45,7 @@ class Reason(StrEnum):
     BELOW_FLOOR = "below_floor"
     NOTHING_TO_UNDO = "nothing_to_undo"
     DOES_NOT_FIT = "does_not_fit"
+    NOT_SMALLER = "not_smaller"
     SESSION_RESTARTING = "session_restarting"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
     PROVIDER_TIMEOUT = "provider_timeout"
@@ -107,6 +108,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.NOTHING_TO_UNDO: ErrorKind(-32037, False),
     Reason.DOES_NOT_FIT: ErrorKind(-32038, False),
     Reason.TOO_MANY_PROFILES: ErrorKind(-32039, True),
+    Reason.NOT_SMALLER: ErrorKind(-32040, False),
 }
 
 

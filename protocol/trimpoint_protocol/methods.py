@@ -72,6 +72,18 @@ class ExecuteParams(Params, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
+class CancelParams(Params, frozen=True, kw_only=True):
+    """`operationId` is that of the command's progress."""
+
+    operation_id: str
+
+
+class CancelResult(Result, frozen=True, kw_only=True):
+    """`cancelled` false: it is no compaction that is under way, or its summary has come already."""
+
+    cancelled: bool
+
+
 class ContextMessage(Result, frozen=True, kw_only=True):
     """One thing of the agent's context that can only leave it whole: a message, or a tool call with
     its result.
@@ -566,6 +578,12 @@ METHODS: dict[str, Method] = {
             ExecuteParams,
             CommandOutcome,
             "Carry out a slash command and answer when it has ended.",
+        ),
+        Method(
+            "commands/cancel",
+            CancelParams,
+            CancelResult,
+            "Give up a compaction; its command ends as cancelled, and nothing has changed.",
         ),
         Method(
             "orchestration/dispatch",

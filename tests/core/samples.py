@@ -47,7 +47,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         1,
         "turn-1",
     ),
-    ev.ContextSummarized("thread", "trim-point", "in short", 1_500),
+    ev.ContextSummarized("thread", "trim-point", "in short", 1_500, "small", "the names", 900, 90),
     ev.ContextDiscarded(
         "thread",
         "trim-point",
@@ -62,7 +62,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.TrimRedone("thread", "trim-point", 5),
     ev.ContextPinned("thread", "pin", "turn-1", "the rules"),
     ev.ContextUnpinned("thread", "pin"),
-    ev.CompactionRequested("operation", 3, "keep the names", "automatic"),
+    ev.CompactionRequested("operation", 3, "keep the names", "automatic", "small", "low", True),
     ev.CompactionForked("operation", SECRET),
     ev.CompactionFailed("operation", "the model said nothing"),
     ev.OverflowRecoveryRequested("operation", "turn-1"),

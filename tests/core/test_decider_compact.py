@@ -84,7 +84,9 @@ def test_a_finished_compaction_trims_and_opens_the_next_generation_with_the_summ
             THREAD, stamp.id, stamp.now_ms, "turn-2/assistant/answer of turn-2", 4, (),
             "turn-3", 2, "compact", pruned_turn_count=2, last_pruned_turn_id="turn-2",
         ),
-        ev.ContextSummarized(THREAD, stamp.id, "in short", 1_500),
+        ev.ContextSummarized(
+            THREAD, stamp.id, "in short", 1_500, tokens_before=36, tokens_after=20
+        ),
         ev.GenerationOpened(2, "compact", "summary", ("turn-3",), "in short", 4),
         ev.SessionStopRequested(1),
         ev.SessionStartRequested(2),

@@ -376,6 +376,8 @@ def test_in_any_life_each_pinned_turn_is_in_the_context_once_and_in_order(seed: 
                 pin(thread, chance.randint(1, count))
             case "unpin" if read_model(thread.state, Policy()).pins:
                 unpin(thread)
+            case _:
+                pass
         numbers = {turn.id: int(turn.id.removeprefix("turn-")) for turn in thread.state.turns}
         pins = [one.turn_id for one in read_model(thread.state, Policy()).pins]
         active = [turn.id for turn in thread.state.active_turns]

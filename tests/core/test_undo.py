@@ -418,8 +418,8 @@ class Trim:
 class World:
     """The thread in plain Python: (number, texts) of each turn, and the trims that stand."""
 
-    turns: list[tuple[int, list[str]]] = field(default_factory=list)
-    trims: list[Trim] = field(default_factory=list)
+    turns: list[tuple[int, list[str]]] = field(default_factory=list[tuple[int, list[str]]])
+    trims: list[Trim] = field(default_factory=list[Trim])
 
     def context(self) -> list[str]:
         last = self.trims[-1] if self.trims else Trim(0, None, 0)

@@ -141,6 +141,10 @@ def test_the_other_events_of_the_contract_have_its_members() -> None:
         "trimPointId": "tp",
         "summary": "in short",
         "compactDurationMs": 1_500,
+        "model": None,
+        "guidance": None,
+        "tokensBefore": 0,
+        "tokensAfter": 0,
     }
     created = ev.ArchivedAndNewCreated(THREAD, "thread-2", "w", "main", "p", "/work", b"{}")
     assert payload(created) == {

@@ -164,9 +164,18 @@ class Walk:
         name = self.random.choices(names, [7, 4, 2, 6, 3, 2, 1])[0]
         self.steps.append(name)
         self.happened += 1
-        await getattr(self, f"_{name.replace(' ', '_')}")()
+        acts = {
+            "turn": self.turn,
+            "clear": self._clear,
+            "compact": self._compact,
+            "undo": self._undo,
+            "redo": self._redo,
+            "revert": self._revert,
+            "child dies": self._child_dies,
+        }
+        await acts[name]()
 
-    async def _turn(self) -> None:
+    async def turn(self) -> None:
         before = self.context
         request = await self.talk.turn(tool=True)
         number = self.talk.turns
@@ -239,4 +248,4 @@ async def test_any_order_of_trims_undos_and_reverts_shows_the_model_what_is_expe
             walk = Walk(talk, harness, seed)
             for _ in range(14):
                 await walk.step()
-            await walk._turn()
+            await walk.turn()

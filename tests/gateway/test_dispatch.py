@@ -82,6 +82,7 @@ async def test_every_method_of_the_registry_is_ours_and_reaches_its_handler(meth
 EXAMPLES = {
     "commands/complete": b'{"text":"/"}',
     "commands/execute": b'{"text":"/help"}',
+    "commands/cancel": b'{"operationId":"o"}',
     "orchestration/dispatch": b'{"command":{"type":"thread.archive","commandId":"c","threadId":"t"}}',
     "orchestration/subscribeThread": b'{"threadId":"t"}',
     "orchestration/unsubscribeThread": b'{"threadId":"t"}',

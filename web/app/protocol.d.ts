@@ -53,6 +53,20 @@ export type Blocker = {
 };
 
 /**
+ * `operationId` is that of the command's progress.
+ */
+export type CancelParams = {
+    operationId: string;
+};
+
+/**
+ * `cancelled` false: it is no compaction that is under way, or its summary has come already.
+ */
+export type CancelResult = {
+    cancelled: boolean;
+};
+
+/**
  * How the files differ. `changed` counts all of them, `files` lists at most ten thousand.
  *
  * `diff` is a unified diff as git writes it, null if it was not asked for, `truncated` when it was cut.
@@ -189,7 +203,7 @@ export type CommandProgress = {
 /**
  * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns verbatim.
  *
- * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted by itself.
+ * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted by itself. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
  */
 export type CompactContext = {
     type: "thread.context.compact";
@@ -199,6 +213,7 @@ export type CompactContext = {
     guidance?: string | null;
     keepLastNTurns?: number | null;
     force?: boolean;
+    model?: string | null;
 };
 
 /**

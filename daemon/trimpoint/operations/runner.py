@@ -21,10 +21,12 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.context.generations import bootstrap_items, items_beside, rebuilt_generation
+from trimpoint.core.decide.trimming import not_smaller, summarizer_guidance
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Generation, Operation
+from trimpoint.core.model.state import Generation, Operation, ThreadState
+from trimpoint.core.model.usage import model_in
 from trimpoint.operations.compaction.compaction import (
     CompactionFailed,
     carried_usage,
@@ -181,7 +183,7 @@ class OperationRunner:
         try:
             await self._step(writer, operation)
         except CompactionFailed as error:
-            await self._fail(writer, operation, str(error), Reason.COMPACTION_FAILED)
+            await self._fail(writer, operation, str(error), error.reason)
         except ProviderFailure as error:
             await self._fail(writer, operation, *self._failure_reason(error))
         except WorktreeRefuses as error:
@@ -284,14 +286,16 @@ class OperationRunner:
         began = time.monotonic()
         provider_id = await self._loaded_provider(writer)
         await complete_context(writer, writer.state.active_turns)
-        fork = await self._forked(writer, provider_id)
+        fork = await self._forked(writer, provider_id, operation)
         writer.record_facts(ev.CompactionForked(operation.id, fork.id))
         carries_on = False
         try:
-            guidance, deadline_s = operation.compaction_guidance, self._limits.compaction_deadline_s
+            guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
+            deadline_s = self._limits.compaction_deadline_s
             # Without a readable summary the compacted thread carries on.
             summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
             carries_on = summary is None
+            _check_summary(writer.state, operation, summary)
             if summary is None:
                 fork = await self._with_kept_turns(writer, operation, fork)
             await self._complete(
@@ -305,10 +309,17 @@ class OperationRunner:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(fork.id)
 
-    async def _forked(self, writer: ThreadWriter, provider_id: str) -> TemporaryThread:
+    async def _forked(
+        self, writer: ThreadWriter, provider_id: str, operation: Operation
+    ) -> TemporaryThread:
         # Cancelled while Codex makes it, it would stay behind and be listed.
         with anyio.CancelScope(shield=True):
-            return await self._threads.fork_temporary(writer, provider_id)
+            return await self._threads.fork_temporary(
+                writer,
+                provider_id,
+                model=operation.compaction_model,
+                effort=operation.compaction_effort,
+            )
         raise AssertionError("nothing cancels the scope")  # pragma: no cover
 
     async def _with_kept_turns(
@@ -469,3 +480,13 @@ class OperationRunner:
         if not self._threads.is_loaded(generation.provider_thread_id):
             writer.record_facts(*await self._threads.resume(writer, generation))
         return generation.provider_thread_id
+
+
+def _check_summary(state: ThreadState, operation: Operation, summary: str | None) -> None:
+    """:raises CompactionFailed: the summary is not taken."""
+    if summary is None:
+        if operation.compaction_model not in (None, model_in(state.settings)):
+            # The compacted thread would carry on, and with another model than the thread's.
+            raise CompactionFailed("only Codex can read what that model wrote")
+    elif (refusal := not_smaller(state, operation, summary)) is not None:
+        raise CompactionFailed(refusal.message, refusal.reason)

@@ -277,6 +277,16 @@ class Sessions:
         await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
         return True
 
+    async def cancel_operation(self, operation_id: str) -> bool:
+        """Cancel an operation, and wait until it has ended; False when it cannot be cancelled: it
+        is no compaction that is under way, or its summary has come.
+        """
+        for writer in self._engine.loaded_writers():
+            operation = writer.state.open_operation
+            if operation is not None and operation.id == operation_id:
+                return await self.cancel_compaction(writer.thread_id)
+        return False
+
     async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
         """Write down that another program has taken a thread out of Codex's archive; `params` are
         those of a `thread/resume`.

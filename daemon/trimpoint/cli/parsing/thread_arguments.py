@@ -54,6 +54,7 @@ def add_compact(commands: Commands) -> None:
     parser.add_argument(
         "--keep", metavar="N", type=turn_count, help="keep the last N turns word for word"
     )
+    parser.add_argument("--model", metavar="M", help="the model that writes the summary")
     parser.add_argument("--force", action="store_true", help="compact a short conversation too")
     dry_run(parser)
     for_clients(parser, thread=True)

@@ -48,9 +48,10 @@ def run_clear(arguments: argparse.Namespace) -> int:
 
 
 def run_compact(arguments: argparse.Namespace) -> int:
-    """`compact [--keep N] [--force] [--dry-run] [guidance…]`."""
+    """`compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]`."""
     keep = ["--keep", str(arguments.keep)] if arguments.keep is not None else []
-    return _run(arguments, "/compact", keep, "force", "dry_run", rest=arguments.guidance)
+    model = ["--model", arguments.model] if arguments.model is not None else []
+    return _run(arguments, "/compact", [*keep, *model], "force", "dry_run", rest=arguments.guidance)
 
 
 def run_compress(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ PREAMBLE_PREFIXES = (
 )
 # Content labels (measured: codex 0.163 and 0.171) that mark what the user, not Codex, put there.
 USER_CONTENT_KIND_PREFIX = "user."
+_ENVELOPE = re.compile(r"<(?=/?conversation-summary)")
 SEALED_SUMMARY_LOST = (
     "Codex no longer has the conversation, and with it its sealed summary is gone."
 )
@@ -251,8 +253,10 @@ def summary_item(summary: str, message_count: int) -> bytes:
     """The one user message that stands for what a compaction pruned.
 
     It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
+    A summary that has such an envelope in it is none: its brackets are escaped.
     """
-    text = f"<conversation-summary messages={message_count}>{summary}</conversation-summary>"
+    inner = _ENVELOPE.sub("&lt;", summary)
+    text = f"<conversation-summary messages={message_count}>{inner}</conversation-summary>"
     return msgspec.json.encode(
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
     )

@@ -131,16 +131,17 @@ def level_of(used: int, window: int, policy: Policy) -> Level:
 
 def opened_tokens(state: ThreadState, opened: GenerationOpened) -> int:
     """Returns what the context would hold in a generation that is opened so, by estimate."""
-    return overhead_tokens(state) + sum(_opened_weights(state, opened))
+    return overhead_tokens(state) + sum(opened_weights(state, opened))
 
 
 def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:
     """Returns whether that would be more than fits; it looks at no more turns than it must."""
-    sums = accumulate(_opened_weights(state, opened), initial=overhead_tokens(state))
+    sums = accumulate(opened_weights(state, opened), initial=overhead_tokens(state))
     return any(tokens > window for tokens in sums)
 
 
-def _opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
+def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
+    """The weights of what a generation that is opened so is given, one by one."""
     if opened.summary is not None:
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
     yield from _pin_weights(state, opened.pins)

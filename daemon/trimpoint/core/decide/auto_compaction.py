@@ -28,7 +28,15 @@ def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> D
     """Begin a compaction if one is due and the thread is idle; else nothing happens."""
     if not is_due(state, policy) or when_idle(state, "compact") is not None:
         return Accepted(())
-    requested = ev.CompactionRequested(stamp.id, _turns_to_keep(state, policy), None, AUTO)
+    summarizer = policy.summarizer
+    requested = ev.CompactionRequested(
+        stamp.id,
+        _turns_to_keep(state, policy),
+        None,
+        AUTO,
+        summarizer.model_for(model_in(state.settings)),
+        summarizer.effort,
+    )
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 
 

@@ -8,9 +8,13 @@ from trimpoint.core.context.active_context import (
     Summary,
     TrimPlan,
     active_message_count,
+    begins_with_summary,
+    current_summary,
     message_count,
     plan_trim,
+    summary_item,
 )
+from trimpoint.core.context.context_size import opened_weights
 from trimpoint.core.context.generations import next_generation
 from trimpoint.core.context.provider_compactions import larger_again
 from trimpoint.core.evolve.compaction_attempts import AUTO
@@ -26,7 +30,16 @@ from trimpoint.core.model.decision import (
     operation_under_way,
 )
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Operation, ThreadState
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.usage import model_in
+
+EARLIER_SUMMARY = (
+    "The conversation begins with a summary of what came before it. Build on that summary: keep "
+    "what still holds, and drop what is superseded."
+)
+SMALL_SUMMARY_TOKENS = 200
+"""A summary of so few tokens is always taken: it costs next to nothing."""
 
 
 def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decision:
@@ -113,7 +126,15 @@ def compact(
         and (refusal := larger_again(state, keep, f"/compact --keep {keep}")) is not None
     ):
         return refusal
-    requested = ev.CompactionRequested(stamp.id, keep, _said(command.guidance))
+    summarizer = policy.summarizer
+    requested = ev.CompactionRequested(
+        stamp.id,
+        keep,
+        _said(command.guidance),
+        model=command.model or summarizer.model_for(model_in(state.settings)),
+        effort=summarizer.effort,
+        force=command.force,
+    )
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
 
 
@@ -134,12 +155,61 @@ def complete_compaction(
     events = open_trimmed_generation(
         state, plan, stamp, "compact", trigger, summary, command.compact_duration_ms
     )
+    events = tuple(
+        _with_origin(event, state, operation) if isinstance(event, ev.ContextSummarized) else event
+        for event in events
+    )
     if command.provider_thread_id is not None:
         events = _carried_by_provider(events, command)
     advanced = ev.OperationAdvanced(
         operation.id, Phase.STOPPING, "Restarting the session with the summary."
     )
     return Accepted((*events, advanced), operation.id)
+
+
+def summarizer_guidance(state: ThreadState, guidance: str | None) -> str | None:
+    """Returns what the summarizer is told beside its task: the person's guidance, and what to do
+    with an earlier summary that is in range.
+    """
+    earlier = EARLIER_SUMMARY if begins_with_summary(state) else None
+    return " ".join(filter(None, (guidance, earlier))) or None
+
+
+def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejected | None:
+    """Returns why a summary is not taken: it is no smaller than what it stands for."""
+    tokens = _summary_tokens(summary)
+    if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS:
+        return None
+    replaced = _replaced_tokens(state, operation)
+    if tokens < replaced:
+        return None
+    what = f"The summary has about {tokens:,} tokens, and what it stands for about {replaced:,}"
+    return Rejected(Reason.NOT_SMALLER, f"{what}. /compact --force takes it all the same.")
+
+
+def _with_origin(
+    event: ev.ContextSummarized, state: ThreadState, operation: Operation
+) -> ev.ContextSummarized:
+    return msgspec.structs.replace(
+        event,
+        model=operation.compaction_model,
+        guidance=operation.compaction_guidance,
+        tokens_before=_replaced_tokens(state, operation),
+        tokens_after=_summary_tokens(event.summary),
+    )
+
+
+def _summary_tokens(summary: str) -> int:
+    return estimate_tokens(summary_item(summary, 0))
+
+
+def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
+    """What the summary stands for, by estimate: an earlier summary, and the turns that go."""
+    keep = operation.compaction_keep
+    going = state.active_turns[: state.active_turn_count - keep] if keep else state.active_turns
+    earlier = current_summary(state)
+    opened = next_generation(state, "compact", going, earlier, state.generation.skipped_items)
+    return sum(opened_weights(state, msgspec.structs.replace(opened, pins=())))
 
 
 def _carried_by_provider(

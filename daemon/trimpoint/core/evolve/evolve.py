@@ -169,6 +169,9 @@ def _request_compaction(state: ThreadState, event: ev.CompactionRequested, at_ms
         state.operation.compaction_keep = event.keep_last_n_turns
         state.operation.compaction_guidance = event.guidance
         state.operation.compaction_trigger = event.trigger
+        state.operation.compaction_model = event.model
+        state.operation.compaction_effort = event.effort
+        state.operation.compaction_force = event.force
 
 
 def _fork_compaction(state: ThreadState, event: ev.CompactionForked, at_ms: int) -> None:

@@ -30,6 +30,20 @@ class DiscardPolicy(msgspec.Struct, frozen=True):
     target_tokens: int = 50_000
 
 
+class SummarizerPolicy(msgspec.Struct, frozen=True):
+    """Who writes summaries, where that is not the thread's model: `by_model` for threads of a
+    model, else `model`; with `effort`.
+    """
+
+    model: str | None = None
+    effort: str | None = None
+    by_model: dict[str, str] = {}
+
+    def model_for(self, model: str | None) -> str | None:
+        """Returns the summarizer of a thread with that model."""
+        return self.by_model.get(model or "", self.model)
+
+
 class Policy(msgspec.Struct, frozen=True):
     """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
 
@@ -51,6 +65,7 @@ class Policy(msgspec.Struct, frozen=True):
     preserve_recent_turns: int = 3
     min_freed: float = 0.10
     pins_share: float = 0.25
+    summarizer: SummarizerPolicy = SummarizerPolicy()
     discard: DiscardPolicy = DiscardPolicy()
 
 

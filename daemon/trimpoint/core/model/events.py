@@ -158,12 +158,21 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
 
 
 class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):
-    """The text that stands for what the trim point pruned."""
+    """The text that stands for what the trim point pruned.
+
+    `model` wrote it, where that is not the thread's own, by the person's `guidance`.
+    `tokens_before` and `tokens_after` are, by estimate, of what it stands for and of itself; 0 in
+    records of older versions.
+    """
 
     thread_id: str
     trim_point_id: str
     summary: str
     compact_duration_ms: int
+    model: str | None = None
+    guidance: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
 
 
 class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-discarded"):
@@ -220,12 +229,19 @@ class ContextUnpinned(Event, frozen=True, array_like=True, tag="thread.context-u
 
 
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
-    """The intent to summarize; nothing of the context has changed yet."""
+    """The intent to summarize; nothing of the context has changed yet.
+
+    `model` and `effort` are those of the summarizer where they are not the thread's. `force`: a
+    summary that is no smaller than what it stands for is taken too.
+    """
 
     operation_id: str
     keep_last_n_turns: int
     guidance: str | None = None
     trigger: str = "user"
+    model: str | None = None
+    effort: str | None = None
+    force: bool = False
 
 
 class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compaction-forked"):

@@ -49,6 +49,7 @@ class Compact:
     force: bool = False
     guidance: str | None = None
     dry_run: bool = False
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,7 @@ def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
 
 
 def _parse_compact(rest: str) -> Compact | str:
-    keep, force, dry_run = 0, False, False
+    keep, force, dry_run, model = 0, False, False, None
     while rest.startswith("--"):
         option, rest = _first_word(rest)
         name, _, value = option.partition("=")
@@ -242,9 +243,15 @@ def _parse_compact(rest: str) -> Compact | str:
             if count is None:
                 return f"--keep takes {_TURNS_TO_KEEP}, not {_quoted(value)}."
             keep = count
+        elif name.lower() == "--model":
+            if not value:
+                value, rest = _first_word(rest)
+            if not value or value.startswith("--"):
+                return "--model takes the name of a model."
+            model = value
         else:
             return f"/compact has no option {_quoted(option)}."
-    return Compact(keep, force, rest or None, dry_run)
+    return Compact(keep, force, rest or None, dry_run, model)
 
 
 def _first_word(text: str) -> tuple[str, str]:
@@ -386,14 +393,15 @@ REGISTRY: dict[str, SlashCommand] = {
         ),
         SlashCommand(
             "compact",
-            "/compact [--keep N] [--force] [--dry-run] [guidance…]",
+            "/compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]",
             "Summarize the conversation and go on with the summary",
             "Asks the model to summarize the conversation, then starts a fresh session with that "
             "summary "
             "and, with --keep, the last N turns word for word. Guidance tells the summarizer what "
             "matters. "
-            "--force compacts a short conversation too; --dry-run only says what would happen. If "
-            "it fails, nothing changes.",
+            "--model has another model write the summary. --force compacts a short conversation "
+            "too, and takes a summary that is no smaller than what it stands for; --dry-run only "
+            "says what would happen. If it fails, nothing changes.",
             _parse_compact,
         ),
         SlashCommand(

@@ -269,6 +269,9 @@ class Operation(msgspec.Struct):
     compaction_guidance: str | None = None
     compaction_trigger: str = "user"
     compaction_fork: str | None = None
+    compaction_model: str | None = None
+    compaction_effort: str | None = None
+    compaction_force: bool = False
     reverting: Reverting | None = None
     failed_turn_id: str | None = None
 

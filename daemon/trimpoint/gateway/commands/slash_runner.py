@@ -367,13 +367,14 @@ def _as_command(
             return TrimContext(
                 command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep or 0, force=force
             )
-        case slash.Compact(keep, force, guidance):
+        case slash.Compact(keep, force, guidance, _, model):
             return CompactContext(
                 command_id=command_id,
                 thread_id=thread_id,
                 keep_last_n_turns=keep,
                 force=force,
                 guidance=guidance,
+                model=model,
             )
         case slash.Pin(turns, note, force):
             return PinContext(

@@ -65,6 +65,7 @@ class ExtensionHandlers:
             "commands/list": self._commands_list,
             "commands/complete": self._commands_complete,
             "commands/execute": self._commands_execute,
+            "commands/cancel": self._commands_cancel,
             "orchestration/dispatch": self._dispatch,
             "orchestration/subscribeThread": self._subscribe,
             "orchestration/unsubscribeThread": self._unsubscribe,
@@ -100,6 +101,10 @@ class ExtensionHandlers:
         if outcome.new_thread_id is not None:
             call.client.join(outcome.new_thread_id)
         return outcome
+
+    async def _commands_cancel(self, call: Call, params: m.CancelParams) -> m.CancelResult:
+        cancelled = await self._deps.sessions.cancel_operation(params.operation_id)
+        return m.CancelResult(cancelled=cancelled)
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):

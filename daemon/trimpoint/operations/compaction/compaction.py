@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
@@ -30,6 +31,10 @@ INTERRUPT_DEADLINE_S = 5.0
 
 class CompactionFailed(Exception):
     """The compaction came to nothing; the message is for a person and carries Codex's own words."""
+
+    def __init__(self, message: str, reason: Reason = Reason.COMPACTION_FAILED) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class Compacted(NamedTuple):

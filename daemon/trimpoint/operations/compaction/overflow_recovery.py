@@ -23,6 +23,7 @@ from trimpoint.core.decide.overflow import (
     compacted_by_codex,
     plan_overflow,
 )
+from trimpoint.core.decide.trimming import summarizer_guidance
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
 from trimpoint.core.model.lenient import as_dict
@@ -145,7 +146,8 @@ class OverflowRecovery:
         try:
             await self._note(writer, operation, scratch.id)
             await self._threads.inject(scratch.id, plan.before)
-            summary = await summarize(self._threads, writer, scratch, None, self._deadline_s)
+            guidance = summarizer_guidance(writer.state, None)
+            summary = await summarize(self._threads, writer, scratch, guidance, self._deadline_s)
         finally:
             with anyio.CancelScope(shield=True):
                 await self._threads.delete_quietly(scratch.id)

@@ -27,6 +27,7 @@ from trimpoint.codex.history.rollout import Ending, injected_ending
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
@@ -52,6 +53,8 @@ log = structlog.get_logger()
 
 Thread = dict[str, Any]
 
+# Codex's own setting of how much its model thinks.
+EFFORT = "model_reasoning_effort"
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
 # Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
@@ -278,14 +281,24 @@ class ProviderThreads:
         return Raw(msgspec.json.encode(answer))
 
     async def fork_temporary(
-        self, writer: ThreadWriter, provider_id: str, *, ephemeral: bool = False
+        self,
+        writer: ThreadWriter,
+        provider_id: str,
+        *,
+        ephemeral: bool = False,
+        model: str | None = None,
+        effort: str | None = None,
     ) -> TemporaryThread:
-        """A scratch thread with the context of another."""
-        params = {
+        """A scratch thread with the context of another; with a model and an effort of its own."""
+        params: dict[str, Any] = {
             **fork_params(writer.state.settings),
             "threadId": provider_id,
             "excludeTurns": True,
         }
+        if model is not None:
+            params["model"] = model
+        if effort is not None:
+            params["config"] = {**as_dict(params.get("config")), EFFORT: effort}
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.inbound.buffering():

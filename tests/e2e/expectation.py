@@ -101,6 +101,7 @@ class ExpectedTrim:
     message_count: int
     trigger: str
     summary: str | None
+    summary_before: Piece | None = None
 
 
 @dataclass
@@ -177,8 +178,13 @@ class ExpectedThread:
                 message_count=sum(turn.message_count for turn in pruned),
                 trigger=trigger,
                 summary=summary,
+                summary_before=self.summary,
             )
         )
+
+    def undo(self) -> None:
+        """`/undo` has happened."""
+        self.summary = self.trims.pop().summary_before
 
     def timeline(self, expanded: frozenset[int]) -> list[Line]:
         """The timeline with the trims at positions `expanded` opened."""

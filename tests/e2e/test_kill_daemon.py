@@ -47,7 +47,7 @@ OVERRIDES = pytest.mark.parametrize(
 )
 ROUND_DEADLINE_S = SCENARIO_S
 # From the beginning of a command to a little after its end, on a machine that is not busy.
-LONGEST_S = {"clear": 0.15, "compact": 0.3, "new": 0.15, "turn": 0.15}
+LONGEST_S = {"undo": 0.15, "clear": 0.15, "compact": 0.3, "new": 0.15, "turn": 0.15}
 
 Possible = list[ExpectedThread]
 Call = Callable[[], Awaitable[dict[str, Any]]]
@@ -93,7 +93,10 @@ class Life:
 
     async def act(self, talk: Conversation, strike: Strike) -> None:
         """Begin something; it is struck at a random instant."""
-        actions = (self._clear, self._clear, self._compact, self._new, self._turn, self._turn)
+        actions = (
+            self._clear, self._clear, self._compact, self._new, self._turn, self._turn,
+            self._undo, self._undo,
+        )  # fmt: skip
         action = self.random.choice(actions)
         name = action.__name__.strip("_")
         instant_s = self.random.random() * LONGEST_S[name]
@@ -125,6 +128,14 @@ class Life:
         self.script.summary = gist
         command = {"type": "thread.context.compact", "keepLastNTurns": keep, "force": True}
         await self._command(talk, struck, f"/compact --force --keep {keep}", command, after)
+
+    async def _undo(self, talk: Conversation, struck: Struck) -> None:
+        if not self.possible[0].trims:
+            return await self._clear(talk, struck)
+        after = copy.deepcopy(self.possible[0])
+        after.undo()
+        await self._command(talk, struck, "/undo", {"type": "thread.context.undo"}, after)
+        return None
 
     async def _command(
         self,

@@ -30,7 +30,7 @@ export function Header({ app, thread }) {
             </div>
             ${compactions > 0 && html`<span class="chip">compacted ×${compactions}</span>`}
             ${state?.archived && html`<span class="chip">archived</span>`}
-            ${context && html`<${Meter} context=${context} />`}
+            ${context && (context.usedTokens > 0 || !context.unknown) && html`<${Meter} context=${context} />`}
             <div class="header-actions">
                 ${PANELS.map(([panel, icon, words]) => html`
                     <button key=${panel} class="icon-button" aria-pressed=${app.panel.value === panel} aria-label=${words} title=${words}

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 from anyio.abc import Process
 
+from tests.acp.schema import judge
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 
@@ -193,7 +194,10 @@ def acp_environment(harness: Harness) -> dict[str, str]:
 
 @asynccontextmanager
 async def opened_editor(harness: Harness, **environment: str) -> AsyncIterator[Editor]:
-    """An editor that is not introduced yet; its agent is ended when the block is."""
+    """An editor that is not introduced yet; its agent is ended when the block is.
+
+    All that the agent has sent is judged by the official schema.
+    """
     log = harness.home / "acp.log"
     with log.open("ab") as stderr:
         process = await anyio.open_process(
@@ -209,6 +213,7 @@ async def opened_editor(harness: Harness, **environment: str) -> AsyncIterator[E
             with anyio.fail_after(STEP_S):
                 await process.wait()
             tasks.cancel_scope.cancel()
+        assert judge().problems(editor.sent, editor.received) == []
     finally:
         with anyio.CancelScope(shield=True):
             if process.returncode is None:

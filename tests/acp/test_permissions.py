@@ -1,11 +1,14 @@
 """Codex's questions: asked of the person at the editor, and answered by nobody else."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from trimpoint.testkit import run, say
+from trimpoint.testkit import Reply, run, say
 
-from tests.acp.editor import Editor
+from tests.acp.editor import EVERYTHING, Editor, opened_editor
+from tests.e2e import asking_mcp_server
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
@@ -153,3 +156,45 @@ async def test_a_question_that_another_client_answers_is_taken_back(
         assert await editor.result_of(prompt) == {"stopReason": "end_turn"}
     await editor.until(lambda message: message.get("method") == "$/cancel_request")
     assert (harness.worktree / "made.txt").exists()
+
+
+def _asking(server: str) -> Reply:
+    """The model calls the tool of the server that asks."""
+    tool = {"namespace": f"mcp__{server}", "name": "ask", "arguments": "{}"}
+    return Reply(items=[{"type": "function_call", **tool}])
+
+
+def _asking_server(name: str = "asking") -> dict[str, Any]:
+    return {
+        "name": name,
+        "command": sys.executable,
+        "args": [str(Path(asking_mcp_server.__file__))],
+        "env": [],
+    }
+
+
+async def test_an_mcp_server_of_the_editor_asks_the_person_by_a_form(harness: Harness) -> None:
+    async with opened_editor(harness) as editor:
+        await editor.introduce(**EVERYTHING)
+        editor.answer[ASK] = _choosing("allow_once")
+        editor.answer["elicitation/create"] = lambda params: {
+            "action": "accept",
+            "content": {"colour": "green"},
+        }
+        session_id = await editor.new_session(harness, mcpServers=[_asking_server("my server")])
+        await editor.request("session/set_mode", sessionId=session_id, modeId="ask")
+        harness.script.then(_asking("my_server"), say("Green it is."))
+        assert await editor.prompt(session_id, "Ask me.") == {"stopReason": "end_turn"}
+        [form] = editor.questions("elicitation/create")
+        assert form["params"]["requestedSchema"]["properties"] == {"colour": {"type": "string"}}
+        assert harness.model.requests[-1].mentions("green")
+
+
+async def test_an_editor_without_forms_declines_what_it_cannot_show(
+    harness: Harness, editor: Editor
+) -> None:
+    editor.answer[ASK] = _choosing("allow_once")
+    session_id = await editor.new_session(harness, mcpServers=[_asking_server()])
+    harness.script.then(_asking("asking"), say("Then not."))
+    assert await editor.prompt(session_id, "Ask me.") == {"stopReason": "end_turn"}
+    assert harness.model.requests[-1].mentions("decline")

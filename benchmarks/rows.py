@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks import checkpoints, clear, front, journal, latency, memory, relay, start
+from benchmarks import acp, checkpoints, clear, front, journal, latency, memory, relay, start
 from benchmarks.measures import Outcome
 from benchmarks.stage import Bench
 
@@ -45,6 +45,7 @@ ROWS = (
     Row(
         "capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run
     ),
+    Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -1,0 +1,506 @@
+"""From Codex's words to ACP's and back, by tables."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from trimpoint.acp.translate import permissions, prompts, settings, titles
+from trimpoint.acp.translate.commands import command_name, without_alias
+from trimpoint.acp.translate.diffs import diffs_of, no_file
+from trimpoint.acp.translate.endings import Ended, Failed, ending_of
+from trimpoint.acp.translate.forms import questions_answer, questions_form
+from trimpoint.acp.translate.history import replayed
+from trimpoint.acp.translate.items import command_title, tool_call_of
+from trimpoint.acp.translate.mcp import BadServer, mcp_config
+from trimpoint.acp.translate.meter import meter_text, usage_of
+from trimpoint.acp.translate.notices import notice_of
+from trimpoint.acp.translate.outputs import CLEAR_SCREEN, RAW_CHARS, SHOWN_CHARS, Output, raw_output
+from trimpoint.acp.translate.turns import TurnTranslator
+from trimpoint.acp.wire.capabilities import Capabilities, capabilities_in
+
+Json = dict[str, Any]
+FILE = "zero\none\ntwo\nthree"
+
+
+def _json(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        ("/bin/bash -lc 'ls -l'", "ls -l"),
+        ("bash -c ls", "ls"),
+        ("/bin/zsh -lc 'echo '\\''a'\\'''", "echo 'a'"),
+        ("python -m x", "python -m x"),
+    ],
+)
+def test_the_shell_around_a_command_is_left_out(command: str, title: str) -> None:
+    assert command_title(command) == title
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "title"),
+    [
+        ({"type": "webSearch", "query": "cats"}, "search", "Search the web: cats"),
+        ({"type": "webSearch", "action": {"type": "openPage", "url": "u"}}, "fetch", "u"),
+        ({"type": "imageView", "path": "/a/b.png"}, "read", "Look at b.png"),
+        ({"type": "imageGeneration", "result": "", "revisedPrompt": "a cat"}, "other", "a cat"),
+        ({"type": "mcpToolCall", "server": "s", "tool": "t"}, "other", "s/t"),
+        ({"type": "dynamicToolCall", "tool": "t"}, "other", "t"),
+        ({"type": "collabAgentToolCall", "tool": "spawnAgent"}, "other", "Sub-agent: spawnAgent"),
+        ({"type": "enteredReviewMode", "review": "r"}, "think", "Review"),
+        (
+            {
+                "type": "commandExecution",
+                "command": "cat a",
+                "cwd": "/w",
+                "commandActions": [{"type": "read", "path": "a"}],
+            },
+            "read",
+            "cat a",
+        ),
+        (
+            {"type": "commandExecution", "command": "rg a", "commandActions": [{"type": "search"}]},
+            "search",
+            "rg a",
+        ),
+        (
+            {"type": "fileChange", "changes": [{"path": "/a", "kind": {"type": "delete"}}]},
+            "delete",
+            "Delete a",
+        ),
+        (
+            {
+                "type": "fileChange",
+                "changes": [{"path": "/a", "kind": {"type": "update", "move_path": "/b"}}],
+            },
+            "edit",
+            "Move a to /b",
+        ),
+    ],
+)
+def test_an_item_is_a_tool_call_of_its_kind(item: Json, kind: str, title: str) -> None:
+    call = tool_call_of({"id": "1", **item}, no_file)
+    assert call is not None
+    assert (call.kind, call.title) == (kind, title)
+
+
+@pytest.mark.parametrize(
+    "kind", ["agentMessage", "userMessage", "reasoning", "sleep", "unheard-of"]
+)
+def test_what_is_no_tool_call_is_none(kind: str) -> None:
+    assert tool_call_of({"id": "1", "type": kind}, no_file) is None
+
+
+def test_the_result_of_an_mcp_tool_is_shown_block_by_block() -> None:
+    content = [
+        {"type": "text", "text": "a"},
+        {"type": "image", "data": "eA==", "mimeType": "image/gif"},
+        {"type": "x"},
+    ]
+    item = {
+        "type": "mcpToolCall",
+        "id": "1",
+        "server": "s",
+        "tool": "t",
+        "result": {"content": content},
+    }
+    call = tool_call_of(item, no_file)
+    assert call is not None
+    assert [one["content"]["type"] for one in _json(call.content)] == ["text", "image"]
+    failed = tool_call_of({**item, "status": "failed", "error": {"message": "no"}}, no_file)
+    assert failed is not None
+    assert (failed.status, failed.raw_output) == ("failed", {"message": "no"})
+
+
+def test_a_change_of_a_file_that_is_there_is_the_whole_file() -> None:
+    change = {"path": "/a", "kind": {"type": "update"}, "diff": "@@ -2,2 +2,2 @@\n one\n-two\n+2\n"}
+    [diff] = diffs_of(change, lambda path: FILE)
+    assert (diff.old_text, diff.new_text) == (FILE, "zero\none\n2\nthree")
+
+
+@pytest.mark.parametrize("text", [None, "something\nelse"])
+def test_a_change_of_a_file_that_is_not_as_it_was_is_its_hunks(text: str | None) -> None:
+    change = {"path": "/a", "kind": {"type": "update"}, "diff": "@@ -2,2 +2,2 @@\n one\n-two\n+2\n"}
+    [diff] = diffs_of(change, lambda path: text)
+    assert (diff.old_text, diff.new_text) == ("one\ntwo\n", "one\n2\n")
+
+
+def test_a_new_file_has_no_old_text_and_a_deleted_one_no_new() -> None:
+    [added] = diffs_of({"path": "/a", "kind": {"type": "add"}, "diff": "x\n"}, no_file)
+    [deleted] = diffs_of({"path": "/a", "kind": {"type": "delete"}, "diff": "x\n"}, no_file)
+    assert (added.old_text, added.new_text) == (None, "x\n")
+    assert (deleted.old_text, deleted.new_text) == ("x\n", "")
+
+
+def test_a_long_output_is_shown_by_its_end_and_says_so() -> None:
+    output = Output("1", "/", in_terminal=False)
+    output.add("x" * (SHOWN_CHARS * 3) + "```")
+    text = _json(output.progress()["content"])[0]["content"]["text"]
+    assert "characters before this are left out" in text
+    assert text.endswith("````")
+    assert not output.is_pending
+    assert len(raw_output("x" * RAW_CHARS * 2)) == RAW_CHARS
+
+
+def test_a_terminal_that_missed_the_beginning_is_drawn_anew() -> None:
+    output = Output("1", "/", in_terminal=True)
+    output.add("late")
+    output.progress()
+    shown, ended = output.final("early late", 0)
+    assert shown["meta"]["terminal_output"]["data"] == f"{CLEAR_SCREEN}early late"
+    assert ended["meta"]["terminal_exit"]["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("turn", "cancelled", "ended"),
+    [
+        ({"status": "completed"}, False, Ended("end_turn")),
+        ({"status": "completed"}, True, Ended("cancelled")),
+        (
+            {"status": "interrupted", "error": {"message": "Why."}},
+            False,
+            Ended("cancelled", "Why."),
+        ),
+        (
+            {"status": "failed", "error": {"message": "No.", "codexErrorInfo": "cyberPolicy"}},
+            False,
+            Ended("refusal", "No."),
+        ),
+        ({"status": "failed", "error": {"message": "No."}}, False, Failed(-32603, "No.", "other")),
+    ],
+)
+def test_a_turn_ends_as_codex_says(turn: Json, cancelled: bool, ended: object) -> None:
+    assert ending_of(turn, is_cancelled=cancelled) == ended
+
+
+@pytest.mark.parametrize(
+    ("info", "code", "says"),
+    [("contextWindowExceeded", -32603, "/clear 3"), ("unauthorized", -32000, "Log in")],
+)
+def test_a_failure_says_what_to_do(info: str, code: int, says: str) -> None:
+    failed = ending_of({"status": "failed", "error": {"codexErrorInfo": info}}, is_cancelled=False)
+    assert isinstance(failed, Failed)
+    assert failed.code == code
+    assert says in failed.message
+
+
+def test_decisions_are_sent_back_exactly_as_they_were_offered() -> None:
+    amend = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch", "x"]}}
+    host = {
+        "applyNetworkPolicyAmendment": {"network_policy_amendment": {"action": "deny", "host": "h"}}
+    }
+    params = {
+        "itemId": "1",
+        "command": "touch x",
+        "availableDecisions": ["accept", amend, host, "cancel"],
+    }
+    permission = permissions.command_permission(params, None)
+    assert [one.kind for one in permission.options] == [
+        "allow_once", "allow_always", "reject_always", "reject_once",
+    ]  # fmt: skip
+    assert permission.options[1].name == "Always allow commands starting with `touch x`"
+    assert permission.answer("1") == {"decision": amend}
+    assert permission.answer("2") == {"decision": host}
+    assert permission.answer("nonsense") == {"decision": "decline"}
+
+
+def test_wider_permissions_and_tools_and_choices_are_permissions() -> None:
+    wider = permissions.wider_permission(
+        {"itemId": "1", "permissions": {"network": {}}, "reason": "r"}
+    )
+    assert wider.answer("1") == {"permissions": {"network": {}}, "scope": "session"}
+    asked = {
+        "_meta": {"codex_approval_kind": "mcp_tool_call", "persist": ["session"]},
+        "message": "May I?",
+    }
+    assert permissions.is_tool_approval(asked)
+    tool = permissions.tool_permission(asked, None)
+    assert tool.answer("1")["_meta"] == {"persist": "session"}
+    question = {"id": "q", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}
+    choice = permissions.question_permission({"itemId": "1", "questions": [question]})
+    assert choice is not None
+    assert choice.answer("1") == {"answers": {"q": {"answers": ["b"]}}}
+    assert permissions.question_permission({"questions": [{**question, "isSecret": True}]}) is None
+
+
+def test_questions_are_a_form_where_the_editor_has_forms() -> None:
+    questions = {
+        "questions": [{"id": "q", "header": "H", "question": "Which?", "options": [{"label": "a"}]}]
+    }
+    assert questions_form(questions, Capabilities()) is None
+    form = questions_form(questions, Capabilities(form=True))
+    assert form is not None
+    assert form.params["requestedSchema"]["properties"]["q"]["oneOf"] == [
+        {"const": "a", "title": "a"}
+    ]
+    assert questions_answer("accept", {"q": "a"}) == {"answers": {"q": {"answers": ["a"]}}}
+    assert questions_answer("decline", {"q": "a"}) == {"answers": {}}
+
+
+def test_a_session_begins_in_the_mode_that_is_configured() -> None:
+    own = settings.Settings({"type": "workspaceWrite"}, {"granular": {}}, "m", None, "/")
+    now = own._replace(approval="never", sandbox={"type": "dangerFullAccess"})
+    assert settings.modes(own, own).available_modes[0].id == settings.CONFIGURED
+    assert settings.modes(now, own).current_mode_id == "full-access"
+    assert settings.mode_update("configured", own)["approvalPolicy"] == {"granular": {}}
+    with pytest.raises(settings.BadChoice):
+        settings.mode_update("configured", now)
+
+
+def test_an_effort_that_a_model_has_not_is_replaced_with_the_model() -> None:
+    rows = [
+        {
+            "model": name,
+            "supportedReasoningEfforts": [{"reasoningEffort": one} for one in efforts],
+            "defaultReasoningEffort": efforts[0],
+        }
+        for name, efforts in (("a", ["low", "high"]), ("b", ["medium"]))
+    ]
+    models = settings.models_in([{"data": rows}])
+    now = settings.Settings({}, "never", "a", "high", "/")
+    assert settings.option_update("model", "b", now, now, models) == {
+        "model": "b",
+        "effort": "medium",
+    }
+    assert settings.option_update("reasoning_effort", "low", now, now, models) == {"effort": "low"}
+    unknown = [one.current_value for one in settings.options(now._replace(model="c"), now, models)]
+    assert unknown[1:] == ["c", "high"]
+
+
+def test_mcp_servers_have_safe_names_and_all_that_they_need() -> None:
+    stdio = {
+        "name": "my server",
+        "command": "/s",
+        "args": ["-v"],
+        "env": [{"name": "A", "value": "1"}],
+    }
+    http = {
+        "type": "http",
+        "name": "my_server",
+        "url": "http://x",
+        "headers": [{"name": "H", "value": "v"}],
+    }
+    assert mcp_config([stdio, http]) == {
+        "mcp_servers.my_server": {
+            "command": "/s",
+            "args": ["-v"],
+            "enabled": True,
+            "env": {"A": "1"},
+        },
+        "mcp_servers.my_server_": {"url": "http://x", "enabled": True, "http_headers": {"H": "v"}},
+    }
+    with pytest.raises(BadServer):
+        mcp_config([{"type": "acp", "name": "x"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "meant"),
+    [
+        ("/trim 2", "trim", "/clear 2"),
+        (":trim", "trim", ":clear"),
+        ("/Clear 2", "clear", "/Clear 2"),
+        ("/etc/hosts", None, "/etc/hosts"),
+        ("trim", None, "trim"),
+    ],
+)
+def test_a_command_is_known_by_its_name(text: str, name: str | None, meant: str) -> None:
+    assert command_name(text) == name
+    assert without_alias(text) == meant
+
+
+def test_a_meter_without_a_window_is_not_sent() -> None:
+    assert usage_of({"usedTokens": 5, "windowTokens": None}) is None
+    assert usage_of({}) is None
+    assert meter_text({}) == "not known yet"
+    assert meter_text({"usedTokens": 5}) == "5 tokens; the size of the window is not known yet"
+    usage = usage_of({"usedTokens": 5, "windowTokens": 10, "level": "ok"})
+    assert usage is not None
+    assert (usage.used, usage.size) == (5, 10)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "text"),
+    [
+        ("warning", {"message": "w"}, "w"),
+        ("error", {"willRetry": True, "error": {"message": "again"}}, "again"),
+        ("configWarning", {"summary": "s", "details": "d"}, "s\nd"),
+        ("windows/worldWritableWarning", {}, "Some folders can be written by everybody."),
+        ("model/rerouted", {"fromModel": "a", "toModel": "b"}, "b answers in the place of a."),
+    ],
+)
+def test_what_a_person_should_know_is_a_notice(method: str, params: Json, text: str) -> None:
+    notice = notice_of(method, params)
+    assert notice is not None
+    assert notice[1] == text
+    assert notice_of("error", {"willRetry": False}) is None
+
+
+@pytest.mark.parametrize(
+    ("offered", "capabilities"),
+    [
+        (None, Capabilities()),
+        (
+            {"session": {"notices": {}}, "auth": {"terminal": True}},
+            Capabilities(notices=True, terminal_login=True),
+        ),
+        ({"_meta": {"terminal_output": True}}, Capabilities(terminal_output=True)),
+        ({"elicitation": {"url": {}, "form": None}}, Capabilities(url=True)),
+    ],
+)
+def test_capabilities_of_any_shape_are_read(offered: Any, capabilities: Capabilities) -> None:
+    assert capabilities_in(offered) == capabilities
+
+
+def _turn(*messages: tuple[str, Json], **offered: bool) -> list[Json]:
+    turn = TurnTranslator(Capabilities(**offered), no_file)
+    updates = [update for method, params in messages for update in turn.read(method, params)]
+    return [dict(_json(one)) for one in [*updates, *turn.closed()]]
+
+
+def test_reasoning_plans_and_reviews_are_shown_as_what_they_are() -> None:
+    shown = _turn(
+        ("item/reasoning/summaryTextDelta", {"itemId": "r", "delta": "a"}),
+        ("item/reasoning/summaryPartAdded", {"itemId": "r"}),
+        ("item/completed", {"item": {"type": "reasoning", "id": "r", "summary": ["a"]}}),
+        ("item/completed", {"item": {"type": "reasoning", "id": "s", "summary": ["b", "c"]}}),
+        ("turn/plan/updated", {"plan": [{"step": "one", "status": "inProgress"}]}),
+        ("item/autoApprovalReview/started", {"reviewId": "v"}),
+        ("item/autoApprovalReview/completed", {"reviewId": "v", "review": {"status": "approved"}}),
+        ("item/started", {"item": {"type": "enteredReviewMode", "id": "w"}}),
+        ("item/completed", {"item": {"type": "exitedReviewMode", "id": "x", "review": "Fine."}}),
+        ("nonsense", {}),
+    )
+    assert [one["sessionUpdate"] for one in shown] == [
+        "agent_thought_chunk", "agent_thought_chunk", "agent_thought_chunk", "plan",
+        "tool_call", "tool_call_update", "tool_call", "tool_call_update", "agent_message_chunk",
+    ]  # fmt: skip
+    assert shown[2]["content"]["text"] == "b\n\nc"
+    assert shown[3]["entries"] == [
+        {"content": "one", "status": "in_progress", "priority": "medium"}
+    ]
+
+
+def test_what_a_turn_leaves_open_is_ended_with_it() -> None:
+    command = {
+        "type": "commandExecution",
+        "id": "c",
+        "command": "ls",
+        "processId": "1",
+        "status": "inProgress",
+    }
+    shown = _turn(
+        ("item/started", {"item": command}),
+        ("item/commandExecution/outputDelta", {"itemId": "c", "delta": "out"}),
+        ("item/started", {"item": {"type": "contextCompaction", "id": "k"}}),
+        compaction=True,
+    )
+    assert [(one["sessionUpdate"], one.get("status")) for one in shown] == [
+        ("tool_call", "in_progress"),
+        ("compaction_update", "in_progress"),
+        ("tool_call_update", None),
+        ("tool_call_update", "failed"),
+        ("compaction_update", "cancelled"),
+    ]
+
+
+def test_codexs_own_compaction_is_a_line_where_compactions_are_not_known() -> None:
+    item = {"item": {"type": "contextCompaction", "id": "k"}}
+    [line] = _turn(("item/started", item), ("item/completed", item))
+    assert line["sessionUpdate"] == "agent_thought_chunk"
+
+
+def test_patches_and_progress_change_an_open_call() -> None:
+    change = {"path": "/a", "kind": {"type": "add"}, "diff": "x"}
+    shown = _turn(
+        (
+            "item/started",
+            {"item": {"type": "fileChange", "id": "f", "changes": [], "status": "inProgress"}},
+        ),
+        ("item/fileChange/patchUpdated", {"itemId": "f", "changes": [change]}),
+        ("item/fileChange/patchUpdated", {"itemId": "unknown", "changes": [change]}),
+        (
+            "item/started",
+            {
+                "item": {
+                    "type": "mcpToolCall",
+                    "id": "m",
+                    "server": "s",
+                    "tool": "t",
+                    "status": "inProgress",
+                }
+            },
+        ),
+        ("item/mcpToolCall/progress", {"itemId": "m", "message": "half"}),
+        ("item/completed", {"item": {"type": "webSearch", "id": "never-started", "query": "q"}}),
+    )
+    assert shown[1]["content"][0]["newText"] == "x"
+    assert shown[3]["title"] == "s/t: half"
+    assert shown[4]["sessionUpdate"] == "tool_call"
+
+
+def test_a_history_shows_discards_sealed_summaries_and_old_items() -> None:
+    entries: list[Json] = [
+        {
+            "kind": "message",
+            "id": "u",
+            "role": "user",
+            "text": "Look.",
+            "detail": {"content": [{"type": "localImage", "path": "/a.png"}]},
+        },
+        {
+            "kind": "activity",
+            "id": "p",
+            "activity": "plan",
+            "title": "",
+            "detail": {"text": "A plan."},
+        },
+        {"kind": "activity", "id": "x", "activity": "somethingNew", "title": "New", "detail": {}},
+        {"kind": "activity", "id": "c", "activity": "contextCompaction", "title": "", "detail": {}},
+        {
+            "kind": "contextTrimPointDivider",
+            "trimPointId": "d",
+            "hiddenMessageCount": 1,
+            "trimKind": "discard",
+        },
+        {
+            "kind": "contextTrimPointDivider",
+            "trimPointId": "e",
+            "hiddenMessageCount": 1,
+            "trimKind": "boundary",
+        },
+        {"kind": "unheard-of"},
+    ]
+    shown = [_json(one) for one in replayed(entries, Capabilities())]
+    assert [one["sessionUpdate"] for one in shown] == [
+        "user_message_chunk", "agent_message_chunk", "tool_call", "agent_thought_chunk", "agent_thought_chunk",
+    ]  # fmt: skip
+    assert shown[0]["content"]["uri"] == "file:///a.png"
+    assert shown[3]["content"]["text"] == "── 1 item left the agent's context ──"
+    assert (
+        shown[4]["content"]["text"] == "── 1 earlier message is no longer in the agent's context ──"
+    )
+
+
+def test_a_prompt_of_blobs_is_taken_as_far_as_it_can_be() -> None:
+    image = {
+        "type": "resource",
+        "resource": {"uri": "file:///a.png", "blob": "eA==", "mimeType": "image/png"},
+    }
+    other = {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": "eA=="}}
+    assert prompts.input_of([image, other]) == [
+        {"type": "image", "url": "data:image/png;base64,eA=="},
+        {"type": "text", "text": "[@a.bin](file:///a.bin)"},
+    ]
+    with pytest.raises(prompts.BadPrompt):
+        prompts.input_of([{"type": "text", "text": ""}])
+
+
+def test_a_title_is_the_name_or_the_first_line_and_short() -> None:
+    assert titles.title_of("Name", "prompt") == "Name"
+    assert titles.title_of(None, "\n  first\nsecond") == "first"
+    assert titles.title_of(None, "") is None
+    assert len(titles.title_of(None, "x" * 200) or "") == titles.MAX_CHARS
+    assert titles.iso_time(0) == "1970-01-01T00:00:00Z"
+    assert titles.iso_time(None) is None

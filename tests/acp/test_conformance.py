@@ -246,3 +246,14 @@ async def test_a_mode_that_is_not_there_is_refused_with_those_that_are(
     assert (
         await _refused(editor, "session/set_config_option", **{**wanted, "value": 7})
     ).code == -32602
+
+
+async def test_a_prompt_that_waits_for_an_mcp_server_can_be_cancelled(
+    harness: Harness, editor: Editor
+) -> None:
+    server = {"name": "silent", "command": "/bin/cat", "args": [], "env": []}
+    session_id = await editor.new_session(harness, mcpServers=[server])
+    prompt = await editor.begin_prompt(session_id, "Hello.")
+    await editor.notify("session/cancel", sessionId=session_id)
+    assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
+    assert not harness.model.requests

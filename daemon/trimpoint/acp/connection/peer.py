@@ -4,6 +4,7 @@ Whatever the other side sends, a request is answered once, and `take` does not r
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +15,9 @@ from trimpoint_protocol.framing import LineFramer, Malformed, TooLarge, Truncate
 
 from trimpoint.acp.json_access import as_object
 
+log = logging.getLogger(__name__)
+
+FAULT = "trimpoint has a fault; its log says more."
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32601, -32602, -32603
 OnResult = Callable[[Raw], None]
@@ -141,7 +145,14 @@ class Peer:
         """Take what has been received."""
         self._wire.feed(data)
         while (event := self._wire.next_event()) is not None:
-            self._take_event(event)
+            try:
+                self._take_event(event)
+            except (
+                Exception
+            ):  # the boundary: one message that cannot be dealt with ends no connection
+                log.exception("message not taken")
+                if isinstance(event, peer.Asked):
+                    self.send_error(event.request.id, RpcError(INTERNAL, FAULT))
 
     def lost(self, error: RpcError) -> None:
         """Fail all requests that wait for an answer."""

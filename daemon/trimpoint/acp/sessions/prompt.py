@@ -39,15 +39,17 @@ class Prompt:
             work.cancel()
 
     def cancel(self) -> None:
-        """The editor wants no more of it."""
+        """The editor wants no more of it. One that has not become anything yet ends at once."""
         if self.is_cancelled or self.is_over:
             return
         self.is_cancelled = True
+        if self._work is None:
+            self.end(PromptEnded(stop_reason="cancelled"))
+            return
         self._deadline = asyncio.get_running_loop().call_later(
             CANCEL_DEADLINE_S, self.end, PromptEnded(stop_reason="cancelled")
         )
-        if self._work is not None:
-            self._work.cancel()
+        self._work.cancel()
 
     def end(self, answer: PromptEnded) -> None:
         """Answer it. A cancelled prompt has no other end."""

@@ -137,21 +137,20 @@ class Session:
     async def _work(self, prompt: Prompt, blocks: list[Json]) -> None:
         await self.thread.attached()
         text = typed_text(blocks)
-        if await self._is_command(text) and await self._carry_out(
-            prompt, text, has_attachments(blocks)
-        ):
+        is_command = await self._is_command(text)
+        if prompt.is_cancelled:
+            return
+        if is_command and await self._carry_out(prompt, text, has_attachments(blocks)):
             return
         try:
             turn_input = input_of(blocks)
         except BadPrompt as problem:
             raise RpcError(INVALID_PARAMS, str(problem)) from None
         await self._servers.started()
-        while self.turn is not None:
+        while self.turn is not None and not prompt.is_cancelled:
             if await self.turn.steer(prompt, turn_input):
                 return
-        if prompt.is_cancelled:
-            prompt.end(PromptEnded(stop_reason="cancelled"))
-        else:
+        if not prompt.is_cancelled:
             await self._begin_turn(prompt, turn_input, text)
 
     def cancel(self) -> None:

@@ -67,7 +67,7 @@ def _agent(socket: Path, state_dir: Path) -> Generator[Started]:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        params = {"protocolVersion": 1, "clientCapabilities": {}}
+        params: dict[str, Any] = {"protocolVersion": 1}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
         process.stdin.write(json.dumps(asked).encode() + b"\n")
         process.stdin.flush()

@@ -113,7 +113,8 @@ async def test_shutdown_returns_when_daemon_and_child_are_gone(stage: CliHarness
     async with stage.serving() as serve:
         await with_child(stage)
         done = await stage.run("shutdown", "--json")
-        assert (done.code, done.json()) == (0, {"pid": serve.process.pid, "stopped": True})
+        stopped = {"pid": serve.process.pid, "stopped": True, "interruptedThreads": []}
+        assert (done.code, done.json()) == (0, stopped)
         assert stage.codex_children() == []
         assert await serve.ended() == 0
     gone = await stage.run("shutdown", "--json")

@@ -137,7 +137,7 @@ async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_
         document = (await stage.run("timeline", "--thread", thread, "--json")).json()
         [pid] = [pid for pid in stage.codex_children() if f"pid {pid}" in refused.err]
     assert (refused.code, document["error"]["reason"]) == (1, "thread_held")
-    assert f"{thread} is open in another Codex (codex app-server, pid {pid})" in refused.err
+    assert f"{thread[-8:]} is open in another Codex (codex app-server, pid {pid})" in refused.err
     assert "app-server daemon stop" in refused.err
 
 

@@ -1,6 +1,6 @@
 """The client over a stream whose other side is the test: requests, inboxes, questions, the end."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,6 +8,11 @@ import anyio
 import msgspec
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from trimpoint_protocol.checkpoints import (
+    CheckpointDiffParams,
+    PruneParams,
+    RevertPreviewParams,
+)
 from trimpoint_protocol.client import (
     Client,
     ClientInfo,
@@ -17,10 +22,12 @@ from trimpoint_protocol.client import (
     RemoteError,
     ServerRequest,
     connect_stream,
+    new_command_id,
     open_connection,
 )
+from trimpoint_protocol.commands import StopSession
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandProgress, Synchronized
+from trimpoint_protocol.methods import METHODS, CommandProgress, Synchronized
 from trimpoint_protocol.readmodel import EventEnvelope
 
 from tests.deadlines import STEP_S
@@ -328,3 +335,75 @@ async def test_a_notification_is_read_as_its_declared_shape() -> None:
         await server.send({"method": "commands/progress", "params": params})
         progress = (await inbox.receive()).read_as(CommandProgress)
         assert progress.phase == "ready"
+
+
+STOP = StopSession(command_id="c", thread_id="t")
+ASKS: dict[str, Callable[[Client], Awaitable[Any]]] = {
+    "commands/list": lambda client: client.list_commands(),
+    "commands/complete": lambda client: client.complete_command("/cl"),
+    "commands/execute": lambda client: client.execute("/clear", "t", dry_run=True),
+    "orchestration/dispatch": lambda client: client.dispatch(STOP),
+    "orchestration/snapshot": lambda client: client.snapshot("t"),
+    "context/messages/list": lambda client: client.context_messages("t"),
+    "timeline/read": lambda client: client.timeline("t", expand="all", limit=3),
+    "session/export": lambda client: client.export("t", pruned=True),
+    "context/status": lambda client: client.context_status("t"),
+    "checkpoint/list": lambda client: client.list_checkpoints("t"),
+    "checkpoint/diff": lambda client: client.diff(CheckpointDiffParams(thread_id="t")),
+    "checkpoint/preview": lambda client: client.preview_revert(RevertPreviewParams(thread_id="t")),
+    "checkpoint/storage": lambda client: client.checkpoint_storage(),
+    "checkpoint/prune": lambda client: client.prune_checkpoints(PruneParams()),
+    "sidecar/status": lambda client: client.status(),
+    "sidecar/metrics": lambda client: client.metrics(),
+    "sidecar/loginUrl": lambda client: client.login_url(),
+    "sidecar/shutdown": lambda client: client.shutdown(),
+}
+
+
+@pytest.mark.parametrize("method", ASKS)
+async def test_each_function_asks_for_the_method_that_the_registry_describes(method: str) -> None:
+    async with initialized() as (client, server):
+        refusal = {"code": -32011, "message": "no", "data": {"reason": "thread_not_found"}}
+        await server.send({"id": 2, "error": refusal})
+        with pytest.raises(RemoteError) as refused:
+            await ASKS[method](client)
+        assert refused.value.reason is Reason.THREAD_NOT_FOUND
+        asked = await server.read()
+        assert asked["method"] == method
+        msgspec.convert(asked.get("params") or {}, METHODS[method].params)
+
+
+async def test_results_are_read_as_their_declared_shapes() -> None:
+    listed = {"name": "clear", "usage": "", "summary": "", "details": ""}
+    answers = {
+        "commands/list": {"commands": [listed]},
+        "commands/complete": {"commands": []},
+        "session/export": {"format": "markdown", "content": "# it"},
+        "thread/start": {"thread": {"id": "t"}},
+        "thread/resume": {"thread": {"id": "t"}},
+    }
+
+    async with initialized() as (client, server), anyio.create_task_group() as tasks:
+
+        async def answer_all() -> None:
+            for method, result in answers.items():
+                await server.answer(method, result)
+
+        tasks.start_soon(answer_all)
+        assert [one.name for one in await client.list_commands()] == ["clear"]
+        assert await client.complete_command("/x") == []
+        assert await client.export("t") == "# it"
+        assert await client.start_thread("/w", model="m") == "t"
+        assert await client.resume_thread("t") == {"thread": {"id": "t"}}
+        assert len(new_command_id()) == 36
+
+
+async def test_a_client_can_wait_for_the_end_of_a_turn() -> None:
+    async with initialized() as (client, server):
+        await server.send(
+            {"id": 2, "result": {"turn": {"id": "u"}}},
+            {"method": "item/started", "params": {"threadId": "t"}},
+            {"method": "turn/completed", "params": {"threadId": "t", "turn": {"id": "u"}}},
+        )
+        async with client.turn("t", [{"type": "text", "text": "a"}]) as turn:
+            assert await turn.wait() == {"id": "u"}

@@ -288,3 +288,13 @@ def test_a_trusted_message_may_have_the_version() -> None:
     assert isinstance(message, jsonrpc.Notification)
     assert message.versioned
     assert bytes(message.params or b"") == b"[1]"
+
+
+def test_a_message_that_was_framed_elsewhere_is_read_alone() -> None:
+    peer: Peer[None] = Peer()
+    [one] = peer.read(b'{"method":"a"}')
+    assert isinstance(one, jsonrpc.Notification)
+    first, second = peer.read(b'[{"method":"a"},{"id":1,"method":"b"}]')
+    assert isinstance(first, jsonrpc.Notification)
+    assert isinstance(second, Asked)
+    assert peer.encode(b'{"own":1}') == b'{"own":1}\n'

@@ -75,7 +75,7 @@ class SessionReadParams(Params, frozen=True, kw_only=True):
 class SessionRecords(Result, frozen=True, kw_only=True):
     """Records of the unified form, in order. They are in snake_case, as in files."""
 
-    records: list[Any]
+    records: list[dict[str, Any]]
     next_cursor: str | None
 
 
@@ -93,3 +93,30 @@ class SessionContent(Result, frozen=True, kw_only=True):
 
     format: ExportFormat
     content: str
+
+
+class SessionContinueParams(Params, frozen=True, kw_only=True):
+    """`cwd` is where the new thread works, else where the session did. `last`: only so many of the
+    newest turns. `compact`: the thread is compacted at once.
+    """
+
+    session_id: str
+    agent: Agent | None = None
+    cwd: str | None = None
+    last: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    compact: bool = False
+
+
+class ContinuedSession(Result, frozen=True, kw_only=True):
+    """The new thread. It holds so many `turns` and `items`, and about `estTokens`; `leftOut` says
+    what of the session's live context is not in it.
+    """
+
+    thread_id: str
+    session_id: str
+    agent: Agent
+    cwd: str
+    turns: int
+    items: int
+    est_tokens: int
+    left_out: list[str]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from trimpoint_protocol import checkpoints
+from trimpoint_protocol import agent_sessions, checkpoints
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
 from trimpoint_protocol.readmodel import (
@@ -383,11 +383,14 @@ class TimelinePage(Result, frozen=True, kw_only=True):
 
 
 class ExportParams(Params, frozen=True, kw_only=True):
-    """`pruned`: with what is no longer in the agent's context."""
+    """`pruned`: with what is no longer in the agent's context; `includeCompacted` is the same for
+    the format unified, that of sessions of all agents.
+    """
 
     thread_id: str
-    format: Literal["markdown", "json"] = "markdown"
+    format: Literal["markdown", "json", "unified"] = "markdown"
     pruned: bool = False
+    include_compacted: bool = False
 
 
 class ExportResult(Result, frozen=True, kw_only=True):
@@ -670,6 +673,30 @@ METHODS: dict[str, Method] = {
             ProfileParams,
             ProfileChosen,
             "Have a Codex of one's own configuration; before `initialize`, over the Unix socket.",
+        ),
+        Method(
+            "sessions/list",
+            agent_sessions.SessionListParams,
+            agent_sessions.SessionList,
+            "The sessions of all agents on this machine.",
+        ),
+        Method(
+            "sessions/read",
+            agent_sessions.SessionReadParams,
+            agent_sessions.SessionRecords,
+            "A session of any agent in the unified form, page by page.",
+        ),
+        Method(
+            "sessions/export",
+            agent_sessions.SessionExportParams,
+            agent_sessions.SessionContent,
+            "A whole session of any agent as a document.",
+        ),
+        Method(
+            "sessions/continue",
+            agent_sessions.SessionContinueParams,
+            agent_sessions.ContinuedSession,
+            "Begin a thread that holds the live context of a session of any agent.",
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method(

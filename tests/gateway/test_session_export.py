@@ -58,3 +58,23 @@ async def test_a_thread_that_goes_on_meanwhile_is_not_mixed_up(
         await anyio.lowlevel.checkpoint()
         thread.turn("more", "said")
     assert [refusal.reason for refusal in refusals] == [Reason.TURN_IN_PROGRESS]
+
+
+async def test_a_thread_is_exported_in_the_form_of_all_agents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = lived().state
+    params = ExportParams(thread_id=state.id, format="unified", include_compacted=True)
+    lines = [json.loads(line) for line in (await export(state, params)).content.splitlines()]
+    assert [line["text"] for line in lines if line["type"] == "message"] == [
+        "pruned prompt",
+        "pruned answer",
+        "kept prompt",
+        "kept answer",
+    ]
+    assert (lines[0]["session"]["agent"], lines[-1]["type"]) == ("trimpoint", "end")
+    short = await export(state, ExportParams(thread_id=state.id, format="unified"))
+    assert "pruned prompt" not in short.content.split("\n", 1)[1]
+    monkeypatch.setattr(session_export, "MAX_EXPORT_BYTES", 300)
+    with pytest.raises(Refusal, match="too large"):
+        await export(state, params)

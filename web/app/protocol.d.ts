@@ -402,6 +402,20 @@ export type ContextTrimPointDivider = {
 };
 
 /**
+ * The new thread. It holds so many `turns` and `items`, and about `estTokens`; `leftOut` says what of the session's live context is not in it.
+ */
+export type ContinuedSession = {
+    threadId: string;
+    sessionId: string;
+    agent: "claude" | "codex" | "gemini" | "trimpoint";
+    cwd: string;
+    turns: number;
+    items: number;
+    estTokens: number;
+    leftOut: string[];
+};
+
+/**
  * One of the two moments. `commit` is null for now. `notes` say what is not in it.
  */
 export type DiffSide = {
@@ -476,12 +490,13 @@ export type ExecuteParams = {
 };
 
 /**
- * `pruned`: with what is no longer in the agent's context.
+ * `pruned`: with what is no longer in the agent's context; `includeCompacted` is the same for the format unified, that of sessions of all agents.
  */
 export type ExportParams = {
     threadId: string;
-    format?: "json" | "markdown";
+    format?: "json" | "markdown" | "unified";
     pruned?: boolean;
+    includeCompacted?: boolean;
 };
 
 /**
@@ -755,6 +770,101 @@ export type RevertedFiles = {
     removed: string[];
     kept: string[];
     refusals?: string[];
+};
+
+/**
+ * The document as text.
+ */
+export type SessionContent = {
+    format: "markdown" | "unified" | "unified-json";
+    content: string;
+};
+
+/**
+ * `cwd` is where the new thread works, else where the session did. `last`: only so many of the newest turns. `compact`: the thread is compacted at once.
+ */
+export type SessionContinueParams = {
+    sessionId: string;
+    agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
+    cwd?: string | null;
+    last?: number | null;
+    compact?: boolean;
+};
+
+/**
+ * `includeCompacted`: with the messages that a summary replaced or a rewind took back.
+ */
+export type SessionExportParams = {
+    sessionId: string;
+    agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
+    format?: "markdown" | "unified" | "unified-json";
+    includeCompacted?: boolean;
+};
+
+/**
+ * The last changed one first; `nextCursor` is null when nothing older is left.
+ */
+export type SessionList = {
+    sessions: SessionOverview[];
+    nextCursor: string | null;
+};
+
+/**
+ * `since` is a time. Title, first prompt, folder or id must have all words of `search`.
+ */
+export type SessionListParams = {
+    agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
+    cwd?: string | null;
+    since?: string | null;
+    search?: string | null;
+    cursor?: string | null;
+    limit?: number | null;
+};
+
+/**
+ * A session for lists.
+ *
+ * `title` is its name, else null; `firstPrompt` begins its first prompt. `clears` counts where it was begun anew, `compactions` where a summary took the place of messages. `tokens` are all that its own model calls used. Counts are null for a log that is too large to be counted for a list. `lineage` is the id of the session that it was forked from, cleared from or spawned by, and `lineageKind` says which. `problem` says why it could not be read.
+ */
+export type SessionOverview = {
+    id: string;
+    agent: "claude" | "codex" | "gemini" | "trimpoint";
+    title: string | null;
+    firstPrompt: string | null;
+    cwd: string | null;
+    createdAt: string | null;
+    updatedAt: string | null;
+    turns: number | null;
+    messages: number | null;
+    tokens: number | null;
+    clears: number | null;
+    compactions: number | null;
+    rewinds: number | null;
+    lineage: string | null;
+    lineageKind: "cleared" | "forked" | "spawned" | null;
+    model: string | null;
+    files: string[];
+    bytes: number;
+    problem?: string | null;
+};
+
+/**
+ * `sessionId` is an id, or the end of one; `agent` where two agents have the same.
+ */
+export type SessionReadParams = {
+    sessionId: string;
+    agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
+    includeCompacted?: boolean;
+    cursor?: string | null;
+    limit?: number | null;
+};
+
+/**
+ * Records of the unified form, in order. They are in snake_case, as in files.
+ */
+export type SessionRecords = {
+    records: (Record<string, any>)[];
+    nextCursor: string | null;
 };
 
 /**

@@ -21,6 +21,7 @@ from trimpoint.gateway.commands.turn_picker import TurnPicker
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.gateway import Routes
+from trimpoint.gateway.methods.agent_session_methods import AgentSessionMethods, places_of
 from trimpoint.gateway.methods.archive_methods import ArchiveMethods
 from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
@@ -37,6 +38,7 @@ from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
 from trimpoint.operations.build import Operations
+from trimpoint.operations.imports import Imports
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -124,6 +126,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **ContextMessages(engine, sessions, rules.discard).table,
         **CheckpointMethods(engine, identity, captures.limits).table,
         **CheckpointStorage(engine).table,
+        **AgentSessionMethods(places_of(link.profile), Imports(engine, threads), sessions).table,
         **previews.table,
         **inspections.table,
     }

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from trimpoint_protocol import unified as u
 from trimpoint_protocol.agent_sessions import SessionOverview
 
+from trimpoint.sessionlogs.claude.discovery import claude_sessions
 from trimpoint.sessionlogs.codex.discovery import codex_sessions
+from trimpoint.sessionlogs.gemini.discovery import gemini_sessions
 from trimpoint.sessionlogs.homes import Homes
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession
@@ -42,6 +44,10 @@ def found_sessions(homes: Homes, agent: u.Agent | None = None) -> Iterator[Found
     """Yields the sessions of all agents, or of one."""
     if agent in (None, "codex"):
         yield from codex_sessions(homes.codex)
+    if agent in (None, "claude"):
+        yield from claude_sessions(homes.claude)
+    if agent in (None, "gemini"):
+        yield from gemini_sessions(homes.gemini)
 
 
 def listed(homes: Homes, overviews: Overviews, query: Query) -> list[SessionOverview]:

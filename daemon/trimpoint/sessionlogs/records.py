@@ -7,9 +7,10 @@ agree.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.ranges import Ranges
@@ -23,10 +24,17 @@ MAX_PROMPTS = 65_536
 class Records:
     """Collects records of one session. `fates` is None the first time."""
 
-    def __init__(self, fates: Fates | None = None, *, only_active: bool = False) -> None:
+    def __init__(
+        self,
+        fates: Fates | None = None,
+        *,
+        only_active: bool = False,
+        clears: Iterable[u.Clear] = (),
+    ) -> None:
         self.window = Window()
         self.fates = fates
         self._only_active = only_active
+        self._clears = sorted(clears, key=lambda one: one.timestamp or "")
         self.ready: list[u.Record] = []
         self.usage = UsageSum()
         self.turns = self.boundaries = self.clears = self.rewinds = 0
@@ -38,6 +46,7 @@ class Records:
         self.first_timestamp: str | None = None
         self.last_timestamp: str | None = None
         self.model: str | None = None
+        self._open: int | None = None
         self._calls: dict[str, int] = {}
         self._prompts: deque[int] = deque(maxlen=MAX_PROMPTS)
 
@@ -53,8 +62,55 @@ class Records:
 
     def take(self) -> list[u.Record]:
         """Returns the records that are complete, each once."""
-        taken, self.ready = self.ready, []
+        end = len(self.ready) if self._open is None else self._open
+        taken, self.ready = self.ready[:end], self.ready[end:]
+        if self._open is not None:
+            self._open = 0
         return taken
+
+    def keep_open(self) -> None:
+        """More may be added to the newest message; it and what follows wait until `close`."""
+        self._open = len(self.ready) - 1 if self.ready else None
+
+    def hold_all(self) -> None:
+        """Any message may change until `close`: nothing is given out before."""
+        self._open = 0
+
+    def update(self, index: int, members: Mapping[str, Any]) -> None:
+        """Gives a message that was held other members; what the window knows of it stays."""
+        for call in members.get("tool_calls", ()):
+            self._opened(call.id, index)
+        if (at := self._held(index)) is not None:
+            self.ready[at] = msgspec.structs.replace(self.ready[at], **members)
+
+    def drop_result(self, index: int, call_id: str | None) -> None:
+        """Takes the result of a call out of a message that was held."""
+        at = self._held(index)
+        record = self.ready[at] if at is not None else None
+        if at is not None and isinstance(record, u.MessageRecord):
+            left = [one for one in record.tool_results if one.call_id != call_id]
+            self.ready[at] = msgspec.structs.replace(record, tool_results=left)
+
+    def _held(self, index: int) -> int | None:
+        for at in range(len(self.ready) - 1, -1, -1):
+            record = self.ready[at]
+            if isinstance(record, u.MessageRecord) and record.index == index:
+                return at
+        return None
+
+    def close(self) -> None:
+        """Nothing more is added to the message that was kept open."""
+        self._open = None
+
+    def extend(self, change: Callable[[u.MessageRecord], u.MessageRecord]) -> None:
+        """Changes the message that was kept open."""
+        if self._open is None:
+            return
+        record = self.ready[self._open]
+        if isinstance(record, u.MessageRecord):
+            self.ready[self._open] = changed = change(record)
+            for call in changed.tool_calls:
+                self._opened(call.id, changed.index)
 
     def seen(self, timestamp: str | None) -> None:
         """Notes when something was written."""
@@ -82,8 +138,10 @@ class Records:
         """Adds a message with these members of `unified.Message`; what the window knows is added
         here. Returns its index.
         """
-        index = self.window.add(live=live)
         kind = members["kind"]
+        if self._clears and kind == "prompt":
+            self._clear_before(members["timestamp"])
+        index = self.window.add(live=live)
         if kind == "prompt" and not members.get("sidechain"):
             self.turns += 1
             self._prompts.append(index)
@@ -140,6 +198,20 @@ class Records:
                 pass
         if self.fates is not None:
             self.ready.append(record)
+
+    def _clear_before(self, timestamp: str | None) -> None:
+        """Adds the clears that were before a prompt: the session went on after them."""
+        while self._clears and (self._clears[0].timestamp or "") < (timestamp or ""):
+            self._put_clear(self._clears.pop(0))
+
+    def put_clears(self) -> None:
+        """Adds the clears that are left; no message follows."""
+        while self._clears:
+            self._put_clear(self._clears.pop(0))
+
+    def _put_clear(self, clear: u.Clear) -> None:
+        after = self.last_index if clear.from_session is not None else -1
+        self.put(u.ClearRecord(**(msgspec.structs.asdict(clear) | {"after_message_index": after})))
 
     def rewound(self, dropped: Ranges, timestamp: str | None, source: u.SourceRef | None) -> None:
         """Adds a rewind that the window has made just now, if it dropped anything."""

@@ -26,6 +26,7 @@ class FoundSession(NamedTuple):
     title: str | None = None
     lineage: u.Lineage | None = None
     attachments: tuple[u.Attachment, ...] = ()
+    clears: tuple[u.Clear, ...] = ()
 
 
 class Survey(NamedTuple):
@@ -42,7 +43,7 @@ def survey(session: FoundSession) -> Survey:
     :raises CannotRead: a file of it cannot be read.
     """
     sizes = [size_of(path) for path, _ in session.parts]
-    records = Records()
+    records = Records(clears=session.clears)
     reader = session.reader(records)
     for _ in _feed(session, reader, sizes):
         pass
@@ -67,7 +68,9 @@ class Reading:
         self._session = session
         self._first = surveyed or survey(session)
         self._records = Records(
-            self._first.records.window.fates(), only_active=not include_compacted
+            self._first.records.window.fates(),
+            only_active=not include_compacted,
+            clears=session.clears,
         )
 
     def __iter__(self) -> Iterator[u.Record]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 LONG = 160
+SUMMARIES = ("This session is being continued", "Another language model", "<state_snapshot>")
 KEPT_WHOLE = ("message", "arguments", "encrypted_content")
 
 
@@ -28,9 +29,13 @@ def _shortened(value: Any, key: str) -> Any:
         return {name: _shortened(one, name) for name, one in value.items()}
     if isinstance(value, list):
         return [_shortened(one, key) for one in value]
-    if isinstance(value, str) and len(value) > LONG and key not in KEPT_WHOLE:
+    if isinstance(value, str) and len(value) > LONG and not _is_kept(value, key):
         return value[:80] + " …"
     return value
+
+
+def _is_kept(value: str, key: str) -> bool:
+    return key in KEPT_WHOLE or value.startswith(SUMMARIES)
 
 
 def write(folder: Path, name: str, data: bytes) -> None:

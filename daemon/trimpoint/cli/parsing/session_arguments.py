@@ -4,7 +4,7 @@ import argparse
 import re
 from datetime import UTC, datetime, timedelta
 
-from trimpoint.cli.parsing.options import Commands, command, json_option, positive
+from trimpoint.cli.parsing.options import Commands, command, for_clients, json_option, positive
 
 AGENTS = ("codex", "claude", "gemini", "trimpoint")
 FORMATS = ("unified", "unified-json", "markdown")
@@ -12,6 +12,11 @@ UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LIST = """\
 Claude Code's, Gemini CLI's and Codex's sessions are read where these programs keep them; nothing
 is written there. Without ACTION they are listed.
+"""
+CONTINUE = """\
+The new thread is Codex's and trimpoint's. It gets what the session's model would see next: text,
+tool calls with their results, summaries. What cannot be carried over is named. The session stays as
+it is.
 """
 EXPORT = """\
 unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both.
@@ -31,7 +36,9 @@ def add_sessions(commands: Commands) -> None:
     _list_options(parser)
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
     _list_options(_action(actions, "list", "listing", "list them, the last changed one first"))
+    _add_show(actions)
     _add_export(actions)
+    _add_continue(actions)
 
 
 def _action(
@@ -60,6 +67,38 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 
 def _agent_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", choices=AGENTS, help="only this agent's")
+
+
+def _add_show(actions: Commands) -> None:
+    parser = _action(actions, "show", "show", "show a session's history with what was compacted")
+    parser.add_argument("id", metavar="ID", help="a session's id, or the end of it")
+    _agent_option(parser)
+    parser.add_argument(
+        "--expand",
+        metavar="WHICH",
+        action="append",
+        default=[],
+        help="show what was compacted: all, or the number of a divider",
+    )
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=positive, default=200, help="the newest N entries"
+    )
+    json_option(parser)
+
+
+def _add_continue(actions: Commands) -> None:
+    parser = _action(
+        actions, "continue", "continuing", "begin a thread that holds a session's context", CONTINUE
+    )
+    parser.add_argument("id", metavar="ID", help="a session's id, or the end of it")
+    _agent_option(parser)
+    parser.add_argument("--cwd", metavar="DIR", help="where to work (default: where it worked)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--last", metavar="N", type=positive, help="only the last N turns, without a summary"
+    )
+    how.add_argument("--compact", action="store_true", help="and compact the thread at once")
+    for_clients(parser)
 
 
 def _add_export(actions: Commands) -> None:

@@ -29,6 +29,9 @@ GLANCE, PAGE = 1, 25
 # What Codex puts into the context, in the user's name, when a turn was broken off.
 NOT_A_PROMPT = "<turn_aborted>"
 
+# Threads whose first turns came from elsewhere: of another thread, or of another program's session.
+INHERITING = ("forked", "imported")
+
 ListedTurn = dict[str, Any]
 
 
@@ -133,7 +136,7 @@ def _taken_back(
     A turn that broke off may never have got there, so only one that was completed counts.
     """
     met = _known(state, meeting) if meeting is not None else None
-    if met is None and state.origin == "forked" and state.generation.number == 1:
+    if met is None and state.origin in INHERITING and state.generation.number == 1:
         # turns that a fork has from its origin's earlier provider threads never were in its own
         return None
     first = 0 if met is None else met + 1

@@ -2,6 +2,8 @@
 from.
 """
 
+import hashlib
+
 import msgspec
 from anyio.lowlevel import checkpoint
 from trimpoint_protocol.errors import Reason
@@ -12,6 +14,7 @@ from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.export import Heading, document, markdown
 from trimpoint.core.views.timeline import Timeline
+from trimpoint.core.views.unified import unified_end, unified_records
 from trimpoint.gateway.session.errors import Refusal
 
 MAX_EXPORT_BYTES = 16 * 1024 * 1024
@@ -23,6 +26,9 @@ async def export(state: ThreadState, params: ExportParams) -> ExportResult:
 
     :raises Refusal: when it is too large for one answer, or changed while it was read.
     """
+    if params.format == "unified":
+        whole = params.pruned or params.include_compacted
+        return ExportResult(format="unified", content=_unified(state, include_compacted=whole))
     heading = Heading(state.id, state.name, state.cwd, rfc3339(state.created_at_ms))
     entries = await _all_entries(state, pruned=params.pruned)
     if params.format == "json":
@@ -30,6 +36,23 @@ async def export(state: ThreadState, params: ExportParams) -> ExportResult:
             format="json", content=msgspec.json.encode(document(heading, entries)).decode()
         )
     return ExportResult(format="markdown", content="".join(markdown(heading, entries)))
+
+
+def _unified(state: ThreadState, *, include_compacted: bool) -> str:
+    records = list(unified_records(state, include_compacted=include_compacted))
+    lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+    if len(lines) > MAX_EXPORT_BYTES:
+        raise _too_large()
+    end = unified_end(state, records, hashlib.sha256(lines).hexdigest())
+    return (lines + msgspec.json.encode(end) + b"\n").decode()
+
+
+def _too_large() -> Refusal:
+    return Refusal(
+        Reason.NOT_SUPPORTED,
+        "The thread is too large for one answer.",
+        "`trimpoint export` writes it to a file, and timeline/read gives it page by page.",
+    )
 
 
 async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntry]:
@@ -41,11 +64,7 @@ async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntr
         entry = timeline[at]
         room_bytes -= len(msgspec.json.encode(entry))
         if room_bytes < 0:
-            raise Refusal(
-                Reason.NOT_SUPPORTED,
-                "The thread is too large for one answer.",
-                "`trimpoint export` writes it to a file, and timeline/read gives it page by page.",
-            )
+            raise _too_large()
         entries.append(entry)
         if at % ENTRIES_AT_ONCE == ENTRIES_AT_ONCE - 1:
             await checkpoint()

@@ -1,6 +1,5 @@
 """What a `compacted` row says, and what only the rows around it tell: trigger and tokens. Pure."""
 
-import uuid
 from typing import Any, Literal
 
 import msgspec
@@ -8,6 +7,7 @@ from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE, kind_of_message, text_of
 from trimpoint.sessionlogs.codex.rows import Compacted, Item
+from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.text.lenient import convert_or_none
 
 SEALED = ("compaction", "compaction_summary")
@@ -56,15 +56,6 @@ def id_of(compacted: Compacted, session_id: str, place: int) -> str:
     if isinstance(compacted.window_id, str) and compacted.window_id:
         return compacted.window_id
     return compacted.compaction_response_id or made_id(session_id, place)
-
-
-def made_id(session_id: str, place: int) -> str:
-    """Returns the same UUID for the same session and place."""
-    try:
-        space = uuid.UUID(session_id)
-    except ValueError:
-        space = uuid.uuid5(uuid.NAMESPACE_URL, session_id)
-    return str(uuid.uuid5(space, str(place)))
 
 
 class PendingBoundary:

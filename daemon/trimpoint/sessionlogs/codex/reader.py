@@ -385,6 +385,7 @@ class CodexReader:
     def finish(self) -> None:
         """No line follows."""
         self._end_part()
+        self._records.put_clears()
 
     def about(self) -> About:
         """Returns what the first row of the session's own first file says."""

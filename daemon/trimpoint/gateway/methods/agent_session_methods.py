@@ -1,0 +1,186 @@
+"""Handlers of `sessions/…`: sessions of all agents, page by page and bounded.
+
+Reading blocks, so it is done in a thread beside the event loop.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from anyio import to_thread
+from trimpoint_protocol import agent_sessions as a
+from trimpoint_protocol.commands import CompactContext
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.unified import Agent
+
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.operations.imports import ImportedTurn, Imports
+from trimpoint.operations.sessions import Sessions
+from trimpoint.sessionlogs.carry import Carried, carried
+from trimpoint.sessionlogs.catalogue import Ambiguous, Query, listed, moment_of, session_named
+from trimpoint.sessionlogs.export import exported
+from trimpoint.sessionlogs.homes import Homes, cache_file, homes_in
+from trimpoint.sessionlogs.live import LiveWindow, live_window
+from trimpoint.sessionlogs.opening import CannotRead
+from trimpoint.sessionlogs.overviews import Overviews
+from trimpoint.sessionlogs.sessions import FoundSession, Reading
+from trimpoint.threads.ids import new_uuid7
+
+DEFAULT_PAGE = 100
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+MAX_EXPORT_BYTES = 16 * 1024 * 1024
+# What every model of Codex holds beside its instructions, when the window is not configured.
+DEFAULT_MAX_TOKENS = 150_000
+
+
+class SessionPlaces(NamedTuple):
+    """Where the agents keep their sessions, and where the list of them is kept."""
+
+    homes: Homes
+    cache: Path | None
+
+
+def places_of(profile: LaunchProfile) -> SessionPlaces:
+    """Returns the places that programs run by this daemon would use."""
+    environment = {**os.environ, **dict(profile.environment)}
+    homes = homes_in(environment)
+    if profile.codex_home is not None:
+        homes = homes._replace(codex=profile.codex_home)
+    return SessionPlaces(homes, cache_file(environment))
+
+
+class AgentSessionMethods:
+    """`table` maps method names to handlers."""
+
+    def __init__(self, places: SessionPlaces, imports: Imports, sessions: Sessions) -> None:
+        self._homes, self._cache = places
+        self._imports = imports
+        self._sessions = sessions
+        self.table: dict[str, Handler] = {
+            "sessions/list": self._list,
+            "sessions/read": self._read,
+            "sessions/export": self._export,
+            "sessions/continue": self._continue,
+        }
+
+    async def _list(self, call: Call, params: a.SessionListParams) -> a.SessionList:
+        since = moment_of(params.since) if params.since is not None else None
+        query = Query(params.agent, params.cwd, since, params.search)
+        everything = await to_thread.run_sync(self._listed, query)
+        start = _place(params.cursor)
+        end = start + (params.limit or DEFAULT_PAGE)
+        next_cursor = str(end) if end < len(everything) else None
+        return a.SessionList(sessions=everything[start:end], next_cursor=next_cursor)
+
+    def _listed(self, query: Query) -> list[a.SessionOverview]:
+        return listed(self._homes, Overviews(self._cache), query)
+
+    async def _read(self, call: Call, params: a.SessionReadParams) -> a.SessionRecords:
+        return await to_thread.run_sync(self._page, params)
+
+    def _page(self, params: a.SessionReadParams) -> a.SessionRecords:
+        start, limit = _place(params.cursor), params.limit or DEFAULT_PAGE
+        found = self._named(params.session_id, params.agent)
+        lines = self._exported(found, "unified", include_compacted=params.include_compacted)
+        taken: list[Any] = []  # as they were encoded
+        room = MAX_PAGE_BYTES
+        for line in islice(lines, start, None):
+            if taken and (len(taken) == limit or len(line) > room):
+                return a.SessionRecords(records=taken, next_cursor=str(start + len(taken)))
+            room -= len(line)
+            taken.append(msgspec.Raw(line))
+        return a.SessionRecords(records=taken, next_cursor=None)
+
+    async def _export(self, call: Call, params: a.SessionExportParams) -> a.SessionContent:
+        content = await to_thread.run_sync(self._content, params)
+        return a.SessionContent(format=params.format, content=content)
+
+    def _content(self, params: a.SessionExportParams) -> str:
+        found = self._named(params.session_id, params.agent)
+        pieces: list[bytes] = []
+        room = MAX_EXPORT_BYTES
+        for piece in self._exported(
+            found, params.format, include_compacted=params.include_compacted
+        ):
+            room -= len(piece)
+            if room < 0:
+                problem = "The session is too large for one answer."
+                hint = "`trimpoint sessions export` writes it to a file; sessions/read gives pages."
+                raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
+            pieces.append(piece)
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    async def _continue(self, call: Call, params: a.SessionContinueParams) -> a.ContinuedSession:
+        window = await to_thread.run_sync(self._window, params)
+        given = carried(window, max_tokens=DEFAULT_MAX_TOKENS, last=params.last)
+        if not given.items:
+            problem = "Nothing of the session is in its context that could be carried over."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, "trimpoint sessions show has its history.")
+        cwd = _folder(params.cwd or window.session.cwd)
+        turns = [ImportedTurn(turn.items, turn.said) for turn in given.turns]
+        thread_id = await self._imports.begin({"cwd": cwd}, turns)
+        call.client.join(thread_id)
+        if params.compact:
+            command = CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True)
+            await self._sessions.dispatch(command)
+        return _continued(thread_id, cwd, window, given)
+
+    def _window(self, params: a.SessionContinueParams) -> LiveWindow:
+        found = self._named(params.session_id, params.agent)
+        try:
+            return live_window(Reading(found, include_compacted=False))
+        except CannotRead as error:
+            raise _unreadable(error) from None
+
+    def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
+        try:
+            return session_named(self._homes, session_id, agent)
+        except Ambiguous as error:
+            hint = "Give more of the id, or the agent." if error.ids else "See sessions/list."
+            raise Refusal(Reason.THREAD_NOT_FOUND, str(error), hint) from None
+
+    def _exported(
+        self, found: FoundSession, form: a.ExportFormat, *, include_compacted: bool
+    ) -> Iterator[bytes]:
+        try:
+            yield from exported(found, form, include_compacted=include_compacted)
+        except CannotRead as error:
+            raise _unreadable(error) from None
+
+
+def _place(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
+        raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave.")
+    return int(cursor)
+
+
+def _unreadable(error: CannotRead) -> Refusal:
+    return Refusal(Reason.NOT_SUPPORTED, str(error))
+
+
+def _folder(wanted: str | None) -> str:
+    if wanted is None or not os.path.isdir(wanted):
+        shown = f"{wanted} is no folder here" if wanted else "The session does not say its folder"
+        raise Refusal(Reason.INVALID_PARAMS, f"{shown}.", "Name the folder to go on in: cwd.")
+    return wanted
+
+
+def _continued(thread_id: str, cwd: str, window: LiveWindow, given: Carried) -> a.ContinuedSession:
+    return a.ContinuedSession(
+        thread_id=thread_id,
+        session_id=window.session.id,
+        agent=window.session.agent,
+        cwd=cwd,
+        turns=len(given.turns),
+        items=len(given.items),
+        est_tokens=sum(map(estimate_tokens, given.items)),
+        left_out=given.left_out,
+    )

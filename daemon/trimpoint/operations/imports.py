@@ -1,0 +1,109 @@
+"""Begins a thread of ours that holds what another program's session held.
+
+What must always be true: the ledger has the turns that the model sees. Codex does not know them as
+turns, so they are inherited, as those of a fork are.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trimpoint.codex.history.adoption import turn_facts
+from trimpoint.codex.history.rollout import TurnItems
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.operations.provider.provider_threads import (
+    ProviderThreads,
+    model_in_answer,
+    thread_in,
+)
+from trimpoint.operations.provider.settings import initial_settings
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
+
+
+class ImportedTurn(NamedTuple):
+    """A turn of another program: its raw items, and what was said for the ledger, by role."""
+
+    items: list[bytes]
+    said: list[tuple[str, str]]
+
+
+class Imports:
+    """Begins threads from the turns of other programs."""
+
+    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads) -> None:
+        self._engine = engine
+        self._threads = threads
+
+    async def begin(self, params: dict[str, Any], turns: list[ImportedTurn]) -> str:
+        """Starts a thread with these turns as its context and returns its id.
+
+        :raises ProviderFailure: Codex refused or is gone.
+        :raises JournalRefuses: the thread could not be written down.
+        """
+        facts = [fact for turn in turns for fact in _facts(turn)]
+        with self._threads.inbound.buffering():
+            raw = await self._threads.start(params)
+            thread = thread_in(raw)
+            thread_id = str(thread["id"])
+            await self._threads.inject(thread_id, [item for turn in turns for item in turn.items])
+            model = model_in_answer(raw)
+            settings = initial_settings(params, str(params["cwd"]), model, agent_tools=False)
+            writer = await self._engine.create(_creation(thread, params, settings, facts))
+            self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
+            writer.record_facts(*facts)
+            await writer.flush()
+            self._threads.inbound.release(thread_id)
+        return thread_id
+
+
+def _creation(
+    thread: dict[str, Any], params: dict[str, Any], settings: bytes, facts: list[ev.AnyEvent]
+) -> internal.CreateThread:
+    turn_ids = tuple(fact.turn_id for fact in facts if isinstance(fact, ev.TurnStarted))
+    return internal.CreateThread(
+        thread_id=str(thread["id"]),
+        cwd=str(params["cwd"]),
+        origin="imported",
+        settings=settings,
+        provider_thread_id=str(thread["id"]),
+        rollout_path=thread.get("path"),
+        raw_events=True,
+        worktree_id=str(params["cwd"]),
+        branch_name=as_dict(thread.get("gitInfo")).get("branch"),
+        inherited_turn_ids=turn_ids,
+    )
+
+
+def _facts(turn: ImportedTurn) -> list[ev.AnyEvent]:
+    turn_id = new_uuid7()
+    shown = {
+        "id": turn_id,
+        "status": "completed",
+        "items": [_item(role, text) for role, text in turn.said],
+    }
+    return list(turn_facts(shown, 1, TurnItems(turn.items, [])))
+
+
+def _item(role: str, text: str) -> dict[str, Any]:
+    item_id = new_uuid7()
+    match role:
+        case "user":
+            content = [{"type": "text", "text": text, "text_elements": []}]
+            return {"type": "userMessage", "id": item_id, "content": content}
+        case "assistant":
+            return {"type": "agentMessage", "id": item_id, "text": text}
+        case _:
+            name, _, arguments = text.partition(" ")
+            shown = _decoded(arguments)
+            return {"type": "dynamicToolCall", "id": item_id, "tool": name, "arguments": shown}
+
+
+def _decoded(arguments: str) -> Any:
+    try:
+        return msgspec.json.decode(arguments)
+    except msgspec.MsgspecError:
+        return arguments

@@ -1,0 +1,190 @@
+"""The live window of a session as what a Codex thread can hold: raw items, turn by turn. Pure.
+
+What must always be true: nothing is made up. What cannot be carried over becomes a readable line or
+is counted in `left_out`; encrypted items never are.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.core.context.active_context import summary_item
+from trimpoint.core.context.split_point import find_split
+from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.sessionlogs.live import LiveWindow, Summary
+
+OWN_SUMMARY = "<conversation-summary"
+MAX_OUTPUT_CHARS = 40_000
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class CarriedTurn(NamedTuple):
+    """A prompt and what came of it. `prompt` is None for what stands before the first one."""
+
+    prompt: str | None
+    items: list[bytes]
+    said: list[tuple[str, str]]
+
+
+class Carried(NamedTuple):
+    """What a new thread is given, oldest first, and what is not in it, for a person."""
+
+    turns: list[CarriedTurn]
+    left_out: list[str]
+
+    @property
+    def items(self) -> list[bytes]:
+        """Returns all items in order."""
+        return [item for turn in self.turns for item in turn.items]
+
+
+def carried(window: LiveWindow, *, max_tokens: int, last: int | None = None) -> Carried:
+    """Returns the window for a new thread.
+
+    :param max_tokens: more than this, estimated, is not carried: the walker cuts off the oldest.
+    :param last: only so many of the newest turns, and no summary.
+    """
+    maker = _Maker()
+    turns = list(maker.turns(window))
+    left_out = maker.left_out()
+    if last is not None:
+        whole = len(turns)
+        turns = [turn for turn in turns if turn.prompt is not None]
+        turns = turns[len(turns) - last :] if last < len(turns) else turns
+        if len(turns) < whole:
+            left_out.append(f"everything before the last {len(turns)} turns, as asked")
+    return _fitted(turns, left_out, max_tokens)
+
+
+def _fitted(turns: list[CarriedTurn], left_out: list[str], max_tokens: int) -> Carried:
+    placed = [(at, item) for at, turn in enumerate(turns) for item in turn.items]
+    items = [item for _, item in placed]
+    costs = [estimate_tokens(item) for item in items]
+    cut = _cut(items, costs, max_tokens)
+    if cut == 0:
+        return Carried(turns, left_out)
+    left = [f"the oldest {cut} items, because the window holds {max_tokens} tokens"]
+    kept: list[CarriedTurn] = []
+    note = _message("user", f"[{cut} earlier items of this conversation were left out.]")
+    for at, turn in enumerate(turns):
+        rest = [item for (of, item), place in zip(placed, range(len(placed)), strict=True)
+                if of == at and place >= cut]  # fmt: skip
+        if rest:
+            begun = [] if kept else [note]
+            kept.append(turn._replace(items=[*begun, *rest]))
+    return Carried(kept or [CarriedTurn(None, [note], [])], [*left_out, *left])
+
+
+def _cut(items: list[bytes], costs: list[int], max_tokens: int) -> int:
+    """Returns how many of the oldest items to leave out; all, if no cut leaves few enough."""
+    total = sum(costs)
+    if total <= max_tokens:
+        return 0
+    for share in SHARES:
+        cut = find_split(items, costs, oldest_share=share, min_messages=0)
+        if cut is not None and total - sum(costs[:cut]) <= max_tokens:
+            return cut
+    return len(items)
+
+
+class _Maker:
+    def __init__(self) -> None:
+        self._missing: Counter[str] = Counter()
+        self._calls: set[str] = set()
+
+    def left_out(self) -> list[str]:
+        """Returns what was not carried, for people."""
+        return [f"{count} × {what}" for what, count in sorted(self._missing.items())]
+
+    def turns(self, window: LiveWindow) -> Iterator[CarriedTurn]:
+        """Yields the turns; what stands before the first prompt is one without a prompt."""
+        turn = CarriedTurn(None, [], [])
+        for item in window.items:
+            if isinstance(item, u.MessageRecord) and item.kind == "prompt":
+                if turn.items:
+                    yield turn
+                turn = CarriedTurn(item.text, [], [])
+            for made, said in self._made(item, window.summaries):
+                turn.items.append(made)
+                if said is not None:
+                    turn.said.append(said)
+        if turn.items:
+            yield turn
+
+    def _made(
+        self, item: u.MessageRecord | Summary, summaries: dict[int, Summary]
+    ) -> Iterator[tuple[bytes, tuple[str, str] | None]]:
+        if isinstance(item, Summary):
+            yield self._summary(item), None
+        elif item.kind == "summary" and item.index in summaries:
+            yield self._summary(summaries[item.index]), None
+        elif item.kind in ("preamble", "notice", "command"):
+            self._missing["instructions and notices of the other program"] += 1
+        elif item.kind == "reasoning":
+            self._missing["reasoning"] += 1
+        else:
+            yield from self._message(item)
+
+    def _summary(self, summary: Summary) -> bytes:
+        if summary.text is None:
+            self._missing["an encrypted summary"] += 1
+            count = summary.replaced
+            return _message("user", f"[An encrypted summary of {count} messages is left out.]")
+        return summary_item(summary.text, summary.replaced)
+
+    def _message(self, message: u.MessageRecord) -> Iterator[tuple[bytes, tuple[str, str] | None]]:
+        role = "assistant" if message.role == "assistant" else "user"
+        text = _with_omissions(message)
+        if text and message.role != "tool":
+            own = message.text.lstrip().startswith(OWN_SUMMARY)
+            yield _message(role, text), None if own else (role, text)
+        if message.thoughts:
+            self._missing["reasoning"] += 1
+        self._missing.update(f"{what} of a message" for what in message.omitted)
+        for call in message.tool_calls:
+            yield self._call(call), ("tool", f"{call.name} {_arguments(call.arguments)}")
+        for result in message.tool_results:
+            yield self._result(result), None
+
+    def _call(self, call: u.ToolCall) -> bytes:
+        """A call whose arguments are no object is told in words: no tool of Codex takes them."""
+        if call.id is None or not isinstance(call.arguments, dict):
+            self._missing["a tool call in Codex's form, because its arguments are no JSON"] += 1
+            return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
+        self._calls.add(call.id)
+        name = _NOT_IN_A_NAME.sub("_", call.name)[:64] or "tool"
+        arguments = msgspec.json.encode(call.arguments).decode()
+        item = {"type": "function_call", "name": name, "arguments": arguments, "call_id": call.id}
+        return msgspec.json.encode(item)
+
+    def _result(self, result: u.ToolResult) -> bytes:
+        output = result.output
+        if len(output) > MAX_OUTPUT_CHARS:
+            self._missing["the rest of a long result"] += 1
+            output = (
+                f"{output[:MAX_OUTPUT_CHARS]}\n[{len(output) - MAX_OUTPUT_CHARS} more left out]"
+            )
+        if result.call_id not in self._calls:
+            return _message("user", f"[Result of an earlier tool call: {output}]")
+        item = {"type": "function_call_output", "call_id": result.call_id, "output": output}
+        return msgspec.json.encode(item)
+
+
+def _message(role: str, text: str) -> bytes:
+    part = "output_text" if role == "assistant" else "input_text"
+    content = [{"type": part, "text": text}]
+    return msgspec.json.encode({"type": "message", "role": role, "content": content})
+
+
+def _with_omissions(message: u.MessageRecord) -> str:
+    lines: Iterable[str] = (f"[{what} left out]" for what in message.omitted if "encr" not in what)
+    return "\n".join(filter(None, (message.text, *lines)))
+
+
+def _arguments(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()

@@ -1,0 +1,101 @@
+"""The live rows of a Claude Code session, in the order in which the model sees them. Pure.
+
+Rows name their parents. That is followed only as far as it is needed: a row whose parent is the
+newest live row goes on; a prompt whose parent is an older one takes back what came after that.
+Answers and results of tools never take anything back: calls that run at the same time make branches
+that are all live. Rows whose parent is not there go on, too.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """What a new row did: the rows that it took back, and whether it began anew with nothing before
+    it.
+    """
+
+    dropped: list[str]
+    is_root: bool = False
+
+
+class Branches:
+    """The rows that are live, by uuid."""
+
+    def __init__(self) -> None:
+        self.live: list[str] = []
+        self._parents: dict[str, str | None] = {}
+        self._moved: dict[str, str] = {}
+        self._linked = False
+
+    def __contains__(self, uuid: str) -> bool:
+        return uuid in self._parents
+
+    def add(self, uuid: str, parent: str | None, *, may_rewind: bool, dead: bool = False) -> Step:
+        """Adds a row, and says what that took back."""
+        self._parents[uuid] = parent
+        if dead:
+            return Step([])
+        step = self._rewound(parent) if may_rewind and self.live else Step([])
+        self._linked = self._linked or parent is not None
+        self.live.append(uuid)
+        return step
+
+    def _rewound(self, parent: str | None) -> Step:
+        if parent is None:
+            if not self._linked:
+                return Step([])
+            dropped, self.live = self.live, []
+            return Step(dropped, is_root=True)
+        resolved = self._moved.get(parent, parent)
+        if resolved == self.live[-1]:
+            return Step([])
+        if resolved in self.live:
+            at = len(self.live) - 1 - self.live[::-1].index(resolved)
+            dropped, self.live = self.live[at + 1 :], self.live[: at + 1]
+            return Step(dropped)
+        if resolved not in self._parents:
+            return Step([])
+        return self._behind_a_boundary(resolved)
+
+    def _behind_a_boundary(self, leaf: str) -> Step:
+        """The parent was live before a boundary: what it came from is live again."""
+        chain = self.chain(leaf)
+        back = set(chain)
+        dropped = [uuid for uuid in self.live if uuid not in back]
+        self.live = chain
+        return Step(dropped)
+
+    def chain(self, leaf: str) -> list[str]:
+        """Returns a row and all that it came from, the oldest first. A circle ends where it would
+        begin again.
+        """
+        found: dict[str, None] = {}
+        at: str | None = leaf
+        while at is not None and at in self._parents and at not in found:
+            found[at] = None
+            at = self._parents[at]
+        return list(reversed(found))
+
+    def compact(self, boundary: str, kept: Iterable[str], *, keeps_beginning: bool) -> None:
+        """A boundary: only `kept` stays, behind the summary, or before it (`keeps_beginning`)."""
+        wanted = set(kept)
+        stay = [uuid for uuid in self.live if uuid in wanted]
+        self._parents[boundary] = None
+        self.live = [*stay, boundary] if keeps_beginning else [boundary, *stay]
+        self._moved = {boundary: self.live[-1]}
+
+    def summarize(self, summary: str, parent: str | None, boundary: str | None) -> None:
+        """Adds the summary of the newest boundary; without one, everything before it is gone."""
+        self._parents[summary] = parent
+        if boundary is None:
+            self.live = [summary]
+        else:
+            self.live.insert(self.live.index(boundary) + 1, summary)
+        self._moved[summary] = self.live[-1]
+
+    def stretch(self, head: str, tail: str) -> list[str]:
+        """Returns the live rows from one to another."""
+        if head not in self.live or tail not in self.live:
+            return []
+        return self.live[self.live.index(head) : self.live.index(tail) + 1]

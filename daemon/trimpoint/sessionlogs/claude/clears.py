@@ -1,0 +1,163 @@
+"""Which session of Claude Code was begun by a `/clear` in which other, and how sure that is. Pure.
+
+A `/clear` begins a new file; nothing in the old one says so. What is known comes from the first
+rows of the new file, from `history.jsonl`, and from what a program without a terminal had queued in
+the old file.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.claude.rows import BadLine, Row, row_of
+
+TOLERANCE = timedelta(seconds=2)
+QUEUED_WITHIN = timedelta(seconds=30)
+COMMANDS = ("/clear", "/reset", "/new")
+_COMMAND = re.compile(r"<command-name>(/clear|/reset|/new)</command-name>")
+FIRST_ROWS = 12
+
+
+class Typed(NamedTuple):
+    """A command in `history.jsonl`."""
+
+    at: datetime
+    session_id: str | None
+
+
+class Head(NamedTuple):
+    """What the first rows of a file say: that it begins with a clear, when, and which session the
+    process began with.
+    """
+
+    session_id: str
+    timestamp: str
+    at: datetime
+    process_session: str | None
+
+
+class _HistoryRow(msgspec.Struct, rename="camel"):
+    display: str | None = None
+    timestamp: int | None = None
+    session_id: str | None = None
+
+
+def typed_clears(lines: Iterable[bytes]) -> list[Typed]:
+    """Returns the clears that were typed. Early versions do not say in which session."""
+    found: list[Typed] = []
+    for line in lines:
+        if b"/" not in line:
+            continue
+        try:
+            row = msgspec.json.decode(line, type=_HistoryRow)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        words = (row.display or "").split()
+        if words and words[0] in COMMANDS and row.timestamp is not None:
+            found.append(Typed(datetime.fromtimestamp(row.timestamp / 1000, UTC), row.session_id))
+    return found
+
+
+def head_of(session_id: str, lines: Iterable[bytes]) -> Head | None:
+    """Returns what the first rows say, None where the session does not begin with a clear."""
+    rows = list(_rows(lines))
+    begun = next((row for row in rows if _is_clear(row)), None)
+    at = _time(begun.timestamp) if begun is not None else None
+    if begun is None or at is None or _said_before(rows, begun):
+        return None
+    others = (row.first_session for row in rows if row.first_session)
+    process = next((other for other in others if other != session_id), None)
+    return Head(session_id, begun.timestamp or "", at, process)
+
+
+def _rows(lines: Iterable[bytes]) -> Iterable[Row]:
+    for number, line in enumerate(lines):
+        if number >= FIRST_ROWS:
+            return
+        try:
+            yield row_of(line)
+        except BadLine:
+            continue
+
+
+def _is_clear(row: Row) -> bool:
+    content = row.message.content if row.message is not None and row.type == "user" else None
+    return isinstance(content, str) and _COMMAND.search(content[:400]) is not None
+
+
+def _said_before(rows: list[Row], clear: Row) -> bool:
+    before = rows[: rows.index(clear)]
+    return any(row.type in ("user", "assistant") and not row.is_meta for row in before)
+
+
+def _time(timestamp: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+class Neighbour(NamedTuple):
+    """Another session of the same project. `last` is when its last row was written; `queued_clear`:
+    it ends with a queued clear.
+    """
+
+    session_id: str
+    last: datetime | None
+    queued_clear: bool
+
+
+def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) -> u.Clear:
+    """Returns the clear that a session was begun by, with the session that it was typed in as far
+    as that is known.
+    """
+    evidence = [u.Evidence(kind="record", detail=f"{head.session_id} begins with the command")]
+    named: list[str] = []
+    history = [one for one in typed if abs(one.at - head.at) <= TOLERANCE and one.session_id]
+    if history and history[0].session_id != head.session_id:
+        named.append(str(history[0].session_id))
+        evidence.append(u.Evidence(kind="history", detail="history.jsonl has it within 2 s"))
+    if head.process_session is not None and (not named or head.process_session in named):
+        named.append(head.process_session)
+        evidence.append(u.Evidence(kind="process", detail="rows name the session of the process"))
+    queued = [one for one in neighbours if one.queued_clear and _is_just_before(one, head)]
+    if len(queued) == 1 and (not named or queued[0].session_id == named[0]):
+        named.append(queued[0].session_id)
+        evidence.append(
+            u.Evidence(kind="queue", detail="the old file ends with the queued command")
+        )
+    if named:
+        confidence = 0.99 if len(named) >= 2 else 0.95
+        return _clear(head, named[0], confidence, evidence)
+    active = sorted(
+        (one for one in neighbours if one.last is not None and one.last <= head.at + TOLERANCE),
+        key=lambda one: one.last or head.at,
+    )
+    if not active:
+        return _clear(head, None, 0.9, evidence)
+    others = sum(1 for one in active[:-1] if _is_just_before(one, head))
+    evidence.append(u.Evidence(kind="newest", detail="the last changed session of the project"))
+    return _clear(head, active[-1].session_id, 0.6 * 0.5**others, evidence)
+
+
+def _is_just_before(one: Neighbour, head: Head) -> bool:
+    return one.last is not None and abs(one.last - head.at) <= QUEUED_WITHIN
+
+
+def _clear(
+    head: Head, origin: str | None, confidence: float, evidence: list[u.Evidence]
+) -> u.Clear:
+    return u.Clear(
+        after_message_index=-1,
+        timestamp=head.timestamp,
+        kind="clear",
+        from_session=origin,
+        to_session=head.session_id,
+        confidence=round(confidence, 3),
+        evidence=evidence,
+    )

@@ -1,0 +1,28 @@
+"""What the end of a session file says. Pure."""
+
+import re
+from datetime import datetime
+
+from trimpoint.sessionlogs.claude.clears import COMMANDS
+
+_TIME = re.compile(rb'"timestamp":\s*"([0-9T:.Z+-]{19,32})"')
+_QUEUED = re.compile(
+    rb'"type":\s*"queue-operation",\s*"operation":\s*"enqueue"[^\n]*"content":\s*"(%s)"'
+    % b"|".join(command.encode() for command in COMMANDS)
+)
+
+
+def last_time_in(data: bytes) -> datetime | None:
+    """Returns the latest time that a row has."""
+    times: list[datetime] = []
+    for text in _TIME.findall(data):
+        try:
+            times.append(datetime.fromisoformat(text.decode()))
+        except ValueError:
+            continue
+    return max((one for one in times if one.tzinfo is not None), default=None)
+
+
+def queues_clear(data: bytes) -> bool:
+    """Returns whether a clear was queued: what a program without a terminal does."""
+    return _QUEUED.search(data) is not None

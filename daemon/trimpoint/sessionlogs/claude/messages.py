@@ -1,0 +1,149 @@
+"""Rows of Claude Code as messages of the unified form. Pure."""
+
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.claude.rows import NULL, Block, Message, Row, Usage
+from trimpoint.sessionlogs.records import Records
+
+SYNTHETIC_MODEL = "<synthetic>"
+COMMANDS = ("<command-name>", "<command-message>")
+NOTICES = (
+    "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>",
+    "<task-notification>",
+    "<bash-input>", "<bash-stdout>", "<system-reminder>", "[Request interrupted by user",
+)  # fmt: skip
+
+
+def text_of(message: Message | None) -> str:
+    """Returns all text of a message."""
+    content = message.content if message is not None else None
+    if isinstance(content, str) or content is None:
+        return content or ""
+    return "".join(block.text or "" for block in content if block.type == "text")
+
+
+def blocks_of(message: Message | None) -> list[Block]:
+    """Returns the parts of a message, none of one that is a text."""
+    content = message.content if message is not None else None
+    return content if isinstance(content, list) else []
+
+
+def answers_tool(row: Row) -> bool:
+    """Returns whether a user's row is a tool's result."""
+    return row.source_tool_assistant_uuid != NULL or any(
+        block.type == "tool_result" for block in blocks_of(row.message)
+    )
+
+
+def kind_of(row: Row) -> str:
+    """Returns what a row is to a reader: prompt, answer, tool_result, summary, command, notice …"""
+    if row.type == "assistant":
+        blocks = blocks_of(row.message)
+        return "reasoning" if blocks and all("thinking" in one.type for one in blocks) else "answer"
+    if row.is_compact_summary:
+        return "summary"
+    if answers_tool(row):
+        return "tool_result"
+    text = text_of(row.message).lstrip()
+    if text.startswith(COMMANDS):
+        return "command"
+    if row.is_meta or text.startswith(NOTICES):
+        return "notice"
+    return "prompt"
+
+
+def usage_of(usage: Usage | None) -> u.Usage | None:
+    """Returns the tokens of a call; cached ones are part of the input."""
+    if usage is None:
+        return None
+    created, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+    given = (usage.input_tokens or 0) + created + cached
+    output = usage.output_tokens or 0
+    return u.Usage(
+        input_tokens=given,
+        cached_input_tokens=cached,
+        cache_creation_input_tokens=created,
+        output_tokens=output,
+        total_tokens=given + output,
+    )
+
+
+def members_of(row: Row, records: Records) -> dict[str, Any]:
+    """Returns the members of `unified.Message` that the row itself decides."""
+    kind = kind_of(row)
+    members: dict[str, Any] = {
+        "id": row.uuid,
+        "role": "tool" if kind == "tool_result" else row.type,
+        "kind": kind,
+        "text": text_of(row.message),
+        "timestamp": row.timestamp,
+        "synthetic": _model(row) == SYNTHETIC_MODEL,
+        "sidechain": bool(row.is_sidechain),
+        "inherited": row.forked_from is not None,
+        "model": _model(row),
+    }
+    members.update(_parts(blocks_of(row.message), records))
+    if kind == "answer" and members["tool_calls"] and not members["text"]:
+        members["kind"] = "tool_call"
+    if row.type == "assistant" and row.message is not None:
+        members["usage"] = usage_of(row.message.usage)
+    return members
+
+
+def _model(row: Row) -> str | None:
+    return row.message.model if row.message is not None else None
+
+
+def _parts(blocks: list[Block], records: Records) -> dict[str, Any]:
+    calls = [
+        u.ToolCall(id=block.id, name=block.name or "tool", arguments=block.input)
+        for block in blocks
+        if block.type in ("tool_use", "server_tool_use")
+    ]
+    results = [
+        u.ToolResult(
+            call_id=block.tool_use_id,
+            output=_output(block),
+            is_error=block.is_error,
+            call_message_index=records.call_index(block.tool_use_id),
+        )
+        for block in blocks
+        if block.type == "tool_result"
+    ]
+    thoughts = [block.thinking for block in blocks if block.type == "thinking" and block.thinking]
+    omitted = sorted({block.type for block in blocks if block.type in ("image", "document")})
+    return {
+        "tool_calls": calls,
+        "tool_results": results,
+        "thoughts": "\n\n".join(thoughts) or None,
+        "omitted": omitted,
+    }
+
+
+def _output(block: Block) -> str:
+    if isinstance(block.content, list):
+        return "".join(inner.text or "" for inner in block.content)
+    return block.content or ""
+
+
+def merged(record: u.MessageRecord, more: dict[str, Any]) -> u.MessageRecord:
+    """Returns a message with another row of the same answer: Claude Code writes a row for each
+    part.
+    """
+    texts = [text for text in (record.text, more["text"]) if text]
+    thoughts = [text for text in (record.thoughts, more["thoughts"]) if text]
+    text = "".join(texts)
+    calls = [*record.tool_calls, *more["tool_calls"]]
+    kind = "answer" if text else "tool_call" if calls else record.kind
+    return msgspec.structs.replace(
+        record,
+        text=text,
+        kind=kind,
+        thoughts="\n\n".join(thoughts) or None,
+        tool_calls=calls,
+        usage=more["usage"] or record.usage,
+        omitted=sorted({*record.omitted, *more["omitted"]}),
+    )

@@ -1,0 +1,304 @@
+"""Reads a session of Claude Code: lines in, unified records out (docs/session-logs.md). Pure.
+
+What must always be true: the order is that of the file, never that of timestamps, which run
+backwards around a compaction; of rows with one uuid the first counts; rows of one answer are one
+message.
+"""
+
+from functools import partial
+
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.claude.branches import Branches
+from trimpoint.sessionlogs.claude.messages import (
+    answers_tool,
+    kind_of,
+    members_of,
+    merged,
+    text_of,
+    usage_of,
+)
+from trimpoint.sessionlogs.claude.rows import (
+    NULL,
+    SKIPPED,
+    TITLES,
+    BadLine,
+    CompactMetadata,
+    Row,
+    row_of,
+)
+from trimpoint.sessionlogs.claude.summaries import summary_in
+from trimpoint.sessionlogs.made_ids import made_id
+from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.reading import About
+from trimpoint.sessionlogs.records import Records
+
+SAID = ("user", "assistant")
+TRIGGERS: dict[str, u.Trigger] = {"manual": "manual", "auto": "auto"}
+
+
+class ClaudeReader:
+    """Reads one file: `begin_part`, `feed` for each line, and `finish` after the last one.
+
+    `is_side`: it is a sub-agent's.
+    """
+
+    part_done = False
+
+    def __init__(self, session_id: str, records: Records, *, is_side: bool = False) -> None:
+        self._session_id = session_id
+        self._records = records
+        self._is_side = is_side
+        self._window = records.window
+        self._branches = Branches()
+        self._indices: dict[str, int] = {}
+        self._answer: tuple[str, int] | None = None
+        self._counted: dict[str, None] = {}
+        self._boundary: dict[str, object] | None = None
+        self._boundary_uuid = ""
+        self._file = ""
+        self._line = 0
+        self._nameless = 0
+        self._titles: dict[str, str] = {}
+        self._first = Row()
+        self._forked_from: str | None = None
+        self._last = Row()
+
+    def begin_part(self, part: str) -> None:
+        """The lines that follow are of this file."""
+        self._file, self._line = part, 0
+
+    def feed(self, line: bytes) -> None:
+        """Reads one line, its newline included."""
+        self._line += 1
+        self._records.lines += 1
+        try:
+            row = row_of(line)
+        except BadLine:
+            self._bad(line)
+            return
+        self._take(row)
+
+    def _bad(self, line: bytes) -> None:
+        if not line.strip(b"\x00 \t\r\n"):
+            return
+        if line.endswith(b"\n"):
+            self._records.unparsed += 1
+        else:
+            self._records.pending = True
+
+    def _take(self, row: Row) -> None:
+        if row.type in TITLES:
+            self._titled(row)
+            return
+        if row.uuid is None and row.type in SAID and row.message is not None:
+            self._nameless += 1
+            row.uuid = f"line {self._line}"
+            row.parent_uuid = self._branches.live[-1] if self._branches.live else None
+        if row.uuid is None:
+            if row.type not in (*SKIPPED, "attachment", "system"):
+                self._records.unknown_row(row.type or "none")
+            return
+        if row.uuid in self._branches:
+            self._records.duplicates += 1
+            return
+        self._named(row, row.uuid)
+
+    def _titled(self, row: Row) -> None:
+        title = row.custom_title or row.ai_title or row.title or row.summary
+        if title:
+            self._titles[row.type] = title
+
+    def _named(self, row: Row, uuid: str) -> None:
+        self._about(row)
+        if self._is_side:
+            row.is_sidechain = False  # in its own file, a sub-agent's conversation is the main one
+        if row.type == "system" and row.subtype == "compact_boundary":
+            self._compacted(row, uuid)
+        elif row.is_compact_summary:
+            self._summarized(row, uuid)
+        elif row.type in SAID and row.message is not None:
+            self._said(row, uuid)
+        else:
+            self._beside(row, uuid)
+
+    def _about(self, row: Row) -> None:
+        if self._first.uuid is None:
+            self._first = row
+        if row.version is not None:
+            self._last = row
+        if row.forked_from is not None and self._forked_from is None:
+            self._forked_from = row.forked_from.session_id
+
+    def _beside(self, row: Row, uuid: str) -> None:
+        """A row that is part of the chain and no message: attachments, what commands did."""
+        self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
+        self._records.seen(row.timestamp)
+        meta = row.microcompact_metadata
+        if row.subtype == "microcompact_boundary" and meta is not None:
+            self._records.put(
+                u.ToolResultClearRecord(
+                    after_message_index=self._records.last_index,
+                    timestamp=row.timestamp,
+                    trigger=meta.trigger,
+                    pre_tokens=meta.pre_tokens,
+                    tokens_saved=meta.tokens_saved,
+                    call_ids=meta.compacted_tool_ids,
+                )
+            )
+        elif row.type not in ("system", "attachment", *SKIPPED):
+            self._records.unknown_row(row.type or "none")
+
+    # --- messages
+
+    def _said(self, row: Row, uuid: str) -> None:
+        answer_id = row.message.id if row.message is not None and row.type == "assistant" else None
+        if answer_id is not None and self._answer is not None and self._answer[0] == answer_id:
+            self._same_answer(row, uuid, self._answer[1])
+            return
+        is_side = bool(row.is_sidechain)
+        step = self._branches.add(uuid, row.parent_uuid, may_rewind=_begins(row), dead=is_side)
+        self._took_back(step.dropped, row, uuid)
+        if row.type == "assistant" or _begins(row):
+            self._records.close()
+            self._answer = None
+        self._message(row, uuid, live=not is_side)
+        if answer_id is not None:
+            self._answer = answer_id, self._records.last_index
+            self._records.keep_open()
+        self._count(row, answer_id)
+
+    def _same_answer(self, row: Row, uuid: str, index: int) -> None:
+        self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
+        self._indices[uuid] = index
+        if self._records.wanted:
+            self._records.extend(partial(merged, more=members_of(row, self._records)))
+
+    def _message(self, row: Row, uuid: str, *, live: bool) -> None:
+        members = members_of(row, self._records)
+        members["source_ref"] = u.SourceRef(file=self._file, line=self._line)
+        self._indices[uuid] = self._records.message(members, live=live)
+        if row.type == "assistant" and not members["synthetic"] and members["model"]:
+            self._records.model = members["model"]
+
+    def _count(self, row: Row, answer_id: str | None) -> None:
+        """Adds up each answer once, whoever's request it was; copies of a fork are its origin's."""
+        if row.message is None or row.message.usage is None or row.forked_from is not None:
+            return
+        key = answer_id or row.uuid or ""
+        if key not in self._counted:
+            self._counted[key] = None
+            usage = usage_of(row.message.usage)
+            if usage is not None and usage.total_tokens:
+                self._records.usage.add(usage)
+
+    def _took_back(self, dropped: list[str], row: Row, uuid: str) -> None:
+        indices = Ranges.of(self._indices[uuid] for uuid in dropped if uuid in self._indices)
+        live = Ranges.of(self._live_indices([one for one in self._branches.live if one != uuid]))
+        if not indices.runs and live == self._window.live:
+            return
+        taken = self._window.rewind_dropping(indices)
+        self._window.relive(live)
+        source = u.SourceRef(file=self._file, line=self._line)
+        self._records.rewound(taken, row.timestamp, source)
+
+    def _live_indices(self, uuids: list[str]) -> list[int]:
+        return [self._indices[uuid] for uuid in uuids if uuid in self._indices]
+
+    # --- boundaries
+
+    def _compacted(self, row: Row, uuid: str) -> None:
+        self._settle()
+        self._records.close()
+        self._answer = None
+        meta = row.compact_metadata or CompactMetadata()
+        kept_uuids, anchor = self._preserved(meta)
+        self._branches.compact(uuid, kept_uuids, keeps_beginning=anchor == uuid)
+        self._open_boundary(row, uuid, Ranges.of(self._live_indices(kept_uuids)), meta)
+
+    def _preserved(self, meta: CompactMetadata) -> tuple[list[str], str | None]:
+        """Returns the rows that a boundary kept, and the row that they hang on now."""
+        preserved, segment = meta.preserved_messages, meta.preserved_segment
+        if preserved is not None:
+            named = {*preserved.uuids, *preserved.all_uuids}
+            return [uuid for uuid in self._branches.live if uuid in named], preserved.anchor_uuid
+        if segment is not None and segment.head_uuid and segment.tail_uuid:
+            return self._branches.stretch(segment.head_uuid, segment.tail_uuid), segment.anchor_uuid
+        return [], None
+
+    def _open_boundary(self, row: Row, uuid: str, kept: Ranges, meta: CompactMetadata) -> None:
+        after = self._records.last_index
+        kept = kept.both(self._window.live)
+        removed = self._window.replace(kept, row.timestamp)
+        wanted = self._records.wanted
+        self._boundary_uuid = uuid
+        self._boundary = {
+            "after_message_index": after,
+            "uuid": uuid,
+            "trigger": TRIGGERS.get(meta.trigger or ""),
+            "pre_tokens": meta.pre_tokens,
+            "post_tokens": meta.post_tokens,
+            "replaced_message_indices": list(removed) if wanted else [],
+            "kept_message_indices": list(kept) if wanted else [],
+            "source_ref": u.SourceRef(file=self._file, line=self._line),
+            "timestamp": row.timestamp,
+            "undone": self._records.newest_boundary_undone(),
+            "summary": None,
+        }
+        self._records.seen(row.timestamp)
+
+    def _summarized(self, row: Row, uuid: str) -> None:
+        if self._boundary is None:
+            # Versions before there was a boundary wrote the summary alone.
+            made = made_id(self._session_id, self._line)
+            self._open_boundary(row, made, Ranges(), CompactMetadata())
+            self._branches.summarize(uuid, row.parent_uuid, None)
+        else:
+            self._branches.summarize(uuid, row.parent_uuid, self._boundary_uuid)
+        self._message(row, uuid, live=True)
+        boundary = self._boundary
+        assert boundary is not None
+        boundary["summary"] = summary_in(text_of(row.message))
+        boundary["summary_message_index"] = self._records.last_index
+        if row.summarize_metadata != NULL:
+            boundary["trigger"] = "manual_partial"
+        self._settle()
+
+    def _settle(self) -> None:
+        boundary, self._boundary = self._boundary, None
+        if boundary is None:
+            return
+        if boundary["trigger"] is not None:
+            boundary["trigger_source"] = "log"
+        self._records.put(u.BoundaryRecord(**boundary))  # type: ignore[arg-type]
+
+    def finish(self) -> None:
+        """No line follows."""
+        self._settle()
+        self._records.put_clears()
+        self._records.close()
+        if self._nameless:
+            self._records.note(
+                f"{self._nameless} rows have no id; their order is that of the file."
+            )
+
+    def about(self) -> About:
+        """Returns what the rows say of the session."""
+        title = next((self._titles[kind] for kind in TITLES if kind in self._titles), None)
+        return About(
+            cwd=self._first.cwd,
+            created_at=self._first.timestamp,
+            agent_version=self._last.version,
+            git_branch=self._last.git_branch,
+            title=title,
+            lineage=u.Lineage(forked_from=self._forked_from),
+        )
+
+
+def _begins(row: Row) -> bool:
+    """Returns whether a row may be the first one after a rewind: a person's, not a tool's."""
+    return (
+        row.type == "user"
+        and not answers_tool(row)
+        and kind_of(row) in ("prompt", "notice", "command")
+    )

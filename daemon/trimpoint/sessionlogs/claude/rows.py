@@ -1,0 +1,160 @@
+"""The rows of Claude Code's session files, as far as they are read. Pure."""
+
+from typing import Any
+
+import msgspec
+
+from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+
+NULL = msgspec.Raw(b"null")
+# Rows that say nothing that is read.
+SKIPPED = frozenset(
+    {
+        "mode", "permission-mode", "atis-latch", "file-history-snapshot", "last-prompt",
+        "cost-state",
+        "agent-name", "tools-used", "queue-operation", "api-request", "api-request-shape",
+        "api-request-blob", "progress", "pr-link", "agent-setting", "agent-color", "tag",
+        "task-state",
+        "attribution-snapshot", "worktree-state", "content-replacement", "file-history-delta",
+    }
+)  # fmt: skip
+TITLES = ("custom-title", "ai-title", "summary")
+
+
+class Inner(msgspec.Struct):
+    """A part of a tool's result. Image data is not read."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class Block(msgspec.Struct):
+    """A part of a message."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    tool_use_id: str | None = None
+    content: str | list[Inner] | None = None
+    is_error: bool | None = None
+
+
+class Usage(msgspec.Struct):
+    """Tokens of a model call; the three kinds of input are apart."""
+
+    input_tokens: int | None = 0
+    cache_creation_input_tokens: int | None = 0
+    cache_read_input_tokens: int | None = 0
+    output_tokens: int | None = 0
+
+
+class Message(msgspec.Struct):
+    """What was said."""
+
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: str | list[Block] | None = None
+    usage: Usage | None = None
+
+
+class Preserved(msgspec.Struct, rename="camel"):
+    """The rows that a compaction kept."""
+
+    anchor_uuid: str | None = None
+    uuids: list[str] = []
+    all_uuids: list[str] = []
+
+
+class Segment(msgspec.Struct, rename="camel"):
+    """The same as a stretch."""
+
+    head_uuid: str | None = None
+    anchor_uuid: str | None = None
+    tail_uuid: str | None = None
+
+
+class CompactMetadata(msgspec.Struct, rename="camel"):
+    """Of `compact_boundary`."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    post_tokens: int | None = None
+    preserved_segment: Segment | None = None
+    preserved_messages: Preserved | None = None
+
+
+class MicrocompactMetadata(msgspec.Struct, rename="camel"):
+    """Of `microcompact_boundary`."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = None
+    tokens_saved: int | None = None
+    compacted_tool_ids: list[str] = []
+
+
+class ForkedFrom(msgspec.Struct, rename="camel"):
+    """Where a row was copied from."""
+
+    session_id: str | None = None
+
+
+class Row(msgspec.Struct, rename="camel"):
+    """One line."""
+
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = False
+    is_meta: bool | None = False
+    is_compact_summary: bool | None = False
+    timestamp: str | None = None
+    session_id: str | None = None
+    first_session: str | None = msgspec.field(default=None, name="session_id")
+    cwd: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    message: Message | None = None
+    compact_metadata: CompactMetadata | None = None
+    microcompact_metadata: MicrocompactMetadata | None = None
+    summarize_metadata: msgspec.Raw = NULL
+    tool_use_result: msgspec.Raw = NULL
+    source_tool_assistant_uuid: msgspec.Raw = msgspec.field(
+        default=NULL, name="sourceToolAssistantUUID"
+    )
+    forked_from: ForkedFrom | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    title: str | None = None
+    summary: str | None = None
+
+
+_decode = msgspec.json.Decoder(Row).decode
+
+
+class BadLine(Exception):
+    """The line is no row."""
+
+
+def row_of(line: bytes) -> Row:
+    """Decodes a line.
+
+    :raises BadLine: it is no JSON object, or one of a shape that no version writes.
+    """
+    try:
+        return _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = decode_object(line)
+    if found is None:
+        raise BadLine
+    for name in ("summarizeMetadata", "toolUseResult", "sourceToolAssistantUUID"):
+        if name in found:
+            found[name] = msgspec.Raw(msgspec.json.encode(found[name]))
+    if (row := convert_or_none(found, Row)) is None:
+        raise BadLine
+    return row

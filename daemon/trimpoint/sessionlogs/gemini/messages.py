@@ -1,0 +1,150 @@
+"""Messages of Gemini CLI in the unified form. Pure."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.gemini.rows import Message, Part, Tokens
+from trimpoint.sessionlogs.records import Records
+
+SNAPSHOT = "<state_snapshot>"
+CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+NULL = msgspec.Raw(b"null")
+
+
+def parts_of(message: Message) -> list[Part]:
+    """Returns the parts of a message; a text is one part."""
+    content = message.content
+    if isinstance(content, list):
+        return content
+    if isinstance(content, Part):
+        return [content]
+    return [Part(text=content)] if content else []
+
+
+def text_of(message: Message) -> str:
+    """Returns all text of a message."""
+    return "".join(part.text or "" for part in parts_of(message) if not part.thought)
+
+
+def is_snapshot(message: Message) -> bool:
+    """Returns whether a message is the summary that a compression wrote."""
+    return message.type == "user" and text_of(message).lstrip().startswith(SNAPSHOT)
+
+
+def usage_of(tokens: Tokens | None) -> u.Usage | None:
+    """Returns the tokens of a call."""
+    if tokens is None:
+        return None
+    given, output = tokens.input or 0, tokens.output or 0
+    thoughts = tokens.thoughts or 0
+    return u.Usage(
+        input_tokens=given,
+        cached_input_tokens=tokens.cached or 0,
+        output_tokens=output + thoughts,
+        reasoning_output_tokens=thoughts,
+        total_tokens=tokens.total or given + output + thoughts,
+    )
+
+
+def members_of(message: Message, records: Records) -> dict[str, Any]:
+    """Returns the members of `unified.Message` that the message itself decides."""
+    parts = parts_of(message)
+    results = [
+        u.ToolResult(
+            call_id=part.function_response.id,
+            output=output_of(part.function_response.response),
+            call_message_index=records.call_index(part.function_response.id),
+        )
+        for part in parts
+        if part.function_response is not None
+    ]
+    role, kind = _role_and_kind(message, has_results=bool(results))
+    members: dict[str, Any] = {
+        "id": message.id,
+        "role": role,
+        "kind": kind,
+        "text": text_of(message),
+        "timestamp": message.timestamp,
+        "synthetic": False,
+        "tool_results": results,
+        "omitted": ["image"] if any(part.inline_data != NULL for part in parts) else [],
+    }
+    if message.type == "gemini":
+        members |= _of_answer(message, parts)
+    return members
+
+
+def _of_answer(message: Message, parts: list[Part]) -> dict[str, Any]:
+    calls = [
+        u.ToolCall(id=call.id, name=call.name or "tool", arguments=call.args)
+        for call in message.tool_calls or ()
+    ]
+    known = {call.id for call in calls}
+    calls += [
+        u.ToolCall(id=call.id, name=call.name or "tool", arguments=call.args)
+        for call in (part.function_call for part in parts)
+        if call is not None and (call.id is None or call.id not in known)
+    ]
+    results = [
+        u.ToolResult(
+            call_id=call.id, output=_result_text(call.result), is_error=call.status == "error"
+        )
+        for call in message.tool_calls or ()
+        if call.result
+    ]
+    thoughts = [
+        ": ".join(filter(None, (one.subject, one.description))) for one in message.thoughts or ()
+    ]
+    return {
+        "tool_calls": calls,
+        "tool_results": results,
+        "thoughts": "\n\n".join(filter(None, thoughts)) or None,
+        "usage": usage_of(message.tokens),
+        "model": message.model,
+        **({"kind": "tool_call"} if calls and not text_of(message) else {}),
+    }
+
+
+def _role_and_kind(message: Message, *, has_results: bool) -> tuple[str, str]:
+    match message.type:
+        case "user" if has_results:
+            return "tool", "tool_result"
+        case "user" if is_snapshot(message):
+            return "user", "summary"
+        case "user":
+            text = text_of(message).lstrip()
+            return "user", "preamble" if text.startswith(CONTEXT) else "prompt"
+        case "gemini" | "model":
+            return "assistant", "answer"
+        case _:
+            return "system", "notice"
+
+
+def _result_text(result: list[Part] | str | None) -> str:
+    if isinstance(result, list):
+        return "".join(_outputs(result))
+    return result or ""
+
+
+def _outputs(parts: Iterable[Part]) -> Iterable[str]:
+    for part in parts:
+        if part.function_response is not None:
+            yield output_of(part.function_response.response)
+        elif part.text:
+            yield part.text
+
+
+def output_of(response: Any) -> str:
+    """Returns what a tool answered as text."""
+    match response:
+        case None:
+            return ""
+        case str():
+            return response
+        case {"output": str(output)} | {"error": str(output)}:
+            return output
+        case _:
+            return msgspec.json.encode(response).decode()

@@ -1,0 +1,242 @@
+"""Reads a session of Gemini CLI: lines in, unified records out (docs/session-logs.md). Pure.
+
+What must always be true: a message is written anew while its tools run, and its last form counts; a
+list of messages that is set is what is live. It is a boundary only where it brings a new summary,
+and never a rewind: a process that resumes a session sets the first message, then all of them.
+"""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from trimpoint_protocol import unified as u
+
+from trimpoint.sessionlogs.gemini.messages import is_snapshot, members_of, text_of, usage_of
+from trimpoint.sessionlogs.gemini.prompt_log import PromptLog, time_of
+from trimpoint.sessionlogs.gemini.rows import Header, Message, Patch, Tokens, record_of
+from trimpoint.sessionlogs.made_ids import made_id
+from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.reading import About
+from trimpoint.sessionlogs.records import Records
+
+# A compression is typed, then takes as long as its model does.
+TYPED_WITHIN = timedelta(seconds=120)
+NO_TIME_YET = timedelta(seconds=2)
+MAX_WHOLE_BYTES = 64 * 1024 * 1024
+
+
+class Part(NamedTuple):
+    """The file of a session. `is_whole`: it is one JSON object, as older versions wrote it."""
+
+    name: str
+    is_whole: bool = False
+
+
+class GeminiReader:
+    """Reads one file: `begin_part`, `feed` for each line, and `finish` after the last one."""
+
+    part_done = False
+
+    def __init__(self, session_id: str, cwd: str | None, log: PromptLog, records: Records) -> None:
+        self._session_id = session_id
+        self._cwd = cwd
+        self._log = log
+        self._records = records
+        self._window = records.window
+        self._live: dict[str, int] = {}
+        self._indices: dict[str, int] = {}
+        self._tokens: dict[str, Tokens] = {}
+        self._newest_input: int | None = None
+        self._pending: dict[str, Any] | None = None
+        self._header = Header()
+        self._part = Part("")
+        self._line = 0
+        self._whole: list[bytes] = []
+        self._whole_bytes = 0
+
+    def begin_part(self, part: Part) -> None:
+        """The lines that follow are of this file."""
+        self._part, self._line = part, 0
+        self._records.hold_all()
+
+    def feed(self, line: bytes) -> None:
+        """Reads one line, its newline included."""
+        self._line += 1
+        self._records.lines += 1
+        if self._part.is_whole:
+            self._whole_bytes += len(line)
+            if self._whole_bytes <= MAX_WHOLE_BYTES:
+                self._whole.append(line)
+            return
+        record = record_of(line)
+        if record is None:
+            self._bad(line)
+        else:
+            self._take(record)
+
+    def _bad(self, line: bytes) -> None:
+        if not line.strip(b"\x00 \t\r\n"):
+            return
+        if line.endswith(b"\n"):
+            self._records.unparsed += 1
+        else:
+            self._records.pending = True
+
+    def _take(self, record: Message | Patch | Header | str) -> None:
+        match record:
+            case Message():
+                self._upsert(record)
+            case Patch():
+                self._patch(record)
+            case Header():
+                self._begin(record)
+            case _:
+                self._rewind_to(record)
+
+    def _begin(self, header: Header) -> None:
+        if self._header.session_id is None:
+            self._header = header
+        for message in header.messages or ():
+            self._upsert(message)
+
+    def _upsert(self, message: Message) -> None:
+        message_id = message.id or made_id(self._session_id, self._window.count)
+        index = self._live.get(message_id)
+        if index is None:
+            index = self._add(message, message_id)
+        else:
+            self._records.update(index, self._members(message))
+        self._used(message, message_id)
+
+    def _add(self, message: Message, message_id: str) -> int:
+        members = self._members(message)
+        for result in members["tool_results"] if message.type == "user" else ():
+            self._answered_by_a_row(result)
+        index = self._records.message(members)
+        self._live[message_id] = self._indices[message_id] = index
+        return index
+
+    def _members(self, message: Message) -> dict[str, Any]:
+        members = members_of(message, self._records)
+        members["source_ref"] = u.SourceRef(file=self._part.name, line=self._line)
+        self._records.model = members.get("model") or self._records.model
+        return members
+
+    def _answered_by_a_row(self, result: u.ToolResult) -> None:
+        """A result that has a message of its own is not said by the message with the call, too."""
+        if result.call_message_index is not None:
+            self._records.drop_result(result.call_message_index, result.call_id)
+
+    def _used(self, message: Message, message_id: str) -> None:
+        if message.tokens is None:
+            return
+        self._tokens[message_id] = message.tokens
+        if message.tokens.input:
+            self._newest_input = message.tokens.input
+            if self._pending is not None:
+                self._pending["post_tokens"] = message.tokens.input
+                self._settle()
+
+    # --- boundaries and rewinds
+
+    def _patch(self, patch: Patch) -> None:
+        if patch.summary:
+            self._header.summary = patch.summary
+        if patch.messages is None:
+            return
+        named = {message.id for message in patch.messages}
+        new = [message for message in patch.messages if message.id not in self._indices]
+        snapshot = next((message for message in new if is_snapshot(message)), None)
+        kept = Ranges.of(index for name, index in self._live.items() if name in named)
+        if snapshot is not None:
+            self._compressed(patch, kept)
+        self._live = {}
+        for message in patch.messages:
+            self._set(message)
+        self._window.relive(Ranges.of(self._live.values()))
+        if snapshot is not None and self._pending is not None:
+            self._pending["summary_message_index"] = self._indices[snapshot.id or ""]
+            self._pending["summary"] = text_of(snapshot).strip()
+
+    def _set(self, message: Message) -> None:
+        if message.id is not None and message.id in self._indices:
+            self._live[message.id] = self._indices[message.id]
+        else:
+            message.id = message.id or made_id(self._session_id, self._window.count)
+            self._add(message, message.id)
+
+    def _compressed(self, patch: Patch, kept: Ranges) -> None:
+        self._settle()
+        after = self._records.last_index
+        at = patch.last_updated or self._records.last_timestamp
+        removed = self._window.replace(kept, at)
+        trigger, source = self._trigger(at)
+        wanted = self._records.wanted
+        self._pending = {
+            "after_message_index": after,
+            "uuid": made_id(self._session_id, self._line),
+            "trigger": trigger,
+            "trigger_source": source,
+            "pre_tokens": self._newest_input,
+            "post_tokens": None,
+            "replaced_message_indices": list(removed) if wanted else [],
+            "kept_message_indices": list(kept) if wanted else [],
+            "source_ref": self._source(),
+            "timestamp": at,
+            "undone": self._records.newest_boundary_undone(),
+            "summary": None,
+        }
+
+    def _trigger(self, at: str | None) -> tuple[u.Trigger | None, str | None]:
+        """By hand if it was typed just before; automatic if there is a log and it was not."""
+        moment = time_of(at)
+        if moment is None or not self._log.is_there:
+            return None, None
+        for typed in self._log.compressions:
+            if -NO_TIME_YET <= moment - typed.at <= TYPED_WITHIN:
+                return "manual", "logs.json"
+        return "auto", "logs.json"
+
+    def _settle(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self._records.put(u.BoundaryRecord(**pending))
+
+    def _rewind_to(self, message_id: str) -> None:
+        names = list(self._live)
+        at = names.index(message_id) if message_id in self._live else 0
+        dropped = Ranges.of(self._live[name] for name in names[at:])
+        self._live = {name: self._live[name] for name in names[:at]}
+        taken = self._window.rewind_dropping(dropped)
+        self._records.rewound(taken, self._records.last_timestamp, self._source())
+
+    def _source(self) -> u.SourceRef:
+        return u.SourceRef(file=self._part.name, line=self._line)
+
+    def finish(self) -> None:
+        """No line follows."""
+        if self._part.is_whole:
+            self._read_whole()
+        self._settle()
+        for tokens in self._tokens.values():
+            usage = usage_of(tokens)
+            if usage is not None:
+                self._records.usage.add(usage)
+        self._records.put_clears()
+        self._records.close()
+
+    def _read_whole(self) -> None:
+        record = record_of(b"".join(self._whole)) if self._whole_bytes <= MAX_WHOLE_BYTES else None
+        self._line = 1
+        if isinstance(record, Header):
+            self._begin(record)
+        else:
+            self._records.unparsed += 1
+
+    def about(self) -> About:
+        """Returns what the header says of the session."""
+        directories = self._header.directories or []
+        return About(
+            cwd=self._cwd or (directories[0] if directories else None),
+            created_at=self._header.start_time,
+            title=self._header.summary,
+        )

@@ -1,0 +1,160 @@
+"""Sessions of other programs go on in a real Codex thread: its model's next input holds their live window."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.cli.connection.client import Client
+from trimpoint.testkit import ModelRequest
+
+from tests.deadlines import STEP_S
+from tests.e2e.conftest import Harness
+from tests.sessionlogs.sessions import FIXTURES
+
+HOMES = {
+    "codex": FIXTURES / "codex-0.171.0" / "compacted-by-hand",
+    "claude": FIXTURES / "claude-code-2.1.197" / "compacted-by-hand",
+    "gemini": FIXTURES / "gemini-cli-0.61.0" / "resumed",
+}
+
+
+def shown(request: ModelRequest) -> list[str]:
+    """What the model was sent, without Codex's own preamble."""
+    found = []
+    for item in request.body["input"]:
+        if item["type"] == "message" and item["role"] != "developer":
+            text = "".join(part.get("text", "") for part in item["content"])
+            if not text.startswith("<environment_context>"):
+                found.append(text)
+        elif item["type"] != "message":
+            found.append(item["type"])
+    return found
+
+
+def put(harness: Harness, agent: str) -> None:
+    places = {
+        "codex": harness.codex_home,
+        "claude": harness.home / ".claude",
+        "gemini": harness.home / ".gemini",
+    }
+    shutil.copytree(HOMES[agent], places[agent], dirs_exist_ok=True)
+
+
+async def continued(harness: Harness, client: Client, agent: str, **more: Any) -> dict[str, Any]:
+    listed = await client.request("sessions/list", agent=agent)
+    [session] = [one for one in listed["sessions"] if one["agent"] == agent]
+    answer = await client.request(
+        "sessions/continue", sessionId=session["id"], cwd=str(harness.worktree), **more
+    )
+    assert answer["turns"] > 0
+    return dict(answer)
+
+
+async def next_input(harness: Harness, client: Client, thread_id: str) -> list[str]:
+    before = len(harness.model.turn_requests())
+    prompt = [{"type": "text", "text": "go on"}]
+    await client.request("turn/start", threadId=thread_id, input=prompt)
+    with anyio.fail_after(STEP_S):
+        await harness.model.wait_for_request(
+            lambda one: one in harness.model.turn_requests()[before:]
+        )
+    return shown(harness.model.turn_requests()[before])
+
+
+SUMMARY = "<conversation-summary messages={}>SUMMARY</conversation-summary>"
+LIVE = {
+    "codex": ["first", "second", "third", "fourth", SUMMARY.format(1), "fifth", "reply 6"],
+    "claude": [
+        SUMMARY.format(8).replace("SUMMARY", "reply 6"),
+        "reply 5",
+        "No response requested.",
+        "fourth",
+        "reply 7",
+    ],
+    "gemini": [
+        "first",
+        "reply 2",
+        "BIG second",
+        "reply 4",
+        "third",
+        "reply 6",
+        "fourth",
+        "reply 8",
+    ],
+}
+
+
+@pytest.mark.parametrize("agent", HOMES)
+async def test_the_models_next_input_holds_the_live_window(harness: Harness, agent: str) -> None:
+    put(harness, agent)
+    async with harness.daemon(), harness.client() as client:
+        answer = await continued(harness, client, agent)
+        sent = await next_input(harness, client, answer["threadId"])
+    assert sent == [*LIVE[agent], "go on"]
+
+
+async def test_the_last_turns_alone_can_be_carried_over(harness: Harness) -> None:
+    put(harness, "gemini")
+    async with harness.daemon(), harness.client() as client:
+        answer = await continued(harness, client, "gemini", last=1)
+        sent = await next_input(harness, client, answer["threadId"])
+    assert sent == ["fourth", "reply 8", "go on"]
+    assert any("last 1 turns" in line for line in answer["leftOut"])
+
+
+async def test_a_continued_session_outlives_the_daemon_and_is_in_its_timeline(
+    harness: Harness,
+) -> None:
+    put(harness, "claude")
+    async with harness.daemon(), harness.client() as client:
+        thread_id = (await continued(harness, client, "claude"))["threadId"]
+    async with harness.daemon(), harness.client() as client:
+        page = await client.request("timeline/read", threadId=thread_id)
+        texts = [entry["text"] for entry in page["entries"] if entry["kind"] == "message"]
+        assert texts[-2:] == ["fourth", "reply 7"]
+        sent = await next_input(harness, client, thread_id)
+        snapshot = await client.request("orchestration/snapshot", threadId=thread_id)
+    assert sent == [*LIVE["claude"], "go on"]
+    assert snapshot["thread"]["turnCount"] == 3
+
+
+async def test_a_continued_session_can_be_cleared_to_its_last_turns(harness: Harness) -> None:
+    put(harness, "gemini")
+    async with harness.daemon(), harness.client() as client:
+        thread_id = (await continued(harness, client, "gemini"))["threadId"]
+        outcome = await client.request("commands/execute", threadId=thread_id, text="/clear 1")
+        assert outcome["status"] == "completed"
+        sent = await next_input(harness, client, thread_id)
+    assert sent == ["fourth", "reply 8", "go on"]
+
+
+async def test_a_session_that_is_not_there_is_refused(harness: Harness) -> None:
+    async with harness.daemon(), harness.client() as client:
+        with pytest.raises(Exception, match="no session"):
+            await client.request("sessions/continue", sessionId="nothing")
+
+
+async def test_pages_of_a_session_are_its_export(harness: Harness) -> None:
+    put(harness, "codex")
+    async with harness.daemon(), harness.client() as client:
+        [one] = (await client.request("sessions/list"))["sessions"]
+        exported = await client.request(
+            "sessions/export", sessionId=one["id"], includeCompacted=True
+        )
+        records: list[Any] = []
+        cursor = None
+        while True:
+            page = await client.request(
+                "sessions/read", sessionId=one["id"], includeCompacted=True, limit=5, cursor=cursor
+            )
+            records += page["records"]
+            if (cursor := page["nextCursor"]) is None:
+                break
+    assert len(records) == len(exported["content"].splitlines())
+    assert (records[0]["type"], records[-1]["type"]) == ("session", "end")
+
+
+def test_fixtures_are_there() -> None:
+    assert all(Path(home).is_dir() for home in HOMES.values())

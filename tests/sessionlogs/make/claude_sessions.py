@@ -1,0 +1,183 @@
+"""Drives a real Claude Code against a loopback model and keeps the session files that it writes.
+
+    python -m tests.sessionlogs.make.claude_sessions CLAUDE OUT [SCENE …]
+
+Each scene is a conversation of its own; its folder gets `projects`, `history.jsonl` if there is
+one, and in `inputs.json` what the model was sent each time.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.sessionlogs.make.cleaning import clean_lines, write
+from tests.sessionlogs.make.loopback import Handler, Model, serving
+
+
+class Anthropic(Handler):
+    """The Messages API, as far as Claude Code uses it."""
+
+    def post(self, body: dict[str, Any]) -> None:
+        if "count_tokens" in self.path:
+            self.answer({"input_tokens": 100})
+        elif "/messages" in self.path:
+            self._reply(body, self.model.number(body))
+        else:
+            self.answer({})
+
+    def _reply(self, body: dict[str, Any], number: int) -> None:
+        blocks = _blocks(body, number)
+        usage = {"input_tokens": self.model.input_tokens + number, "output_tokens": 10}
+        reason = "tool_use" if blocks[-1]["type"] == "tool_use" else "end_turn"
+        message = {
+            "id": f"msg_{number}", "type": "message", "role": "assistant",
+            "model": body.get("model"), "content": blocks, "stop_reason": reason,
+            "stop_sequence": None, "usage": usage,
+        }  # fmt: skip
+        if body.get("stream"):
+            self.answer(b"".join(_events(message)), "text/event-stream")
+        else:
+            self.answer(message)
+
+
+def _blocks(body: dict[str, Any], number: int) -> list[dict[str, Any]]:
+    last = body["messages"][-1]["content"]
+    parts = [{"type": "text", "text": last}] if isinstance(last, str) else last
+    text = " ".join(part.get("text", "") for part in parts)
+    if "Your task is to create a detailed summary" in text:
+        return [{"type": "text", "text": "<analysis>A</analysis>\n<summary>SUMMARY</summary>"}]
+    answered = any(part["type"] == "tool_result" for part in parts)
+    if "RUN" in text and not answered and body.get("tools"):
+        call = {"command": "echo tool-output", "description": "echo"}
+        return [
+            {"type": "text", "text": "let me run it"},
+            {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": call},
+        ]
+    return [{"type": "text", "text": f"reply {number}"}]
+
+
+def _events(message: dict[str, Any]) -> list[bytes]:
+    blocks = message["content"]
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}
+    ]
+    for index, block in enumerate(blocks):
+        is_text = block["type"] == "text"
+        empty = {"text": ""} if is_text else {"input": {}}
+        delta = (
+            {"type": "text_delta", "text": block["text"]}
+            if is_text
+            else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        )
+        events += [
+            {"type": "content_block_start", "index": index, "content_block": block | empty},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        ]
+    delta = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    events.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 10}})
+    events.append({"type": "message_stop"})
+    return [f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events]
+
+
+class Stage:
+    """Runs Claude Code in a folder of its own."""
+
+    def __init__(self, claude: str, folder: Path, model: Model, port: int) -> None:
+        self._claude = claude
+        self.model = model
+        self.home, self.cwd = folder / "home", folder / "project"
+        for path in (self.home, self.cwd):
+            path.mkdir()
+        self._environment = {
+            "PATH": os.environ["PATH"], "HOME": str(folder), "CLAUDE_CONFIG_DIR": str(self.home),
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}", "ANTHROPIC_API_KEY": "sk-test",
+            "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }  # fmt: skip
+
+    def say(self, text: str, *options: str) -> str:
+        """Runs one prompt and returns the id of the session."""
+        command = [self._claude, "-p", text, "--output-format", "json", "--allowedTools", "Bash"]
+        done = subprocess.run(
+            [*command, *options],
+            cwd=self.cwd,
+            env=self._environment,
+            capture_output=True,
+            timeout=90,
+        )
+        return str(json.loads(done.stdout)["session_id"])
+
+
+def compacted_by_hand(stage: Stage) -> None:
+    session = stage.say("first")
+    for text in ("RUN second", "/compact", "third", "/compact", "fourth"):
+        session = stage.say(text, "--resume", session)
+
+
+def compacted_automatically(stage: Stage) -> None:
+    session = stage.say("first")
+    session = stage.say("RUN second", "--resume", session)
+    stage.model.input_tokens = 990_000
+    session = stage.say("third", "--resume", session)
+    stage.model.input_tokens = 1000
+    session = stage.say("fourth", "--resume", session)
+    stage.say("fifth", "--resume", session)
+
+
+def forked(stage: Stage) -> None:
+    session = stage.say("first")
+    stage.say("second", "--resume", session, "--fork-session")
+
+
+def cleared(stage: Stage) -> None:
+    session = stage.say("before")
+    session = stage.say("/clear", "--resume", session)
+    stage.say("after", "--resume", session)
+
+
+SCENES: dict[str, Callable[[Stage], None]] = {
+    "compacted-by-hand": compacted_by_hand,
+    "compacted-automatically": compacted_automatically,
+    "forked": forked,
+    "cleared": cleared,
+}
+
+
+def make(claude: str, out: Path, names: list[str]) -> None:
+    """Plays the scenes and writes what came of them below `out`."""
+    for name in names or SCENES:
+        shutil.rmtree(out / name, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as work, serving(Anthropic) as (model, port):
+            stage = Stage(claude, Path(work), model, port)
+            SCENES[name](stage)
+            _keep(stage, out / name, work)
+        print(name, flush=True)
+
+
+def _keep(stage: Stage, folder: Path, work: str) -> None:
+    slug = str(stage.cwd).replace("/", "-").replace(".", "-").replace("_", "-")
+    replaced = {str(stage.cwd): "/home/you/project", slug: "-home-you-project"}
+    replaced |= {str(stage.home): "/home/you/.claude", work: "/home/you"}
+    for path in sorted((stage.home / "projects").rglob("*.jsonl")):
+        name = str(path.relative_to(stage.home)).replace(slug, "-home-you-project")
+        write(folder, name, clean_lines(path.read_bytes(), replaced))
+    history = stage.home / "history.jsonl"
+    if history.exists():
+        write(folder, history.name, clean_lines(history.read_bytes(), replaced))
+    inputs = [_shown(one) for one in stage.model.requests]
+    write(folder, "inputs.json", clean_lines(json.dumps(inputs).encode(), replaced))
+
+
+def _shown(body: dict[str, Any]) -> list[Any]:
+    return [one for one in body["messages"] if one["role"] != "system"]
+
+
+if __name__ == "__main__":
+    make(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

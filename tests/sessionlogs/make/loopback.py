@@ -1,0 +1,82 @@
+"""Models on loopback for the programs of others: what they are sent is kept, what they answer is in
+the script.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from typing import Any
+
+
+class Model:
+    """Counts requests and keeps their bodies. `input_tokens` is what the next answers report."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.input_tokens = 1000
+        self._numbers = count(1)
+
+    def number(self, body: dict[str, Any]) -> int:
+        """Keeps a request and returns its number."""
+        self.requests.append(body)
+        return next(self._numbers)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """A request for nothing that is known gets an empty object."""
+
+    protocol_version = "HTTP/1.1"
+    model: Model
+
+    def log_message(self, *arguments: Any) -> None:
+        """Says nothing."""
+
+    def do_HEAD(self) -> None:
+        """Answers."""
+        self.answer({})
+
+    def do_GET(self) -> None:
+        """Answers."""
+        self.answer({})
+
+    def do_POST(self) -> None:
+        """Answers what the subclass says."""
+        data = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            body = json.loads(data)
+        except ValueError:
+            body = {}
+        self.post(body if isinstance(body, dict) else {})
+
+    def post(self, body: dict[str, Any]) -> None:
+        """Answers a request with a body."""
+        raise NotImplementedError
+
+    def answer(self, value: Any, kind: str = "application/json") -> None:
+        """Sends one whole answer."""
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+@contextmanager
+def serving(handler: type[Handler]) -> Iterator[tuple[Model, int]]:
+    """Serves while the block lasts; yields the model and its port."""
+    model = Model()
+    bound = type("Bound", (handler,), {"model": model})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield model, server.server_address[1]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

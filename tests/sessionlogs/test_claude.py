@@ -1,0 +1,365 @@
+"""Sessions of Claude Code: those that the real one wrote, and what readers of them are known to get
+wrong.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sessionlogs.sessions import (
+    FIXTURES,
+    document_of,
+    live_texts,
+    only_session,
+    sessions_in,
+    texts,
+)
+
+REAL = FIXTURES / "claude-code-2.1.197"
+SESSION = "11111111-1111-4111-8111-111111111111"
+OTHER = "22222222-2222-4222-8222-222222222222"
+OPENING = "This session is being continued from a previous conversation that ran out of context."
+
+
+def write(folder: Path, rows: list[Any], session: str = SESSION, tail: bytes = b"") -> Path:
+    path = folder / "projects" / "-p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in rows]
+    path.write_bytes(b"".join(lines) + tail)
+    return path
+
+
+def prompt(uuid: str, parent: str | None, text: Any, at: int = 0, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "user", "uuid": uuid, "parentUuid": parent, "sessionId": SESSION, "cwd": "/p",
+        "timestamp": f"2026-01-02T03:04:{at:02d}.000Z",
+        "message": {"role": "user", "content": text}, **more,
+    }  # fmt: skip
+
+
+def answer(
+    uuid: str,
+    parent: str | None,
+    *blocks: dict[str, Any],
+    message_id: str | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 100, "output_tokens": 10}
+    message = {"id": message_id or f"msg-{uuid}", "role": "assistant", "model": "m"}
+    return {
+        "type": "assistant", "uuid": uuid, "parentUuid": parent, "sessionId": SESSION,
+        "timestamp": "2026-01-02T03:04:05.000Z",
+        "message": message | {"content": list(blocks), "usage": usage}, **more,
+    }  # fmt: skip
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def boundary(
+    uuid: str, kept: list[str] | None = None, anchor: str = "s", **meta: Any
+) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"trigger": "auto", "preTokens": 155116, **meta}
+    if kept is not None:
+        metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": kept, "allUuids": kept}
+    return {
+        "type": "system", "subtype": "compact_boundary", "uuid": uuid, "parentUuid": None,
+        "timestamp": "2026-01-02T03:05:00.000Z", "compactMetadata": metadata,
+    }  # fmt: skip
+
+
+def summary(uuid: str, parent: str, words: str = "S", **more: Any) -> dict[str, Any]:
+    whole = f"{OPENING} The summary below covers it.\n\nSummary:\n{words}\n\nIf you need specific details from before compaction (x), read it.\nContinue"
+    return prompt(uuid, parent, whole, isCompactSummary=True, **more)
+
+
+CHAIN = [
+    prompt("u1", None, "one"),
+    answer("a1", "u1", text("first")),
+    prompt("u2", "a1", "two"),
+    answer("a2", "u2", text("second")),
+]
+
+
+def active(folder: Path) -> list[str]:
+    return [one.text for one in document_of(only_session(folder)).messages if one.active]
+
+
+def test_a_real_compaction_by_hand_is_read_with_what_it_kept() -> None:
+    document = document_of(only_session(REAL / "compacted-by-hand"))
+    first, second = document.compaction.boundaries
+    assert (first.trigger, first.summary, first.pre_tokens) == ("manual", "SUMMARY", 1013)
+    assert first.post_tokens is not None
+    assert texts(document, first.kept_message_indices) == ["reply 3"]
+    assert document.messages[first.summary_message_index or 0].kind == "summary"
+    assert texts(document, second.kept_message_indices) == ["reply 5"]
+    assert document.end.unparsed == 0
+
+
+def test_what_is_live_is_what_the_real_model_was_sent() -> None:
+    inputs = json.loads((REAL / "compacted-by-hand" / "inputs.json").read_text())
+    sent = [part for message in inputs[-1] for part in _texts_in(message["content"])]
+    *live, newest = live_texts(only_session(REAL / "compacted-by-hand"))
+    assert newest == "reply 7"
+    # The kept answer comes before the summary in the file, and behind it in the model's input.
+    assert sorted(words.strip() for words in live if "<local-command" not in words) == sorted(
+        words.strip()
+        for words in sent
+        if "<local-command" not in words
+        and "reminder>" not in words
+        and "Continue from where" not in words
+    )
+
+
+def _texts_in(content: Any) -> list[str]:
+    return [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+
+
+def test_a_real_clear_is_found_with_its_evidence() -> None:
+    before, after = sorted(
+        map(document_of, sessions_in(REAL / "cleared")),
+        key=lambda one: one.session.created_at or "",
+    )
+    [clear] = before.context_clears
+    assert (clear.kind, clear.from_session, clear.to_session) == (
+        "clear",
+        before.session.id,
+        after.session.id,
+    )
+    assert (clear.confidence, [one.kind for one in clear.evidence]) == (0.95, ["record", "queue"])
+    assert clear.after_message_index == 1
+    assert after.lineage.cleared_from == before.session.id
+    assert after.context_clears == []
+
+
+def test_rows_of_one_answer_are_one_message_and_are_counted_once(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    rows = [
+        prompt("u1", None, "go"),
+        answer("a1", "u1", {"type": "thinking", "thinking": "hm"}, message_id="m"),
+        answer("a2", "a1", text("I look"), message_id="m"),
+        answer("a3", "a2", call, message_id="m"),
+        prompt("r1", "a3", [{"type": "tool_result", "tool_use_id": "t1", "content": "out"}]),
+        answer("a4", "r1", text("done")),
+    ]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert [one.kind for one in document.messages] == ["prompt", "answer", "tool_result", "answer"]
+    merged = document.messages[1]
+    assert (merged.text, merged.thoughts, merged.tool_calls[0].name) == ("I look", "hm", "Bash")
+    assert document.messages[2].tool_results[0].call_message_index == 1
+    assert (document.usage.calls, document.usage.total_tokens) == (2, 222)
+
+
+def test_calls_that_run_at_the_same_time_are_no_rewind(tmp_path: Path) -> None:
+    calls = [{"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {}} for n in (1, 2)]
+    results = [
+        [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"r{n}"}] for n in (1, 2)
+    ]
+    rows = [
+        prompt("u1", None, "go"),
+        answer("a1", "u1", calls[0], message_id="m"),
+        answer("a2", "a1", calls[1], message_id="m"),
+        prompt("r1", "a1", results[0]),
+        prompt("r2", "a2", results[1]),
+        answer("a3", "r2", text("done")),
+    ]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert document.rewinds == []
+    assert all(one.active for one in document.messages)
+    assert len(document.messages[1].tool_calls) == 2
+
+
+def test_a_prompt_beside_another_is_a_rewind(tmp_path: Path) -> None:
+    write(tmp_path, [*CHAIN, prompt("u3", "a1", "another two"), answer("a3", "u3", text("third"))])
+    document = document_of(only_session(tmp_path))
+    [rewind] = document.rewinds
+    assert texts(document, rewind.dropped_message_indices) == ["two", "second"]
+    assert active(tmp_path) == ["one", "first", "another two", "third"]
+
+
+def test_a_compaction_that_keeps_the_end_leaves_summary_and_end(tmp_path: Path) -> None:
+    rows = [*CHAIN, boundary("b", ["u2", "a2"]), summary("s", "b"), prompt("u3", "s", "three")]
+    write(tmp_path, [*rows, answer("a3", "u3", text("third"))])
+    document = document_of(only_session(tmp_path))
+    [found] = document.compaction.boundaries
+    assert (found.uuid, found.trigger, found.pre_tokens) == ("b", "auto", 155116)
+    assert (found.after_message_index, found.summary) == (3, "S")
+    assert (found.replaced_message_indices, found.kept_message_indices) == ([0, 1], [2, 3])
+    assert document.rewinds == []
+    assert len(active(tmp_path)) == 5
+
+
+def test_a_compaction_that_keeps_the_beginning_leaves_beginning_and_summary(tmp_path: Path) -> None:
+    part = {"messagesSummarized": 2, "direction": "from"}
+    rows = [*CHAIN, boundary("b", ["u1", "a1"], anchor="b", trigger="manual")]
+    write(tmp_path, [*rows, summary("s", "b", summarizeMetadata=part), prompt("u3", "s", "three")])
+    document = document_of(only_session(tmp_path))
+    [found] = document.compaction.boundaries
+    assert found.trigger == "manual_partial"
+    assert found.replaced_message_indices == [2, 3]
+    assert document.rewinds == []
+
+
+def test_attachments_between_boundary_and_summary_part_nothing(tmp_path: Path) -> None:
+    extra = {"type": "attachment", "uuid": "x", "parentUuid": "b", "attachment": {}}
+    rows = [*CHAIN, boundary("b", ["a2"]), extra, summary("s", "x"), prompt("u3", "s", "three")]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert document.compaction.boundaries[0].summary == "S"
+    assert document.rewinds == []
+    assert len(active(tmp_path)) == 3
+
+
+def test_a_summary_without_a_boundary_is_one(tmp_path: Path) -> None:
+    write(tmp_path, [*CHAIN, summary("s", "a2"), prompt("u3", "s", "three")])
+    [found] = document_of(only_session(tmp_path)).compaction.boundaries
+    assert (found.replaced_message_indices, found.trigger, found.pre_tokens) == (
+        [0, 1, 2, 3],
+        None,
+        None,
+    )
+
+
+def test_titles_are_no_summaries(tmp_path: Path) -> None:
+    title = {"type": "summary", "summary": "Login fixed", "leafUuid": "a2"}
+    write(tmp_path, [title, *CHAIN])
+    document = document_of(only_session(tmp_path))
+    assert (document.session.title, document.compaction.boundaries) == ("Login fixed", [])
+
+
+def test_history_that_is_appended_again_is_passed_over(tmp_path: Path) -> None:
+    rows = [*CHAIN, boundary("b", ["a2"]), summary("s", "b"), prompt("u3", "s", "three")]
+    write(tmp_path, [*rows, *rows, prompt("u4", "u3", "four")])
+    document = document_of(only_session(tmp_path))
+    assert (document.end.duplicates, len(document.compaction.boundaries)) == (7, 1)
+    assert document.messages[-1].text == "four"
+    assert document.rewinds == []
+
+
+def test_parents_in_a_circle_and_parents_that_are_gone_end_nothing(tmp_path: Path) -> None:
+    circle = [
+        prompt("c1", "c2", "round"),
+        answer("c2", "c1", text("and round")),
+        prompt("c3", "c3", "self"),
+    ]
+    write(tmp_path, [*circle, prompt("u9", "deleted", "orphan")])
+    assert "orphan" in active(tmp_path)
+
+
+def test_a_rewind_behind_a_compaction_makes_the_old_messages_live_again(tmp_path: Path) -> None:
+    rows = [*CHAIN, boundary("b"), summary("s", "b"), prompt("u3", "s", "three")]
+    write(tmp_path, [*rows, prompt("u4", "a1", "from the beginning")])
+    assert active(tmp_path) == ["one", "first", "from the beginning"]
+
+
+def test_rows_of_sub_agents_are_beside_the_conversation(tmp_path: Path) -> None:
+    side = prompt("s1", None, "inner", isSidechain=True)
+    path = write(tmp_path, [*CHAIN, side])
+    other = path.parent / SESSION / "subagents" / "agent-x.jsonl"
+    other.parent.mkdir(parents=True)
+    other.write_text(json.dumps(side) + "\n")
+    agent, main = sorted(
+        map(document_of, sessions_in(tmp_path)), key=lambda one: -len(one.session.id)
+    )[::-1]
+    assert agent.lineage.parent == SESSION
+    assert [one.active for one in agent.messages] == [True]
+    assert [one.text for one in main.messages if one.sidechain] == ["inner"]
+    assert active_of(main) == ["one", "first", "two", "second"]
+
+
+def active_of(document: Any) -> list[str]:
+    return [one.text for one in document.messages if one.active]
+
+
+def test_results_that_were_cleared_are_no_boundary(tmp_path: Path) -> None:
+    meta = {"trigger": "auto", "preTokens": 9, "tokensSaved": 4, "compactedToolIds": ["t1"]}
+    row = {"type": "system", "subtype": "microcompact_boundary", "uuid": "m", "parentUuid": "a2",
+           "microcompactMetadata": meta}  # fmt: skip
+    write(tmp_path, [*CHAIN, row])
+    document = document_of(only_session(tmp_path))
+    assert document.compaction.boundaries == []
+    assert document.tool_result_clears[0].call_ids == ["t1"]
+
+
+def cleared_rows(hint: str | None = None) -> list[dict[str, Any]]:
+    more = {"session_id": hint} if hint else {}
+    command = "<command-name>/clear</command-name>\n<command-message>clear</command-message>"
+    return [
+        prompt("k1", None, "<local-command-caveat>…", at=30, isMeta=True, sessionId=OTHER),
+        prompt("k2", "k1", command, at=30, sessionId=OTHER),
+        prompt("k3", "k2", "after", at=40, sessionId=OTHER, **more),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hint", "history", "confidence"),
+    [(SESSION, True, 0.99), (None, True, 0.95), (SESSION, False, 0.95), (None, False, 0.6)],
+)
+def test_a_clear_is_as_sure_as_its_evidence(
+    tmp_path: Path, hint: str | None, history: bool, confidence: float
+) -> None:
+    write(tmp_path, CHAIN)
+    write(tmp_path, cleared_rows(hint), OTHER)
+    if history:
+        typed = {
+            "display": "/clear ",
+            "timestamp": 1767323069997,
+            "project": "/p",
+            "sessionId": SESSION,
+        }
+        (tmp_path / "history.jsonl").write_text(json.dumps(typed) + "\n")
+    before, after = map(document_of, sessions_in(tmp_path))
+    assert [one.confidence for one in before.context_clears] == [confidence]
+    assert before.context_clears[0].after_message_index == 3
+    assert after.lineage.cleared_from == SESSION
+
+
+def test_a_clear_of_which_nothing_is_left_before_it_is_still_one(tmp_path: Path) -> None:
+    write(tmp_path, cleared_rows(), OTHER)
+    [clear] = document_of(only_session(tmp_path)).context_clears
+    assert (clear.from_session, clear.confidence, clear.after_message_index) == (None, 0.9, -1)
+
+
+def test_a_session_that_went_on_after_a_clear_has_it_in_the_middle(tmp_path: Path) -> None:
+    write(tmp_path, [*CHAIN, prompt("u5", "a2", "resumed", at=59)])
+    write(tmp_path, cleared_rows(SESSION), OTHER)
+    before, _ = map(document_of, sessions_in(tmp_path))
+    assert before.context_clears[0].after_message_index == 3
+
+
+def test_a_memory_file_is_attached_and_is_no_summary(tmp_path: Path) -> None:
+    path = write(tmp_path, CHAIN)
+    memory = path.parent / SESSION / "session-memory" / "summary.md"
+    memory.parent.mkdir(parents=True)
+    memory.write_text("# Title")
+    document = document_of(only_session(tmp_path))
+    assert [(one.kind, one.bytes) for one in document.session.attachments] == [
+        ("session_memory", 7)
+    ]
+    assert document.compaction.boundaries == []
+
+
+REAL_FILE = next((REAL / "compacted-by-hand").rglob("*.jsonl"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cut=st.integers(0, 40_000),
+    flips=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(1, 255)), max_size=5),
+)
+def test_a_log_that_is_cut_or_damaged_is_read(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, flips: list[tuple[int, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    data = bytearray(REAL_FILE.read_bytes()[: cut + 1])
+    for at, bits in flips:
+        data[at % len(data)] ^= bits
+    write(folder, [], tail=bytes(data))
+    document_of(only_session(folder))

@@ -1,0 +1,245 @@
+"""Sessions of Gemini CLI: those that the real one wrote, and what readers of them are known to get
+wrong.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sessionlogs.sessions import FIXTURES, document_of, only_session, sessions_in, texts
+
+REAL = FIXTURES / "gemini-cli-0.61.0"
+SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
+
+
+def write(
+    folder: Path,
+    rows: list[Any],
+    name: str = "session-2026-01-02T03-04-aaaaaaaa.jsonl",
+    tail: bytes = b"",
+) -> Path:
+    path = folder / "tmp" / "p" / "chats" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows) + tail)
+    return path
+
+
+def header(session: str = "s1", at: int = 0) -> dict[str, Any]:
+    time = f"2026-01-02T03:04:{at:02d}.000Z"
+    return {
+        "sessionId": session,
+        "projectHash": "h",
+        "startTime": time,
+        "lastUpdated": time,
+        "kind": "main",
+    }
+
+
+def said(kind: str, message_id: str, text: Any, at: int = 1, **more: Any) -> dict[str, Any]:
+    time = f"2026-01-02T03:04:{at:02d}.000Z"
+    return {"id": message_id, "timestamp": time, "type": kind, "content": text, **more}
+
+
+def tokens(given: int) -> dict[str, int]:
+    return {
+        "input": given,
+        "output": 10,
+        "cached": 0,
+        "thoughts": 5,
+        "tool": 0,
+        "total": given + 15,
+    }
+
+
+TALK = [
+    header(),
+    said("user", "c", "<session_context>\nThis is the Gemini CLI"),
+    said("user", "u1", [{"text": "one"}]),
+    said("gemini", "g1", "first", tokens=tokens(5000)),
+    said("user", "u2", [{"text": "two"}]),
+    said("gemini", "g2", "second", tokens=tokens(5300)),
+]
+COMPRESSED = {
+    "$set": {
+        "messages": [
+            said("user", "c", "<session_context>\nThis is the Gemini CLI"),
+            said("user", "x1", SNAPSHOT),
+            said("gemini", "x2", "Got it. Thanks for the additional context!"),
+            said("gemini", "g2", "second", tokens=tokens(5300)),
+        ],
+        "lastUpdated": "2026-01-02T03:04:30.000Z",
+    }
+}
+
+
+def log(folder: Path, *typed: tuple[str, int]) -> None:
+    entries = [
+        {"sessionId": "s1", "messageId": number, "type": "user", "message": message,
+         "timestamp": f"2026-01-02T03:04:{at:02d}.000Z"}
+        for number, (message, at) in enumerate(typed)
+    ]  # fmt: skip
+    (folder / "tmp" / "p" / "logs.json").write_text(json.dumps(entries, indent=2))
+
+
+def test_a_real_session_that_was_resumed_has_each_message_once() -> None:
+    document = document_of(only_session(REAL / "resumed"))
+    said_then = [one.text for one in document.messages if one.kind != "preamble"]
+    assert said_then == [
+        "first",
+        "reply 2",
+        "BIG second",
+        "reply 4",
+        "third",
+        "reply 6",
+        "fourth",
+        "reply 8",
+    ]
+    assert all(one.active for one in document.messages)
+    assert (document.rewinds, document.compaction.boundaries) == ([], [])
+    assert (document.session.cwd, document.usage.calls) == ("/home/you/project", 4)
+
+
+@pytest.mark.parametrize(
+    ("typed", "trigger"),
+    [
+        ((("/compress", 28),), "manual"),
+        ((("/summarize", 20),), "manual"),
+        ((("hello", 28),), "auto"),
+        (None, None),
+    ],
+)
+def test_a_compression_is_by_hand_if_it_was_typed(
+    tmp_path: Path, typed: tuple[tuple[str, int], ...] | None, trigger: str | None
+) -> None:
+    write(tmp_path, [*TALK, COMPRESSED, said("gemini", "g3", "third", 40, tokens=tokens(900))])
+    if typed is not None:
+        log(tmp_path, *typed)
+    document = document_of(only_session(tmp_path))
+    [boundary] = document.compaction.boundaries
+    assert boundary.trigger == trigger
+    assert (boundary.pre_tokens, boundary.post_tokens) == (5300, 900)
+    assert (boundary.after_message_index, boundary.summary_message_index) == (4, 5)
+    assert texts(document, boundary.replaced_message_indices) == ["one", "first", "two"]
+    assert boundary.summary == SNAPSHOT
+    assert not boundary.post_tokens_estimated
+
+
+def test_tokens_after_a_compression_are_null_until_the_model_is_asked(tmp_path: Path) -> None:
+    write(tmp_path, [*TALK, COMPRESSED])
+    assert document_of(only_session(tmp_path)).compaction.boundaries[0].post_tokens is None
+
+
+def test_a_list_that_is_set_without_a_new_summary_is_no_boundary(tmp_path: Path) -> None:
+    masked = {"$set": {"messages": TALK[1:5]}}
+    write(tmp_path, [*TALK, masked])
+    document = document_of(only_session(tmp_path))
+    assert (document.compaction.boundaries, document.rewinds) == ([], [])
+    assert [one.active for one in document.messages] == [True] * 4 + [False]
+
+
+def test_a_message_that_is_written_again_counts_once_in_its_last_form(tmp_path: Path) -> None:
+    call = {"id": "t1", "name": "read_file", "args": {"p": 1}, "status": "success"}
+    result = [
+        {"functionResponse": {"id": "t1", "name": "read_file", "response": {"output": "text"}}}
+    ]
+    rows = [
+        *TALK[:3],
+        said("gemini", "g", "look", tokens=tokens(100)),
+        said("gemini", "g", "look", tokens=tokens(100), toolCalls=[call | {"result": result}]),
+        said("user", "r", result),
+    ]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert [one.kind for one in document.messages] == [
+        "preamble",
+        "prompt",
+        "answer",
+        "tool_result",
+    ]
+    assert document.messages[2].tool_calls[0].arguments == {"p": 1}
+    assert document.messages[2].tool_results == []
+    assert document.messages[3].tool_results[0].call_message_index == 2
+    assert document.usage.calls == 1
+
+
+@pytest.mark.parametrize(("target", "left"), [("u2", ["one", "first"]), ("unknown", [])])
+def test_a_rewind_drops_a_message_and_all_after_it(
+    tmp_path: Path, target: str, left: list[str]
+) -> None:
+    write(tmp_path, [*TALK, {"$rewindTo": target}])
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages if one.active and one.kind != "preamble"] == left
+    assert len(document.rewinds) == 1
+
+
+def test_a_session_of_older_versions_is_one_object(tmp_path: Path) -> None:
+    whole = header() | {"messages": TALK[1:], "summary": "A talk"}
+    name = "session-2026-01-02T03-04-aaaaaaaa.json"
+    write(tmp_path, [], name, json.dumps(whole, indent=2).encode())
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages][1:] == ["one", "first", "two", "second"]
+    assert (document.session.id, document.session.title) == ("s1", "A talk")
+    assert document.end.unparsed == 0
+
+
+def test_the_newer_file_of_a_session_counts(tmp_path: Path) -> None:
+    write(tmp_path, TALK[:3])
+    write(tmp_path, [], "session-2026-01-02T03-04-aaaaaaaa.json", b"{}")
+    assert only_session(tmp_path).parts[0][0].suffix == ".jsonl"
+
+
+def test_files_that_are_left_over_are_no_sessions(tmp_path: Path) -> None:
+    for suffix in (".tmp-77", ".unreadable-1767323069997", ".bak"):
+        write(tmp_path, TALK, f"session-2026-01-02T03-04-bbbbbbbb.jsonl{suffix}")
+    assert sessions_in(tmp_path) == []
+
+
+def test_a_torn_log_of_prompts_counts_as_none(tmp_path: Path) -> None:
+    write(tmp_path, [*TALK, COMPRESSED])
+    (tmp_path / "tmp" / "p" / "logs.json").write_text('[\n  {"sessionId": "s1", "mess')
+    assert document_of(only_session(tmp_path)).compaction.boundaries[0].trigger is None
+
+
+def test_a_clear_is_found_where_a_session_begins_when_it_was_typed(tmp_path: Path) -> None:
+    write(tmp_path, TALK)
+    later = [header("s2", 31), said("user", "u9", "new", 40)]
+    write(tmp_path, later, "session-2026-01-02T03-05-bbbbbbbb.jsonl")
+    log(tmp_path, ("one", 1), ("/clear", 30), ("new", 40))
+    before, after = map(document_of, sessions_in(tmp_path))
+    [clear] = before.context_clears
+    assert (clear.kind, clear.from_session, clear.to_session, clear.confidence) == (
+        "clear",
+        "s1",
+        "s2",
+        0.95,
+    )
+    assert (clear.after_message_index, after.lineage.cleared_from) == (4, "s1")
+
+
+def test_a_session_that_begins_later_was_not_cleared(tmp_path: Path) -> None:
+    write(tmp_path, TALK)
+    write(tmp_path, [header("s2", 45)], "session-2026-01-02T03-05-bbbbbbbb.jsonl")
+    log(tmp_path, ("/clear", 30))
+    before, after = map(document_of, sessions_in(tmp_path))
+    assert (before.context_clears, after.lineage.cleared_from) == ([], None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    cut=st.integers(0, 3000),
+    flips=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(1, 255)), max_size=5),
+)
+def test_a_log_that_is_cut_or_damaged_is_read(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, flips: list[tuple[int, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    whole = b"".join(json.dumps(row).encode() + b"\n" for row in [*TALK, COMPRESSED])
+    data = bytearray(whole[: cut + 1])
+    for at, bits in flips:
+        data[at % len(data)] ^= bits
+    write(folder, [], tail=bytes(data))
+    document_of(only_session(folder))

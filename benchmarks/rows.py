@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks import acp, checkpoints, clear, front, journal, latency, memory, relay, start
+from benchmarks import (
+    acp,
+    checkpoints,
+    clear,
+    front,
+    journal,
+    latency,
+    memory,
+    relay,
+    session_logs,
+    start,
+)
 from benchmarks.measures import Outcome
 from benchmarks.stage import Bench
 
@@ -47,5 +58,7 @@ ROWS = (
     ),
     Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
+    Row("sessions", "A long rollout read into unified records", session_logs.run_read),
+    Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -16,6 +16,7 @@ from trimpoint.sessionlogs.codex.copies import still_copied
 from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
 from trimpoint.sessionlogs.codex.rows import (
+    HEAD,
     NULL,
     ROWS,
     SKIPPED,
@@ -23,15 +24,15 @@ from trimpoint.sessionlogs.codex.rows import (
     Compacted,
     Event,
     Item,
+    ItemRow,
     Meta,
     Row,
-    SlimItem,
     Tokens,
     TurnContext,
     UsageOfCall,
-    is_skipped,
     mended_row,
     row_of,
+    says_nothing,
 )
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
@@ -125,7 +126,7 @@ class CodexReader:
         """Reads one line, its newline included."""
         self._line += 1
         self._records.lines += 1
-        if is_skipped(line):
+        if self._took_at_once(line):
             return
         try:
             row = row_of(line)
@@ -133,6 +134,37 @@ class CodexReader:
             self._bad(line)
             return
         self._take(row, line)
+
+    def _took_at_once(self, line: bytes) -> bool:
+        """Takes a line of a frequent kind without the long way; false: it has to go that way. A
+        line that was torn has.
+        """
+        head = HEAD.match(line)
+        if head is None or not line.endswith(b"}\n"):
+            return False
+        timestamp, kind, payload_kind, item_id = head.groups()
+        if kind != b"response_item":
+            return says_nothing(kind, payload_kind)
+        if self._part.stop is not None or self._cuts or self._copied_at is not None:
+            return False
+        if not self._records.wanted and payload_kind not in (None, b"message"):
+            self._counted_item(timestamp, payload_kind, item_id)
+            return True
+        try:
+            row = _item_row(line)
+        except _BROKEN:
+            return False
+        self._item_of(row, row.payload)
+        return True
+
+    def _counted_item(self, timestamp: bytes, kind: bytes, item_id: bytes | None) -> None:
+        """Counts an item that is no message, of which nothing else is wanted."""
+        self._counts.item()
+        when = timestamp.decode("utf-8", "replace")
+        index = self._records.message({"kind": "other", "text": "", "timestamp": when})
+        named = item_id.decode("utf-8", "replace") if item_id is not None else None
+        self._known.add(index, named, None, None)
+        self._said(kind.decode(), None)
 
     def _bad(self, line: bytes) -> None:
         if not line.strip(b"\x00 \t\r\n"):
@@ -215,38 +247,20 @@ class CodexReader:
     # --- messages
 
     def _item(self, row: Row, payload: msgspec.Raw) -> None:
+        self._item_of(row, _item(payload))
+
+    def _item_of(self, row: Row | ItemRow, item: Item) -> None:
         if row.metadata is not None and row.metadata.compaction_output:
             self._counts.summarized()
             return
-        if self._records.wanted:
-            self._wanted_item(row, _item(payload))
-        else:
-            slim = _slim(payload)
-            is_prompt = slim.type == "message" and slim.role == "user"
-            self._add(
-                row,
-                _item(payload) if is_prompt or slim.id is None else None,
-                slim.type,
-                slim.id,
-                slim.role,
-            )
-
-    def _wanted_item(self, row: Row, item: Item) -> None:
-        self._add(row, item, item.type, item.id, item.role)
-
-    def _add(
-        self, row: Row, item: Item | None, kind: str, item_id: str | None, role: str | None
-    ) -> None:
         self._counts.item()
-        members = self._members(row, item) if item is not None else _unread(row)
+        members = self._members(row, item)
         index = self._records.message(members)
-        text = (
-            members["text"] if kind == "message" and (role == "user" or item_id is None) else None
-        )
-        self._known.add(index, item_id, role, text)
-        self._said(members["kind"] if item is not None else kind, role)
+        is_message = item.type == "message" and (item.role == "user" or item.id is None)
+        self._known.add(index, item.id, item.role, members["text"] if is_message else None)
+        self._said(members["kind"], item.role)
 
-    def _members(self, row: Row, item: Item) -> dict[str, Any]:
+    def _members(self, row: Row | ItemRow, item: Item) -> dict[str, Any]:
         members = members_of(item, self._records.call_index(item.call_id))
         members["timestamp"] = row.timestamp
         members["synthetic"] = False
@@ -401,11 +415,6 @@ class CodexReader:
         )
 
 
-def _unread(row: Row) -> dict[str, Any]:
-    """What counts of a message that is only counted."""
-    return {"kind": "other", "text": "", "timestamp": row.timestamp}
-
-
 def _parent_of(source: Any) -> str | None:
     """Returns the thread that spawned this one, if it is a sub-agent's."""
     match source:
@@ -438,7 +447,7 @@ def _usage_of(tokens: Tokens) -> u.Usage:
 
 
 _item = msgspec.json.Decoder(Item).decode
-_slim = msgspec.json.Decoder(SlimItem).decode
+_item_row = msgspec.json.Decoder(ItemRow).decode
 _event = msgspec.json.Decoder(Event).decode
 _usage = msgspec.json.Decoder(UsageOfCall).decode
 _context = msgspec.json.Decoder(TurnContext).decode

@@ -12,8 +12,9 @@ from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 
 # The beginning of a line as Codex writes it. Lines that begin in another way are decoded to find
 # their kind.
-_HEAD = re.compile(
-    rb'\{"timestamp":"[^"\\]*",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
+HEAD = re.compile(
+    rb'\{"timestamp":"([^"\\]*)",(?:"ordinal":\d+,)?"type":"(\w+)",'
+    rb'"payload":\{(?:"type":"(\w+)"(?:,"id":"([^"\\]*)")?)?'
 )
 # Kinds of rows that say nothing that is read; those of the second line are events.
 SKIPPED = frozenset(
@@ -99,14 +100,6 @@ class Item(msgspec.Struct):
     phase: str | None = None
     encrypted_content: msgspec.Raw = NULL
     internal_chat_message_metadata_passthrough: Passthrough | None = None
-
-
-class SlimItem(msgspec.Struct):
-    """What following the window needs of an item."""
-
-    type: str = "message"
-    id: str | None = None
-    role: str | None = None
 
 
 class Tokens(msgspec.Struct):
@@ -199,6 +192,19 @@ class Compacted(msgspec.Struct):
     compaction_response_id: str | None = None
 
 
+_SKIPPED = frozenset(kind.encode() for kind in SKIPPED)
+_EVENTS = frozenset(kind.encode() for kind in EVENTS)
+
+
+class ItemRow(msgspec.Struct):
+    """A row with a response item, decoded in one go."""
+
+    payload: Item
+    timestamp: str | None = None
+    ordinal: int | None = None
+    metadata: ItemMetadata | None = None
+
+
 class BadLine(Exception):
     """The line is no row."""
 
@@ -206,26 +212,11 @@ class BadLine(Exception):
 _decode_row = msgspec.json.Decoder(Row).decode
 
 
-def kind_of(line: bytes) -> tuple[str, str] | None:
-    """Returns the type of the row and of its payload ("" where none stands first), or None to look
-    closer.
-    """
-    head = _HEAD.match(line)
-    if head is None:
-        return None
-    return head[1].decode(), (head[2] or b"").decode()
-
-
-def is_skipped(line: bytes) -> bool:
-    """Returns whether a whole line can be passed over without decoding it. One that was torn
-    cannot.
-    """
-    kind = kind_of(line)
-    if kind is None or not line.endswith(b"}\n"):
-        return False
-    return kind[0] in SKIPPED or (
-        kind[0] == "event_msg" and kind[1] != "" and kind[1] not in EVENTS
-    )
+def says_nothing(kind: bytes, payload_kind: bytes | None) -> bool:
+    """Returns whether rows of this kind can be passed over without decoding them."""
+    if kind == b"event_msg":
+        return payload_kind is not None and payload_kind not in _EVENTS
+    return kind in _SKIPPED
 
 
 def row_of(line: bytes) -> Row:

@@ -363,3 +363,15 @@ def test_a_log_that_is_cut_or_damaged_is_read(
         data[at % len(data)] ^= bits
     write(folder, [], tail=bytes(data))
     document_of(only_session(folder))
+
+
+def test_a_clear_in_a_session_that_went_on_under_its_id_is_found_in_the_history(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, [*CHAIN, prompt("u9", None, "anew", at=50)])
+    typed = {"display": "/clear", "timestamp": 1767323080000, "sessionId": SESSION}
+    (tmp_path / "history.jsonl").write_text(json.dumps(typed) + "\n")
+    document = document_of(only_session(tmp_path))
+    [clear] = document.context_clears
+    assert (clear.confidence, clear.after_message_index, document.rewinds) == (0.8, 3, [])
+    assert active(tmp_path) == ["anew"]

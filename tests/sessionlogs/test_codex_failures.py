@@ -356,3 +356,15 @@ def test_a_log_with_flipped_bytes_is_read(
     write_rollout(folder, 1, [], tail=bytes(data))
     for message in document_of(only_session(folder)).messages:
         assert message.index >= 0
+
+
+def test_a_session_of_the_first_age_may_be_one_object(tmp_path: Path) -> None:
+    path = tmp_path / "sessions" / f"rollout-2025-05-01-{THREAD}1.json"
+    path.parent.mkdir(parents=True)
+    items = [said("user", "hi")["payload"], said("assistant", "hello")["payload"]]
+    head = {"id": f"{THREAD}1", "timestamp": "2025-05-01T00:00:00Z"}
+    path.write_text(json.dumps({"session": head, "items": items}, indent=2))
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages] == ["hi", "hello"]
+    assert document.session.created_at == "2025-05-01T00:00:00Z"
+    assert document.end.unparsed == 0

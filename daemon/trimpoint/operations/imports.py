@@ -92,8 +92,8 @@ def _item(role: str, text: str) -> dict[str, Any]:
     item_id = new_uuid7()
     match role:
         case "user":
-            content = [{"type": "text", "text": text, "text_elements": []}]
-            return {"type": "userMessage", "id": item_id, "content": content}
+            part: dict[str, Any] = {"type": "text", "text": text, "text_elements": []}
+            return {"type": "userMessage", "id": item_id, "content": [part]}
         case "assistant":
             return {"type": "agentMessage", "id": item_id, "text": text}
         case _:

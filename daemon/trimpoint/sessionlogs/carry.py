@@ -153,7 +153,7 @@ class _Maker:
 
     def _call(self, call: u.ToolCall) -> bytes:
         """A call whose arguments are no object is told in words: no tool of Codex takes them."""
-        if call.id is None or not isinstance(call.arguments, dict):
+        if call.id is None or not _is_object(call.arguments):
             self._missing["a tool call in Codex's form, because its arguments are no JSON"] += 1
             return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
         self._calls.add(call.id)
@@ -184,6 +184,10 @@ def _message(role: str, text: str) -> bytes:
 def _with_omissions(message: u.MessageRecord) -> str:
     lines: Iterable[str] = (f"[{what} left out]" for what in message.omitted if "encr" not in what)
     return "\n".join(filter(None, (message.text, *lines)))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _arguments(arguments: Any) -> str:

@@ -211,7 +211,8 @@ class Records:
 
     def _put_clear(self, clear: u.Clear) -> None:
         after = self.last_index if clear.from_session is not None else -1
-        self.put(u.ClearRecord(**(msgspec.structs.asdict(clear) | {"after_message_index": after})))
+        known: dict[str, Any] = msgspec.structs.asdict(clear)
+        self.put(u.ClearRecord(**{**known, "after_message_index": after}))
 
     def rewound(self, dropped: Ranges, timestamp: str | None, source: u.SourceRef | None) -> None:
         """Adds a rewind that the window has made just now, if it dropped anything."""

@@ -11,6 +11,8 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
+from trimpoint.core.model.lenient import as_dict
+
 SHOWN = ("prompt", "answer", "tool_call", "other")
 LABELS = {
     "manual": "Compacted",
@@ -103,7 +105,7 @@ class _Timeline:
             yield self._activity(message, call)
 
     def _activity(self, message: u.MessageRecord, call: u.ToolCall) -> TimelineActivity:
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        arguments = as_dict(call.arguments)
         words = " ".join(str(value) for value in arguments.values() if isinstance(value, str))
         return TimelineActivity(
             id=f"call {message.index}",

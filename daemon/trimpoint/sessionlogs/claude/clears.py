@@ -66,7 +66,7 @@ def head_of(session_id: str, lines: Iterable[bytes]) -> Head | None:
     """Returns what the first rows say, None where the session does not begin with a clear."""
     rows = list(_rows(lines))
     begun = next((row for row in rows if _is_clear(row)), None)
-    at = _time(begun.timestamp) if begun is not None else None
+    at = time_of(begun.timestamp) if begun is not None else None
     if begun is None or at is None or _said_before(rows, begun):
         return None
     others = (row.first_session for row in rows if row.first_session)
@@ -94,7 +94,8 @@ def _said_before(rows: list[Row], clear: Row) -> bool:
     return any(row.type in ("user", "assistant") and not row.is_meta for row in before)
 
 
-def _time(timestamp: str | None) -> datetime | None:
+def time_of(timestamp: str | None) -> datetime | None:
+    """Returns a time with its zone, None for what is no time."""
     try:
         found = datetime.fromisoformat(timestamp or "")
     except ValueError:

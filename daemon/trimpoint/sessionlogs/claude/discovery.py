@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def claude_sessions(home: Path) -> Iterator[FoundSession]:
         paths = sorted(project.glob("*.jsonl"))
         clears = _clears(paths, typed)
         for path in paths:
-            yield _session(path, path.stem, lineage_of(path.stem, clears), clears)
+            here = tuple(one.at for one in typed if one.session_id == path.stem)
+            yield _session(path, path.stem, lineage_of(path.stem, clears), clears, typed=here)
             for side in sorted((project / path.stem / "subagents").rglob("agent-*.jsonl")):
                 yield _session(side, side.stem, u.Lineage(parent=path.stem), [], is_side=True)
 
@@ -47,6 +49,7 @@ def _session(
     clears: list[u.Clear],
     *,
     is_side: bool = False,
+    typed: tuple[datetime, ...] = (),
 ) -> FoundSession:
     memory = path.parent / path.stem / MEMORY
     attachments: tuple[u.Attachment, ...] = ()
@@ -63,7 +66,7 @@ def _session(
         id=session_id,
         agent="claude",
         parts=[(path, path.name)],
-        reader=partial(ClaudeReader, session_id, is_side=is_side),
+        reader=partial(ClaudeReader, session_id, is_side=is_side, typed_clears=typed),
         lineage=lineage,
         attachments=attachments,
         clears=own,

@@ -5,11 +5,13 @@ backwards around a compaction; of rows with one uuid the first counts; rows of o
 message.
 """
 
+from datetime import datetime
 from functools import partial
 
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.claude.branches import Branches
+from trimpoint.sessionlogs.claude.clears import TOLERANCE, time_of
 from trimpoint.sessionlogs.claude.messages import (
     answers_tool,
     kind_of,
@@ -34,21 +36,31 @@ from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
 
 SAID = ("user", "assistant")
+CLEARED_IN_PLACE = 0.8
 TRIGGERS: dict[str, u.Trigger] = {"manual": "manual", "auto": "auto"}
 
 
 class ClaudeReader:
     """Reads one file: `begin_part`, `feed` for each line, and `finish` after the last one.
 
-    `is_side`: it is a sub-agent's.
+    `is_side`: it is a sub-agent's. `typed_clears`: when a clear was typed in this session, in
+    versions in which it went on under its id.
     """
 
     part_done = False
 
-    def __init__(self, session_id: str, records: Records, *, is_side: bool = False) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        records: Records,
+        *,
+        is_side: bool = False,
+        typed_clears: tuple[datetime, ...] = (),
+    ) -> None:
         self._session_id = session_id
         self._records = records
         self._is_side = is_side
+        self._typed_clears = typed_clears
         self._window = records.window
         self._branches = Branches()
         self._indices: dict[str, int] = {}
@@ -158,7 +170,10 @@ class ClaudeReader:
             return
         is_side = bool(row.is_sidechain)
         step = self._branches.add(uuid, row.parent_uuid, may_rewind=_begins(row), dead=is_side)
-        self._took_back(step.dropped, row, uuid)
+        if step.is_root and self._was_cleared(row):
+            self._cleared(row)
+        else:
+            self._took_back(step.dropped, row, uuid)
         if row.type == "assistant" or _begins(row):
             self._records.close()
             self._answer = None
@@ -201,6 +216,30 @@ class ClaudeReader:
         self._window.relive(live)
         source = u.SourceRef(file=self._file, line=self._line)
         self._records.rewound(taken, row.timestamp, source)
+
+    def _was_cleared(self, row: Row) -> bool:
+        """Returns whether a clear was typed between the newest row and this one."""
+        before, at = time_of(self._records.last_timestamp), time_of(row.timestamp)
+        if before is None or at is None:
+            return False
+        return any(before - TOLERANCE <= typed <= at + TOLERANCE for typed in self._typed_clears)
+
+    def _cleared(self, row: Row) -> None:
+        self._window.relive(Ranges())
+        self._records.put(
+            u.ClearRecord(
+                after_message_index=self._records.last_index,
+                timestamp=row.timestamp,
+                kind="clear",
+                from_session=self._session_id,
+                to_session=self._session_id,
+                confidence=CLEARED_IN_PLACE,
+                evidence=[
+                    u.Evidence(kind="history", detail="history.jsonl has it for this session"),
+                    u.Evidence(kind="root", detail="the next prompt has no parent"),
+                ],
+            )
+        )
 
     def _live_indices(self, uuids: list[str]) -> list[int]:
         return [self._indices[uuid] for uuid in uuids if uuid in self._indices]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE, kind_of_message, text_of
 from trimpoint.sessionlogs.codex.rows import Compacted, Item
 from trimpoint.sessionlogs.made_ids import made_id
@@ -131,7 +132,7 @@ def convert_compacted(payload: msgspec.Raw) -> Compacted:
     except msgspec.ValidationError:
         found = msgspec.json.decode(payload, type=dict[str, Any])
     items = found.get("replacement_history")
-    known = [convert_or_none(item, Item) for item in items] if isinstance(items, list) else None
+    known = [convert_or_none(item, Item) for item in as_list(items)] if items else None
     response_id = found.get("compaction_response_id")
     return Compacted(
         message=found["message"] if isinstance(found.get("message"), str) else None,

@@ -19,7 +19,7 @@ from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _NAME = re.compile(
-    rf"rollout-(?P<time>.+?)-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.jsonl(?:\.zst)?"
+    rf"rollout-(?P<time>.+?)-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.(?:jsonl(?:\.zst)?|json)"
 )
 FOLDERS = ("sessions", "archived_sessions")
 
@@ -66,7 +66,7 @@ def rollouts(home: Path) -> dict[str, list[RolloutFile]]:
 
 def _all(home: Path) -> Iterator[RolloutFile]:
     for folder in FOLDERS:
-        for path in (home / folder).rglob("rollout-*.jsonl*"):
+        for path in (home / folder).rglob("rollout-*.json*"):
             file = file_of(path)
             if file is not None:
                 yield file
@@ -97,7 +97,7 @@ def meta_of(path: Path) -> Meta:
     except (CannotRead, OSError):
         return Meta()
     row = decode_object(line) or {}
-    payload = row.get("payload", row)
+    payload = row.get("payload", row.get("session", row))
     return convert_or_none(payload, Meta) or Meta()
 
 
@@ -129,6 +129,7 @@ class Chain:
                     cuts=tuple(sorted(cuts.get(file.id, ()))),
                     stop=max(cuts[file.id]) if file.thread_id != thread_id else None,
                     inherited=file.thread_id != thread_id,
+                    is_whole=file.path.suffix == ".json",
                 ),
             )
             for file in (*parents, *own)

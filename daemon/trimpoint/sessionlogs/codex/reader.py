@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex import boundaries as b
 from trimpoint.sessionlogs.codex.copies import still_copied
 from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
@@ -41,6 +42,7 @@ from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.window import Place
 
 _BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+MAX_WHOLE_BYTES = 64 * 1024 * 1024
 # A repeated usage record follows the first one closely.
 MAX_RESPONSES = 4096
 
@@ -57,6 +59,7 @@ class Part(NamedTuple):
     cuts: tuple[int, ...] = ()
     stop: int | None = None
     inherited: bool = False
+    is_whole: bool = False
 
 
 class _Turn:
@@ -83,6 +86,8 @@ class CodexReader:
         self._part = Part("", "")
         self._cuts: list[int] = []
         self._dropped = Ranges()
+        self._whole: list[bytes] = []
+        self._whole_bytes = 0
         self._line = 0
         self._metas = 0
         self._copied_at: str | None = None
@@ -115,7 +120,21 @@ class CodexReader:
         dropped, self._dropped = self._dropped, Ranges()
         self._records.rewound(dropped, timestamp, u.SourceRef(file=self._part.name, line=1))
 
+    def _read_whole(self) -> None:
+        """Reads a file of the first age that is one object: the session, and its items."""
+        found = decode_object(b"".join(self._whole)) or {}
+        self._whole = []
+        self._session_meta(Row(), convert_or_none(found.get("session"), Meta) or Meta())
+        for item in as_list(found.get("items")):
+            known = convert_or_none(item, Item)
+            if known is None:
+                self._records.unparsed += 1
+            else:
+                self._item_of(Row(timestamp=self.meta.timestamp if self.meta else None), known)
+
     def _end_part(self) -> None:
+        if self._whole:
+            self._read_whole()
         self._settle()
         self._rewound(None)
         for cut in self._cuts:
@@ -126,6 +145,11 @@ class CodexReader:
         """Reads one line, its newline included."""
         self._line += 1
         self._records.lines += 1
+        if self._part.is_whole:
+            self._whole_bytes += len(line)
+            if self._whole_bytes <= MAX_WHOLE_BYTES:
+                self._whole.append(line)
+            return
         if self._took_at_once(line):
             return
         try:

@@ -156,5 +156,17 @@ async def test_pages_of_a_session_are_its_export(harness: Harness) -> None:
     assert (records[0]["type"], records[-1]["type"]) == ("session", "end")
 
 
+async def test_threads_of_trimpoints_are_listed_beside_sessions(harness: Harness) -> None:
+    put(harness, "claude")
+    async with harness.daemon(), harness.client() as client:
+        thread_id = (await continued(harness, client, "claude"))["threadId"]
+        listed = (await client.request("sessions/list"))["sessions"]
+        assert {one["agent"] for one in listed} >= {"trimpoint", "claude"}
+        with pytest.raises(Exception, match="no log of another program"):
+            await client.request("sessions/read", sessionId=thread_id)
+        own = await client.request("session/export", threadId=thread_id, format="unified")
+    assert "reply 7" in own["content"]
+
+
 def test_fixtures_are_there() -> None:
     assert all(Path(home).is_dir() for home in HOMES.values())

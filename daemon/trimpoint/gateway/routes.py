@@ -126,7 +126,9 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **ContextMessages(engine, sessions, rules.discard).table,
         **CheckpointMethods(engine, identity, captures.limits).table,
         **CheckpointStorage(engine).table,
-        **AgentSessionMethods(places_of(link.profile), Imports(engine, threads), sessions).table,
+        **AgentSessionMethods(
+            places_of(link.profile), engine, Imports(engine, threads), sessions
+        ).table,
         **previews.table,
         **inspections.table,
     }

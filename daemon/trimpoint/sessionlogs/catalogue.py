@@ -55,7 +55,12 @@ def listed(homes: Homes, overviews: Overviews, query: Query) -> list[SessionOver
     everything = [overviews.of(session) for session in found_sessions(homes, query.agent)]
     overviews.save()
     wanted = [one for one in everything if is_wanted(one, query)]
-    return sorted(wanted, key=lambda one: (moment_of(one.updated_at), one.id), reverse=True)
+    return newest_first(wanted)
+
+
+def newest_first(sessions: list[SessionOverview]) -> list[SessionOverview]:
+    """Returns sessions in the order of a list."""
+    return sorted(sessions, key=lambda one: (moment_of(one.updated_at), one.id), reverse=True)
 
 
 def is_wanted(one: SessionOverview, query: Query) -> bool:

@@ -62,7 +62,7 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--limit", metavar="N", type=positive, default=50, help="the newest N (default 50)"
     )
-    json_option(parser)
+    for_clients(parser)
 
 
 def _agent_option(parser: argparse.ArgumentParser) -> None:

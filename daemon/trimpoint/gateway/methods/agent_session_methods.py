@@ -18,12 +18,21 @@ from trimpoint_protocol.unified import Agent
 
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.gateway.methods.own_sessions import own_sessions
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.imports import ImportedTurn, Imports
 from trimpoint.operations.sessions import Sessions
 from trimpoint.sessionlogs.carry import Carried, carried
-from trimpoint.sessionlogs.catalogue import Ambiguous, Query, listed, moment_of, session_named
+from trimpoint.sessionlogs.catalogue import (
+    Ambiguous,
+    Query,
+    is_wanted,
+    listed,
+    moment_of,
+    newest_first,
+    session_named,
+)
 from trimpoint.sessionlogs.export import exported
 from trimpoint.sessionlogs.homes import Homes, cache_file, homes_in
 from trimpoint.sessionlogs.live import LiveWindow, live_window
@@ -31,6 +40,7 @@ from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
 
 DEFAULT_PAGE = 100
 MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -58,8 +68,15 @@ def places_of(profile: LaunchProfile) -> SessionPlaces:
 class AgentSessionMethods:
     """`table` maps method names to handlers."""
 
-    def __init__(self, places: SessionPlaces, imports: Imports, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        places: SessionPlaces,
+        engine: ThreadRegistry,
+        imports: Imports,
+        sessions: Sessions,
+    ) -> None:
         self._homes, self._cache = places
+        self._engine = engine
         self._imports = imports
         self._sessions = sessions
         self.table: dict[str, Handler] = {
@@ -73,6 +90,9 @@ class AgentSessionMethods:
         since = moment_of(params.since) if params.since is not None else None
         query = Query(params.agent, params.cwd, since, params.search)
         everything = await to_thread.run_sync(self._listed, query)
+        if params.agent in (None, "trimpoint"):
+            own = own_sessions(self._engine.summaries.values())
+            everything = newest_first([*everything, *(one for one in own if is_wanted(one, query))])
         start = _place(params.cursor)
         end = start + (params.limit or DEFAULT_PAGE)
         next_cursor = str(end) if end < len(everything) else None
@@ -139,6 +159,9 @@ class AgentSessionMethods:
             raise _unreadable(error) from None
 
     def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
+        if agent == "trimpoint" or session_id in self._engine.summaries:
+            problem = "A thread of trimpoint's is no log of another program."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, "session/export has it in the same form.")
         try:
             return session_named(self._homes, session_id, agent)
         except Ambiguous as error:

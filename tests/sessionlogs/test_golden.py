@@ -1,0 +1,53 @@
+"""The unified form of sessions that the real programs wrote, word for word.
+
+`python -m tests.sessionlogs.test_golden` writes the files anew; look at the difference before you
+keep it.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sessionlogs.sessions import FIXTURES, lines_of, sessions_in
+
+GOLDEN = Path(__file__).parent / "golden"
+SCENES = (
+    "codex-0.171.0/compacted-by-hand",
+    "codex-0.171.0/compacted-by-hand-sealed",
+    "codex-0.171.0/compacted-before-a-turn",
+    "codex-0.171.0/reverted-behind-a-compaction",
+    "codex-0.171.0/forked",
+    "claude-code-2.1.197/compacted-by-hand",
+    "claude-code-2.1.197/cleared",
+    "gemini-cli-0.61.0/resumed",
+)
+
+
+def unified(scene: str) -> list[dict[str, Any]]:
+    """The records of all sessions of a scene, without what depends on where the fixtures are."""
+    records: list[dict[str, Any]] = []
+    for session in sessions_in(FIXTURES / scene):
+        lines = lines_of(session)
+        lines[0]["session"]["files"] = [Path(one).name for one in lines[0]["session"]["files"]]
+        del lines[-1]["digest"]
+        records += lines
+    return records
+
+
+def golden_file(scene: str) -> Path:
+    return GOLDEN / f"{scene.replace('/', '-')}.ndjson"
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_unified_form_is_what_it_was(scene: str) -> None:
+    expected = [json.loads(line) for line in golden_file(scene).read_text().splitlines()]
+    assert unified(scene) == expected
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for one in SCENES:
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in unified(one))
+        golden_file(one).write_text(text)

@@ -1,0 +1,106 @@
+"""What of a live window a new Codex thread is given."""
+
+import json
+from typing import Any
+
+from trimpoint.sessionlogs.carry import Carried, carried
+from trimpoint.sessionlogs.live import LiveWindow, Summary
+from trimpoint_protocol import unified as u
+
+SESSION = u.Session(
+    id="s", agent="claude", title=None, first_prompt=None, cwd="/p", created_at=None,
+    updated_at=None, model=None, agent_version=None, git_branch=None, files=[],
+    lineage=u.Lineage(),
+)  # fmt: skip
+
+
+def message(kind: str, text: str = "", role: str = "assistant", **more: Any) -> u.MessageRecord:
+    return u.MessageRecord(
+        index=0, id=None, role=role, kind=kind, text=text, timestamp=None, active=True, branch=0,
+        synthetic=False, compacted_at=None, source_ref=u.SourceRef(file="f", line=1), **more,
+    )  # fmt: skip
+
+
+def given(
+    *items: u.MessageRecord | Summary, max_tokens: int = 10_000, last: int | None = None
+) -> Carried:
+    return carried(LiveWindow(SESSION, [*items], {}), max_tokens=max_tokens, last=last)
+
+
+def shown(result: Carried) -> list[str]:
+    found = []
+    for item in map(json.loads, result.items):
+        content = item.get("content")
+        found.append(content[0]["text"] if content else f"{item['type']} {item['call_id']}")
+    return found
+
+
+def talk(turns: int, words: int = 1) -> list[u.MessageRecord]:
+    return [
+        one
+        for number in range(turns)
+        for one in (
+            message("prompt", f"p{number} " * words, "user"),
+            message("answer", f"a{number} " * words),
+        )
+    ]
+
+
+def test_calls_and_results_keep_codexs_form() -> None:
+    call = u.ToolCall(id="c1", name="mcp: weird.name", arguments={})
+    result = u.ToolResult(call_id="c1", output="out")
+    done = given(
+        message("tool_call", tool_calls=[call]),
+        message("tool_result", role="tool", tool_results=[result]),
+    )
+    items = [json.loads(item) for item in done.items]
+    assert (items[0]["type"], items[0]["name"], items[0]["arguments"]) == (
+        "function_call",
+        "mcp__weird_name",
+        "{}",
+    )
+    assert items[1] == {"type": "function_call_output", "call_id": "c1", "output": "out"}
+
+
+def test_a_call_without_an_object_and_a_result_without_a_call_become_sentences() -> None:
+    call = u.ToolCall(id="c1", name="patch", arguments="*** Begin")
+    result = u.ToolResult(call_id="gone", output="out")
+    done = given(
+        message("tool_call", tool_calls=[call]),
+        message("tool_result", role="tool", tool_results=[result]),
+    )
+    assert shown(done) == ["[Called patch: *** Begin]", "[Result of an earlier tool call: out]"]
+    assert "no JSON" in done.left_out[0]
+
+
+def test_an_encrypted_summary_is_said_and_never_made_up() -> None:
+    done = given(Summary(None, 7), *talk(1))
+    assert shown(done)[0] == "[An encrypted summary of 7 messages is left out.]"
+    assert done.left_out == ["1 × an encrypted summary"]
+
+
+def test_a_summary_is_one_message_in_our_form() -> None:
+    assert (
+        shown(given(Summary("S", 7)))[0]
+        == "<conversation-summary messages=7>S</conversation-summary>"
+    )
+
+
+def test_what_does_not_fit_is_cut_off_behind_an_answer_and_named() -> None:
+    done = given(*talk(40, words=100), max_tokens=3000)
+    assert shown(done)[0].endswith("earlier items of this conversation were left out.]")
+    assert shown(done)[1].startswith("p")
+    assert shown(done)[-1].startswith("a39")
+    assert done.left_out[-1].startswith("the oldest")
+
+
+def test_reasoning_and_foreign_instructions_are_named() -> None:
+    done = given(message("reasoning", "hm"), message("preamble", "be good", "user"), *talk(1))
+    assert shown(done) == ["p0 ", "a0 "]
+    assert len(done.left_out) == 2
+
+
+def test_the_last_turns_alone_have_no_summary() -> None:
+    done = given(Summary("S", 7), *talk(3), last=2)
+    assert shown(done) == ["p1 ", "a1 ", "p2 ", "a2 "]
+    assert given(*talk(2), last=5).left_out == []

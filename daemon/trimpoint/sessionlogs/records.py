@@ -14,6 +14,7 @@ import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.recent import Recent
 from trimpoint.sessionlogs.window import Fates, Window
 
 MAX_NOTES = 20
@@ -47,7 +48,7 @@ class Records:
         self.last_timestamp: str | None = None
         self.model: str | None = None
         self._open: int | None = None
-        self._calls: dict[str, int] = {}
+        self._calls: Recent[str, int] = Recent(MAX_OPEN_CALLS)
         self._prompts: deque[int] = deque(maxlen=MAX_PROMPTS)
 
     @property
@@ -179,11 +180,8 @@ class Records:
         return self._calls.get(call_id) if call_id is not None else None
 
     def _opened(self, call_id: str | None, index: int) -> None:
-        if call_id is None:
-            return
-        if len(self._calls) >= MAX_OPEN_CALLS:
-            del self._calls[next(iter(self._calls))]
-        self._calls[call_id] = index
+        if call_id is not None:
+            self._calls.put(call_id, index)
 
     def put(self, record: u.Record) -> None:
         """Adds a record that is no message."""

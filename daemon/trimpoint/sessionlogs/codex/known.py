@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from trimpoint.sessionlogs.codex.items import kind_of_message, text_of
 from trimpoint.sessionlogs.codex.rows import Item
 from trimpoint.sessionlogs.ranges import Ranges
+from trimpoint.sessionlogs.recent import Recent
 
 # More than any model's window holds, and little enough to keep the memory small at any length of
 # a log.
-MAX_KNOWN = 65_536
+MAX_KNOWN = 32_768
+MAX_TEXTS = 8_192
+MAX_SAME = 256
 # What stands in a long prompt where Codex has cut it while compacting.
 CUT_MARKS = ("tokens truncated", "chars truncated")
 PREFIX_CHARS = 64
@@ -20,24 +23,18 @@ class KnownMessages:
     """The newest messages by what they can be recognized by."""
 
     def __init__(self) -> None:
-        self._by_id: dict[int, int] = {}
-        self._by_text: dict[int, list[int]] = {}
-        self._texts = 0
+        self._by_id: Recent[int, int] = Recent(MAX_KNOWN)
+        self._by_text: Recent[int, list[int]] = Recent(MAX_TEXTS)
 
     def add(self, index: int, item_id: str | None, role: str | None, text: str | None) -> None:
         """Remembers a message; `text` of a prompt, or of any message without an id."""
         if item_id is not None:
-            if len(self._by_id) >= MAX_KNOWN:
-                del self._by_id[next(iter(self._by_id))]
-            self._by_id[hash(item_id)] = index
+            self._by_id.put(hash(item_id), index)
         if text is None:
             return
         for key in {_key(role, text), _key(role, text[:PREFIX_CHARS])}:
-            self._by_text.setdefault(key, []).append(index)
-        self._texts += 1
-        if self._texts > MAX_KNOWN:
-            self._by_text.clear()
-            self._texts = 0
+            indices = self._by_text.get(key) or []
+            self._by_text.put(key, [*indices[-MAX_SAME:], index])
 
     def matches(self, items: Iterable[Item], live: Ranges) -> list[int | None]:
         """Returns the live message that each item is, None for one that is not in the log."""
@@ -60,7 +57,7 @@ class KnownMessages:
         text = text_of(item.content)
         whole = not any(mark in text for mark in CUT_MARKS)
         key = _key(item.role, text if whole else text[:PREFIX_CHARS])
-        candidates = self._by_text.get(key, ())
+        candidates = self._by_text.get(key) or []
         return next(
             (index for index in reversed(candidates) if index in live and index not in taken), None
         )

@@ -37,6 +37,7 @@ from trimpoint.sessionlogs.codex.rows import (
 )
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
+from trimpoint.sessionlogs.recent import Recent
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.window import Place
@@ -93,7 +94,7 @@ class CodexReader:
         self._copied_at: str | None = None
         self._copied_from: str | None = None
         self._total = Tokens()
-        self._responses: dict[str, None] = {}
+        self._responses: Recent[str, bool] = Recent(MAX_RESPONSES)
         self._counts_calls = False
         self.part_done = False
         self.meta: Meta | None = None
@@ -336,15 +337,12 @@ class CodexReader:
 
     def _call_used(self, record: UsageOfCall) -> None:
         self._counts.answered(record.response_id)
-        if self._inherited or (
-            record.response_id is not None and record.response_id in self._responses
-        ):
+        response_id = record.response_id
+        if self._inherited or (response_id is not None and self._responses.get(response_id)):
             return
         self._counts_calls = True
-        if record.response_id is not None:
-            self._responses[record.response_id] = None
-            if len(self._responses) > MAX_RESPONSES:
-                del self._responses[next(iter(self._responses))]
+        if response_id is not None:
+            self._responses.put(response_id, True)
         self._records.usage.add(_usage_of(record.usage))
 
     # --- boundaries and rewinds

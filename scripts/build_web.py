@@ -114,11 +114,11 @@ def _run(web: Path, node: Path, program: str, *words: str, shown: bool = False) 
 
 
 def _npm(node: Path, *words: str) -> list[str]:
-    """Returns how npm is called: the wheel has its script, but no launcher for it."""
-    if (launcher := node / "npm").exists():
-        return [str(launcher), *words]
+    """Returns how npm is called: by its script, because the launcher of the wheel does not work."""
     script = node.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    return [str(node / "node"), str(script), *words]
+    if script.exists():
+        return [str(node / "node"), str(script), *words]
+    return [str(node / "npm"), *words]
 
 
 def _digest(web: Path) -> str:

@@ -225,7 +225,7 @@ async def test_an_operation_that_a_daemon_left_open_goes_on_with_its_own_codex(
             await own.turn()
         summary = anyio.Event()
         harness.script.then(held(say("A summary."), summary))
-        await own.client.begin("commands/execute", threadId=own.thread_id, text="/compact")
+        own.client.begin("commands/execute", threadId=own.thread_id, text="/compact")
         with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(lambda request: request.kind != "turn")
     summary.set()

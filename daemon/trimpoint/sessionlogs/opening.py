@@ -5,7 +5,7 @@ first looked at.
 import importlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class CannotRead(Exception):
 
 
 @contextmanager
-def opened(path: Path, size: int | None = None) -> Iterator[LineSource]:
+def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, None]:
     """A session file as a stream of lines.
 
     :param size: where a plain file ends for us, if it may have grown since.

@@ -112,7 +112,8 @@ def overview_of(session: FoundSession, first: Survey, size: int) -> SessionOverv
         ("cleared", lineage.cleared_from),
         ("spawned", lineage.parent),
     )
-    kind, origin = next(((kind, origin) for kind, origin in kinds if origin), (None, None))
+    kind: LineageKind | None = next((kind for kind, named in kinds if named), None)
+    origin = next((named for _, named in kinds if named), None)
     return SessionOverview(
         id=session.id,
         agent=session.agent,

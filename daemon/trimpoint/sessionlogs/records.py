@@ -209,8 +209,17 @@ class Records:
 
     def _put_clear(self, clear: u.Clear) -> None:
         after = self.last_index if clear.from_session is not None else -1
-        known: dict[str, Any] = msgspec.structs.asdict(clear)
-        self.put(u.ClearRecord(**{**known, "after_message_index": after}))
+        self.put(
+            u.ClearRecord(
+                after_message_index=after,
+                timestamp=clear.timestamp,
+                kind=clear.kind,
+                from_session=clear.from_session,
+                to_session=clear.to_session,
+                confidence=clear.confidence,
+                evidence=clear.evidence,
+            )
+        )
 
     def rewound(self, dropped: Ranges, timestamp: str | None, source: u.SourceRef | None) -> None:
         """Adds a rewind that the window has made just now, if it dropped anything."""

@@ -66,7 +66,7 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
         result = await client.request(arguments.method, **params)
     except RemoteError as error:
         if arguments.json:
-            data = {} if error.data is None else error.data
+            data: dict[str, Any] = {} if error.data is None else error.data
             print_json({"error": {"code": error.code, "message": error.message, "data": data}})
             return refused(error).code
         show_error(_explained(arguments.method, refused(error)))

@@ -7,9 +7,9 @@ nobody ever looked at is still its packed bytes, and goes into the next snapshot
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence
+from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence, Sequence
 from itertools import chain
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 import msgspec
 
@@ -69,11 +69,10 @@ class LazyList(MutableSequence[T]):
         yield from self._materialized
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, list | LazyList)
-            and len(self) == len(other)
-            and list(self) == list(other)
-        )  # pyright: ignore[reportUnknownArgumentType]
+        if not isinstance(other, list | LazyList):
+            return False
+        others = cast("Sequence[Any]", other)
+        return len(self) == len(others) and list(self) == list(others)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.rows import NULL, Item, Part
 
 SUMMARY_PREFACE = "Another language model started to solve this problem"
@@ -121,11 +122,11 @@ def _output(output: Any) -> str:
         case str():
             return output
         case list():
-            return "".join(_texts(output))
+            return "".join(_texts(as_list(output)))
         case {"content": str(content)}:
             return content
-        case {"content": list(parts)}:
-            return "".join(_texts(parts))
+        case {"content": list()}:
+            return "".join(_texts(as_list(output["content"])))
         case _:
             return msgspec.json.encode(output).decode()
 

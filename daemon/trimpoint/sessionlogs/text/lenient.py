@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from trimpoint.core.model.lenient import as_dict, as_list
+
 T = TypeVar("T")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -23,7 +25,7 @@ def decode_object(line: bytes) -> dict[str, Any] | None:
         found = _mended(json.loads(text))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return as_dict(found) if isinstance(found, dict) else None
 
 
 def convert_or_none(value: Any, kind: type[T]) -> T | None:
@@ -38,7 +40,7 @@ def _mended(value: Any) -> Any:
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_mended(one) for one in value]
+        return [_mended(one) for one in as_list(value)]
     if isinstance(value, dict):
-        return {_mended(key): _mended(one) for key, one in value.items()}
+        return {_mended(key): _mended(one) for key, one in as_dict(value).items()}
     return value

@@ -1,6 +1,11 @@
-"""Clients that others wrote, as they are: acpx, both official SDKs, and acp-client."""
+"""Clients that others wrote, as they are: acpx, both official SDKs, and acp-client. The schema
+judges what they were sent.
+"""
 
+import shlex
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -9,7 +14,7 @@ import pytest
 from trimpoint.testkit import run, say
 
 from tests.acp.editor import acp_command, acp_environment
-from tests.acp.schema import ACPX, SDK, node_environment, node_folder, npm_packages
+from tests.acp.schema import ACPX, SDK, judge, node_environment, node_folder, npm_packages
 from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness
 
@@ -97,17 +102,41 @@ async def _printed(command: list[str], harness: Harness, **environment: str) -> 
     return [msgspec.json.decode(line) for line in done.stdout.splitlines() if line.strip()]
 
 
+@pytest.fixture
+def recorded(harness: Harness) -> Iterator[str]:
+    """An agent that writes down what passes through it; the schema judges that at the end."""
+    folder = harness.home / "acp"
+    folder.mkdir()
+    agent = folder / "agent"
+    command = shlex.join(acp_command(harness))
+    agent.write_text(f"#!/bin/sh\ntee {folder}/sent.$$ | {command} | tee {folder}/received.$$\n")
+    agent.chmod(0o755)
+    yield str(agent)
+    processes = [path.suffix for path in folder.glob("sent.*")]
+    assert processes
+    for suffix in processes:
+        sent, received = (_messages(folder / f"{name}{suffix}") for name in ("sent", "received"))
+        assert received
+        assert judge().problems(sent, received) == []
+
+
+def _messages(path: Path) -> list[Any]:
+    return [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+
+
 def _numbered(harness: Harness, count: int) -> None:
     for number in range(1, count + 1):
         harness.script.then(say(f"answer-{number}."))
 
 
-async def test_the_typescript_sdk_takes_all_that_it_is_sent(harness: Harness) -> None:
+async def test_the_typescript_sdk_takes_all_that_it_is_sent(
+    harness: Harness, recorded: str
+) -> None:
     script = npm_packages(SDK).parent / "client.mjs"
     script.write_text(TYPESCRIPT)
     _numbered(harness, 4)
     command = [str(node_folder() / "node"), str(script), str(harness.worktree)]
-    *prompts, kinds = await _printed([*command, *acp_command(harness)], harness)
+    *prompts, kinds = await _printed([*command, recorded], harness)
     assert [reason for _, reason in prompts] == ["end_turn"] * 7
     assert {"agent_message_chunk", "usage_update", "compaction_update"} <= set(kinds)
     assert {"user_message_chunk", "available_commands_update"} <= set(kinds)
@@ -117,9 +146,9 @@ async def test_the_typescript_sdk_takes_all_that_it_is_sent(harness: Harness) ->
     assert not harness.model.requests[-1].mentions("answer-3.")
 
 
-async def test_the_python_sdk_takes_all_that_it_is_sent(harness: Harness) -> None:
+async def test_the_python_sdk_takes_all_that_it_is_sent(harness: Harness, recorded: str) -> None:
     _numbered(harness, 3)
-    command = [sys.executable, "-c", PYTHON, str(harness.worktree), *acp_command(harness)]
+    command = [sys.executable, "-c", PYTHON, str(harness.worktree), recorded]
     printed = await _printed(command, harness)
     prompts = [one for one in printed if one[0] != "update"]
     assert [reason for _, reason in prompts] == ["end_turn"] * 4
@@ -128,18 +157,17 @@ async def test_the_python_sdk_takes_all_that_it_is_sent(harness: Harness) -> Non
     assert not harness.model.requests[-1].mentions("answer-1.")
 
 
-async def test_the_smallest_client_gets_its_answer(harness: Harness) -> None:
+async def test_the_smallest_client_gets_its_answer(harness: Harness, recorded: str) -> None:
     _numbered(harness, 1)
-    command = [sys.executable, "-c", SMALLEST, str(harness.worktree), *acp_command(harness)]
+    command = [sys.executable, "-c", SMALLEST, str(harness.worktree), recorded]
     [said] = await _printed(command, harness)
     assert "answer-1." in said
 
 
-async def test_acpx_runs_a_command_and_sees_its_output(harness: Harness) -> None:
+async def test_acpx_runs_a_command_and_sees_its_output(harness: Harness, recorded: str) -> None:
     harness.script.then(run("echo from-the-shell"), say("It ran."))
     acpx = npm_packages(ACPX) / ".bin" / "acpx"
-    agent = " ".join(acp_command(harness))
-    options = ["--format", "json", "--approve-all", "--agent", agent]
+    options = ["--format", "json", "--approve-all", "--agent", recorded]
     command = [str(node_folder() / "node"), str(acpx.resolve()), *options, "exec", "Run it."]
     lines = await _printed(command, harness, PATH=node_environment()["PATH"])
     updates = [one["params"]["update"] for one in lines if one.get("method") == "session/update"]

@@ -152,7 +152,7 @@ async def test_a_question_that_another_client_answers_is_taken_back(
         prompt = await editor.begin_prompt(session_id, "Make it.")
         await editor.until(lambda message: message.get("method") == ASK)
         asked = await other.received("item/commandExecution/requestApproval")
-        await other.send({"id": asked["id"], "result": {"decision": "accept"}})
+        other.answer(asked, {"decision": "accept"})
         assert await editor.result_of(prompt) == {"stopReason": "end_turn"}
     await editor.until(lambda message: message.get("method") == "$/cancel_request")
     assert (harness.worktree / "made.txt").exists()

@@ -334,6 +334,11 @@ def planned(thread: Conversation, **arguments: object) -> tuple[str, int | None]
     return planned_text(thread.state, command), change.after
 
 
+def test_a_dry_run_of_a_clear_that_takes_no_turn_says_so() -> None:
+    command = wire.TrimContext(command_id="c", thread_id="t", keep_last_n_turns=3)
+    assert "what the context begins with" in planned_text(started(turns=1).state, command)
+
+
 def test_a_dry_run_says_what_comes_back_and_how_large_the_context_becomes() -> None:
     thread = started(turns=3)
     thread.compact("in short", 2)

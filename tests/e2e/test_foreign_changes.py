@@ -282,7 +282,7 @@ async def test_only_what_the_agent_did_is_taken_back(harness: Harness, seed: int
             await walk.revert()
 
 
-async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_did_meanwhile_is_not(
+async def test_what_was_found_after_a_killed_daemon_is_named_and_taken_back_only_by_force(
     harness: Harness,
 ) -> None:
     with_repository(harness.worktree)
@@ -304,15 +304,17 @@ async def test_a_turn_whose_daemon_was_killed_is_taken_back_and_what_a_person_di
     async with daemon_process(harness), harness.client() as client:
         await client.request("thread/resume", threadId=talk.thread_id)
         again = Conversation(client, talk.thread_id, harness.model, harness.script)
-        dry = await again.type("/revert 1 --dry-run")
-        outcome = await again.type("/revert 1")
+        refused = await again.type("/revert 1")
+        untouched = worktree_files(harness.worktree)
+        forced = await again.type("/revert 1 --force")
         checkpoints = (await again.snapshot())["checkpoints"]
-    assert outcome["status"] == "completed", outcome
-    assert outcome["files"] == dry["files"]
-    assert outcome["files"]["kept"] == ["mine.py"]
+    assert refused["status"] == "failed", refused
+    assert "mine.py" in refused["message"]
+    assert untouched["mine.py"] == ("file", b"mine\n")
+    assert untouched["a.txt"] == ("file", b"two\n")
+    assert forced["status"] == "completed", forced
     assert worktree_files(harness.worktree) == {
         "kept.txt": ("file", b"from the start\n"),
         "a.txt": ("file", b"one\n"),
-        "mine.py": ("file", b"mine\n"),
     }
     assert [one["moment"] for one in checkpoints][-4:] == ["after", "found", "safety", "reverted"]

@@ -129,6 +129,7 @@ async def test_a_request_returns_its_result_and_what_came_before_is_in_the_inbox
         assert await pending.result() == [1]
         assert pending.is_there
         assert len(inbox) == 1
+        assert aiter(inbox) is inbox
         assert (await inbox.receive()).params == {"n": 1}
         assert await pending.result_as(list[int]) == [1]
 
@@ -305,6 +306,7 @@ async def test_events_are_followed_from_the_answer_on_until_the_block_ends() -> 
         )
         async with client.follow("t", after_sequence=4) as following:
             assert following.start.mode == "replay"
+            assert aiter(following) is following
             first, second = await anext(following), await anext(following)
             assert isinstance(first, EventEnvelope)
             assert first.thread_id == "t"

@@ -47,21 +47,19 @@ def is_own_compaction(entry: Entry) -> bool:
 
 
 def _filled_since(state: ThreadState) -> int:
-    """The generation that was last given its turns whole: what Codex compacted before is undone by
-    that.
+    """The generation that was last given its turns whole, 0 for none: what Codex compacted before
+    is undone by that.
 
     A fork, as a revert makes one, goes on with the context of the generation that it was taken
     from.
     """
     trimmed = {point.generation for point in state.trim_points}
     number = state.generation.number
-    while state.generations[number - 1].bootstrap == "provider" and number not in trimmed:
-        earlier = next(
-            (turn.generation for turn in reversed(state.turns) if turn.generation < number), None
-        )
-        if earlier is None:
-            break
-        number = earlier
+    while (
+        number and state.generations[number - 1].bootstrap == "provider" and number not in trimmed
+    ):
+        before = (turn.generation for turn in reversed(state.turns) if turn.generation < number)
+        number = next(before, 0)
     return number
 
 

@@ -4,7 +4,7 @@ What is promised is what a dry run of the command says (`core/views/trim_outcome
 """
 
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Final
 
 from trimpoint_protocol.commands import CompactContext, TrimContext
@@ -43,14 +43,16 @@ def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvi
     overhead = overhead_tokens(state)
     newest_first = reversed(state.active_turns)
     weights = (sum(map(estimate_tokens, turn_items(state, turn))) for turn in newest_first)
-    after, keep = overhead, 0
-    for count, total in enumerate(accumulate(weights, initial=overhead)):
-        if count >= state.active_turn_count or (count > 1 and total > COMFORTABLE * window):
-            break
-        after, keep = total, count
+    fitting = takewhile(
+        lambda kept: (
+            kept[0] < state.active_turn_count and (kept[0] <= 1 or kept[1] <= COMFORTABLE * window)
+        ),
+        enumerate(accumulate(weights, initial=overhead)),
+    )
+    keep, after = max(fitting, default=(0, overhead))
     command = TrimContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
-    if isinstance(trim(state, command, _NOBODY), Accepted):
-        yield from _advice(state, policy, f"/clear {keep}", after, window)
+    is_possible = isinstance(trim(state, command, _NOBODY), Accepted)
+    yield from _advice(state, policy, f"/clear {keep}", after, window) if is_possible else ()
 
 
 def _compress(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:

@@ -142,7 +142,6 @@ def _point(state: ThreadState, point: TrimPoint) -> u.Record:
 
 
 def _entries_of(state: ThreadState, turns: Sequence[Turn]) -> list[int]:
-    if not turns:
-        return []
-    end = state.entries_end(state.turn_index[turns[-1].id])
-    return list(range(turns[0].first_entry_index, end))
+    first = turns[0].first_entry_index if turns else 0
+    end = state.entries_end(state.turn_index[turns[-1].id]) if turns else 0
+    return list(range(first, end))

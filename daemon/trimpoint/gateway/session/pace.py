@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 LOOK_S = 0.1
-MAX_HOLD_S = 2.0
+MAX_HOLD_S = 4.0
+# On a busy machine a client that reads may not get its turn for a while.
+MAX_IDLE_LOOKS = 5
 MIN_BYTES_PER_LOOK = 64 * 1024
 
 
@@ -35,6 +37,7 @@ class Reader(Protocol):
 class _Behind:
     sent_bytes: int
     until_s: float
+    idle_looks: int = 0
     is_waited_for: bool = True
 
 
@@ -69,7 +72,9 @@ class Pace:
                 continue
             taken_bytes = reader.sent_bytes - behind.sent_bytes
             behind.sent_bytes = reader.sent_bytes
-            if taken_bytes < MIN_BYTES_PER_LOOK or loop.time() > behind.until_s:
+            is_idle = taken_bytes < MIN_BYTES_PER_LOOK
+            behind.idle_looks = behind.idle_looks + 1 if is_idle else 0
+            if behind.idle_looks >= MAX_IDLE_LOOKS or loop.time() > behind.until_s:
                 behind.is_waited_for = False
         self._timer = loop.call_later(LOOK_S, self._look) if self._behind else None
         self._update()

@@ -87,8 +87,7 @@ class SnapshotWriter:
             field = _Field(name, len(value) if shape.kind is not None else 0, [])
             self._directory.fields.append(field)
             for part in _disassembled(value, shape):
-                if part:
-                    field.lengths.append(len(part))
+                field.lengths += [len(part)] if part else []
                 yield part
 
     def head(self) -> bytes:
@@ -141,11 +140,10 @@ def fingerprint() -> bytes:
 
 
 def _sources(folder: Traversable) -> Iterator[Traversable]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _sources(entry)
-        elif entry.name.endswith(".py"):
-            yield entry
+    entries = list(folder.iterdir())
+    yield from (entry for entry in entries if entry.name.endswith(".py"))
+    for inner in entries:
+        yield from _sources(inner) if inner.is_dir() else ()
 
 
 @cache

@@ -41,3 +41,12 @@ async def chromium(**options: Any) -> AsyncIterator[Any]:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, **options)
         yield browser
         await browser.close()
+
+
+async def until_counted(locator: Any, count: int) -> None:
+    """Waits until a locator finds so many elements. The page's policy forbids the usual way, to
+    evaluate a string again and again.
+    """
+    from playwright.async_api import expect
+
+    await expect(locator).to_have_count(count)

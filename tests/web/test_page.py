@@ -8,7 +8,7 @@ import pytest
 from trimpoint.http.static_files import default_folder
 from trimpoint.testkit import hang, run, say
 
-from tests.web.browser import needs_browser
+from tests.web.browser import needs_browser, until_counted
 from tests.web.stage import Stage, logged_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -56,7 +56,7 @@ async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -
     await stage.send("two?")
     await stage.send("three?")
     waiting = stage.page.get_by_label("Waiting prompts").get_by_role("listitem")
-    await stage.page.wait_for_function("document.querySelectorAll('.queue li').length === 2")
+    await until_counted(waiting, 2)
     await waiting.last.get_by_label("Do not send").click()
     ended.set()
     await stage.page.get_by_text("pear-2.", exact=True).wait_for()

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from trimpoint.testkit import hang, run, say
 
-from tests.web.browser import needs_browser
+from tests.web.browser import needs_browser, until_counted
 from tests.web.stage import Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -68,7 +68,7 @@ async def test_new_archives_the_thread_which_stays_readable_and_goes_on_in_the_s
     await stage.page.get_by_text("Nothing was said yet").wait_for()
     assert old not in stage.page.url
     assert await stage.page.locator(".header-title p").inner_text() == str(stage.house.worktree)
-    await stage.page.get_by_text("Archived").first.click()
+    await stage.page.locator("summary", has_text="Archived").click()
     await stage.page.locator(f"a[href='#/thread/{old}']").click()
     await stage.page.get_by_text("apple-1.", exact=True).wait_for()
     assert await stage.page.locator("textarea").is_disabled()
@@ -99,7 +99,7 @@ async def test_commands_appear_in_the_menu_and_are_chosen_by_keyboard(stage: Sta
     shown = " ".join(await options.all_inner_texts())
     assert all(name in shown for name in ("/clear", "/compact", "/new"))
     await stage.page.locator("textarea").fill("/comp")
-    await stage.page.wait_for_function("document.querySelectorAll('[role=option]').length === 2")
+    await until_counted(stage.page.get_by_role("option"), 2)
     await stage.page.keyboard.press("ArrowDown")
     await stage.page.keyboard.press("ArrowUp")
     await stage.page.keyboard.press("Tab")

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
-from trimpoint.core.context.active_context import turn_items
+from trimpoint.core.context.active_context import pruned_turn_ids, turn_items
 from trimpoint.core.context.context_size import context_size
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after
@@ -525,3 +525,15 @@ def test_any_life_holds_what_a_plain_model_of_it_holds(seed: int) -> None:
     walk = Walk(seed)
     for _ in range(40):
         walk.step()
+
+
+def test_turns_that_a_trim_pruned_are_known_after_a_revert_took_them_back() -> None:
+    thread = started(turns=3)
+    thread.clear(1)
+    pruned = [turn.id for turn in thread.state.turns[:2]]
+    thread.revert(turn_count=1)
+    event = ev.TrimPointCreated(
+        thread.state.id, "p", 0, None, 4, (), None, 2, "clear",
+        pruned_turn_count=2, last_pruned_turn_id=pruned[-1],
+    )  # fmt: skip
+    assert pruned_turn_ids(thread.state, event) == pruned

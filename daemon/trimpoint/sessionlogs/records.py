@@ -197,6 +197,15 @@ class Records:
         if self.fates is not None:
             self.ready.append(record)
 
+    def unreadable(self, line: bytes) -> None:
+        """Counts a line that is no row; the last one may not be written to its end yet."""
+        if not line.strip(b"\x00 \t\r\n"):
+            return
+        if line.endswith(b"\n"):
+            self.unparsed += 1
+        else:
+            self.pending = True
+
     def _clear_before(self, timestamp: str | None) -> None:
         """Adds the clears that were before a prompt: the session went on after them."""
         while self._clears and (self._clears[0].timestamp or "") < (timestamp or ""):

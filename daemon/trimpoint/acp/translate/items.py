@@ -54,8 +54,6 @@ def tool_call_of(item: Json, read_file: ReadFile, *, waits: bool = False) -> Too
             return _sub_agent(item)
         case "enteredReviewMode":
             return _call(item, "think", "Review", status="in_progress")
-        case "exitedReviewMode":
-            return None
         case _:
             return None
 

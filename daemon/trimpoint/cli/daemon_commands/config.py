@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -59,18 +60,16 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 def run_socket(arguments: argparse.Namespace) -> int:
     """Prints where the daemon listens, or would."""
-    path = installation_of(arguments).socket
-    if arguments.json:
-        print_json({"path": str(path), "exists": path.exists()})
-    else:
-        print(path)
-    return Exit.DONE
+    return _show_path(installation_of(arguments).socket, as_json=arguments.json)
 
 
 def run_path(arguments: argparse.Namespace) -> int:
-    """Returns where the file is, or would be."""
-    path = installation_of(arguments).config_path
-    if arguments.json:
+    """Prints where the file is, or would be."""
+    return _show_path(installation_of(arguments).config_path, as_json=arguments.json)
+
+
+def _show_path(path: Path, *, as_json: bool) -> Exit:
+    if as_json:
         print_json({"path": str(path), "exists": path.exists()})
     else:
         print(path)

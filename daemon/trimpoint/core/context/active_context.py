@@ -96,10 +96,11 @@ def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str]
     if (at := state.turn_index.get(last)) is not None:
         return [turn.id for turn in state.turns[at + 1 - count : at + 1]]
     past = state.undo_state
-    turns = [] if past is None else [*state.turns[: past.kept_turns], *past.turns]
-    turn_ids = [turn.id for turn in turns]
-    end = turn_ids.index(last) + 1 if last in turn_ids else 0
-    return turn_ids[end - count : end] if end else None
+    if past is None or all(turn.id != last for turn in past.turns):
+        return None
+    turn_ids = [turn.id for turn in (*state.turns[: past.kept_turns], *past.turns)]
+    end = turn_ids.index(last) + 1
+    return turn_ids[end - count : end]
 
 
 def pruned_by(state: ThreadState, point: TrimPoint) -> list[str]:

@@ -51,8 +51,8 @@ def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvi
     )
     keep, after = max(fitting, default=(0, overhead))
     command = TrimContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
-    is_possible = isinstance(trim(state, command, _NOBODY), Accepted)
-    yield from _advice(state, policy, f"/clear {keep}", after, window) if is_possible else ()
+    if isinstance(trim(state, command, _NOBODY), Accepted):
+        yield from _advice(state, policy, f"/clear {keep}", after, window)
 
 
 def _compress(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:

@@ -87,7 +87,8 @@ class SnapshotWriter:
             field = _Field(name, len(value) if shape.kind is not None else 0, [])
             self._directory.fields.append(field)
             for part in _disassembled(value, shape):
-                field.lengths += [len(part)] if part else []
+                if part:
+                    field.lengths.append(len(part))
                 yield part
 
     def head(self) -> bytes:
@@ -140,10 +141,11 @@ def fingerprint() -> bytes:
 
 
 def _sources(folder: Traversable) -> Iterator[Traversable]:
-    entries = list(folder.iterdir())
-    yield from (entry for entry in entries if entry.name.endswith(".py"))
-    for inner in entries:
-        yield from _sources(inner) if inner.is_dir() else ()
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry
 
 
 @cache

@@ -87,17 +87,9 @@ class ClaudeReader:
         try:
             row = row_of(line)
         except BadLine:
-            self._bad(line)
+            self._records.unreadable(line)
             return
         self._take(row)
-
-    def _bad(self, line: bytes) -> None:
-        if not line.strip(b"\x00 \t\r\n"):
-            return
-        if line.endswith(b"\n"):
-            self._records.unparsed += 1
-        else:
-            self._records.pending = True
 
     def _take(self, row: Row) -> None:
         if row.type in TITLES:

@@ -156,7 +156,7 @@ class CodexReader:
         try:
             row = row_of(line)
         except BadLine:
-            self._bad(line)
+            self._records.unreadable(line)
             return
         self._take(row, line)
 
@@ -190,14 +190,6 @@ class CodexReader:
         named = item_id.decode("utf-8", "replace") if item_id is not None else None
         self._known.add(index, named, None, None)
         self._said(kind.decode(), None)
-
-    def _bad(self, line: bytes) -> None:
-        if not line.strip(b"\x00 \t\r\n"):
-            return
-        if line.endswith(b"\n"):
-            self._records.unparsed += 1
-        else:
-            self._records.pending = True
 
     def _take(self, row: Row, line: bytes) -> None:
         if row.ordinal is not None:

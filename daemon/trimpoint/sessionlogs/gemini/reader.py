@@ -69,17 +69,9 @@ class GeminiReader:
             return
         record = record_of(line)
         if record is None:
-            self._bad(line)
+            self._records.unreadable(line)
         else:
             self._take(record)
-
-    def _bad(self, line: bytes) -> None:
-        if not line.strip(b"\x00 \t\r\n"):
-            return
-        if line.endswith(b"\n"):
-            self._records.unparsed += 1
-        else:
-            self._records.pending = True
 
     def _take(self, record: Message | Patch | Header | str) -> None:
         match record:

@@ -49,6 +49,33 @@ async def test_a_revert_takes_files_ledger_and_context_back_to_a_turn(harness: H
     assert status.splitlines() == [" D kept.txt", "?? a.txt", "?? d/"]
 
 
+async def test_files_come_back_with_their_permissions_also_those_that_were_deleted(
+    harness: Harness,
+) -> None:
+    with_repository(harness.worktree)
+    modes = {"key": 0o600, "group": 0o640, "frozen": 0o444, "tool": 0o750}
+    for name, mode in modes.items():
+        (harness.worktree / name).write_text("as it was")
+        (harness.worktree / name).chmod(mode)
+
+    def found() -> dict[str, int]:
+        paths = {name: harness.worktree / name for name in modes}
+        return {name: path.stat().st_mode & 0o7777 for name, path in paths.items() if path.exists()}
+
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await edit(talk, "rm key; mv group g; cp g group; chmod 644 group; rm g")
+        await edit(talk, "chmod 666 frozen; echo changed > tool; chmod 700 tool")
+        changed = found()
+        outcome = await talk.type("/revert 1")
+        reverted = found()
+        undone = await talk.type("/revert --undo")
+    assert outcome["status"] == undone["status"] == "completed", (outcome, undone)
+    assert changed == {"group": 0o644, "frozen": 0o666, "tool": 0o700}
+    assert reverted == modes
+    assert found() == changed
+
+
 async def test_a_turn_that_was_cleared_away_comes_back_with_exactly_its_context(
     harness: Harness,
 ) -> None:

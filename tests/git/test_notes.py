@@ -4,11 +4,12 @@ from hypothesis import strategies as st
 from trimpoint.git.capture.omissions import (
     LeftOutReason,
     Omission,
-    left_out_of,
     message_of,
     notes_of,
+    read_message,
 )
 from trimpoint.git.errors import FilesChanged, RestoreFailed, name_paths
+from trimpoint.git.plumbing.permissions import Permissions
 
 _REASONS: list[LeftOutReason] = [
     "tooLarge",
@@ -29,18 +30,27 @@ _REASONS: list[LeftOutReason] = [
             st.sampled_from(_REASONS),
             st.none() | st.integers(0, 2**60),
         )
-    )
+    ),
+    st.none()
+    | st.builds(
+        Permissions,
+        st.integers(0o400, 0o677),
+        st.integers(0o700, 0o777),
+        st.dictionaries(st.binary(min_size=1), st.integers(0o1, 0o777)),
+    ),
 )
-def test_what_is_left_out_is_read_back_from_the_message(left_out: list[Omission]) -> None:
-    message = message_of(left_out)
-    assert left_out_of(message) == tuple(left_out)
-    assert left_out_of(message + "\n") == tuple(left_out)
+def test_what_is_left_out_and_permissions_are_read_back_from_the_message(
+    left_out: list[Omission], permissions: Permissions | None
+) -> None:
+    message = message_of(left_out, permissions)
+    assert read_message(message) == (tuple(left_out), permissions)
+    assert read_message(message + "\n") == (tuple(left_out), permissions)
     assert message.isascii()
 
 
 def test_a_message_of_somebody_else_is_not_read() -> None:
     with pytest.raises(ValueError, match="Fix it"):
-        left_out_of("Fix it\n\nPlease.\n")
+        read_message("Fix it\n\nPlease.\n")
 
 
 def test_each_is_said_in_a_sentence() -> None:

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from trimpoint.git.capture.refs import find
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
@@ -18,7 +19,6 @@ from tests.git.worktrees import (
     contents,
     found,
     git,
-    kept,
     new_repository,
     users_side,
     write,
@@ -101,9 +101,9 @@ async def _go_to(repository: Repository, last_seen: str, target: str) -> None:
     assert plan.conflicts == ()
     assert plan.kept_unknown == ()
     await restore(repository, plan)
-    assert (await captured(repository.worktree)).tree == kept(
-        repository.worktree, "rev-parse", f"{target}^{{tree}}"
-    ).decode().strip()
+    reached, wanted = await captured(repository.worktree), await find(repository, target)
+    assert wanted is not None
+    assert (reached.tree, reached.permissions) == (wanted.tree, wanted.permissions)
 
 
 def _edit(folder: Path, chance: random.Random) -> None:
@@ -119,7 +119,7 @@ def _edit(folder: Path, chance: random.Random) -> None:
             _remove(path)
             os.symlink(chance.choice([b"a", b"..", b"/etc", b"nowhere", b"sub"]), path)
         case 2 if os.path.isfile(path) and not os.path.islink(path):
-            os.chmod(path, os.stat(path).st_mode ^ 0o111)
+            os.chmod(path, chance.choice([0o600, 0o640, 0o444, 0o644, 0o664, 0o755, 0o700, 0o511]))
         case 3:
             git(
                 folder,

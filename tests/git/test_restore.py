@@ -310,12 +310,6 @@ async def test_a_parent_that_became_a_link_is_not_followed(setup: _Scene, tmp_pa
     assert contents(outside) == {b"c": ("file", b"22"), b"d": ("file", b"x")}
 
 
-async def test_permissions_that_git_does_not_know_are_kept(setup: _Scene) -> None:
-    (setup.folder / "a").chmod(0o640)
-    await setup.restore(await setup.plan())
-    assert (setup.folder / "a").stat().st_mode & 0o7777 == 0o640
-
-
 async def test_a_folder_that_is_asked_to_stay_stays(setup: _Scene) -> None:
     await setup.restore(await setup.plan(), keep_folder=b"new/deep")
     assert (setup.folder / "new" / "deep").is_dir()

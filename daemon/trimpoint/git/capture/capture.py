@@ -14,7 +14,7 @@ from typing import Literal
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOutReason, Omission, left_out_of, message_of
+from trimpoint.git.capture.omissions import LeftOutReason, Omission, message_of, read_message
 from trimpoint.git.capture.untracked import (
     SECRET_NAMES,
     called_like_secrets,
@@ -23,8 +23,10 @@ from trimpoint.git.capture.untracked import (
     too_much,
 )
 from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.compare import State
 from trimpoint.git.plumbing.initial_index import write_initial_index
 from trimpoint.git.plumbing.locks import worktree_lock
+from trimpoint.git.plumbing.permissions import Permissions, read_permissions
 from trimpoint.git.plumbing.process import GitOutput, GitRun, gather, git_failure, git_output
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
@@ -67,6 +69,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
     commit: str
     tree: str
     left_out: tuple[Omission, ...] = ()
+    permissions: Permissions | None = None
+
+    @property
+    def state(self) -> State:
+        """Returns what comparing it needs."""
+        return State(self.tree, self.permissions)
 
 
 async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
@@ -168,12 +176,15 @@ class _Capture:
 
     async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
         left_out = tuple(sorted(status.left_out.values(), key=lambda each: each.path))
-        message = message_of(left_out)
+        listed = await self._private.answer("ls-files", "-z", doing=_DOING)
+        root = os.fsencode(self._private.repository.worktree)
+        permissions = await anyio.to_thread.run_sync(read_permissions, root, _in_order(listed))
+        message = message_of(left_out, permissions)
         if status.is_committed and newest.message == message:
             commit = newest
         else:
             commit = await self._private.commit(message)
-        return Checkpoint(commit.id, commit.tree, left_out)
+        return Checkpoint(commit.id, commit.tree, left_out, permissions)
 
     async def _stage(self, status: _WorktreeStatus) -> bool:
         """Bring our index up to date; False when a file would not be read, which is remembered for
@@ -291,7 +302,7 @@ class _Capture:
 
 def _too_much_before(newest: Commit) -> set[bytes]:
     try:
-        return still_too_much(left_out_of(newest.message))
+        return still_too_much(read_message(newest.message).left_out)
     except ValueError:
         return set()  # the index was made anew
 
@@ -316,7 +327,11 @@ def _read_status(output: GitOutput) -> _WorktreeStatus:
 
 
 def _paths(listed: bytes) -> set[bytes]:
-    return set(listed.split(b"\0")) - {b""}
+    return set(_in_order(listed))
+
+
+def _in_order(listed: bytes) -> list[bytes]:
+    return [path for path in listed.split(b"\0") if path]
 
 
 def _listed(paths: Iterable[bytes]) -> bytes:

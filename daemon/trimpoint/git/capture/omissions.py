@@ -1,15 +1,17 @@
-"""What a checkpoint leaves out, kept in its commit's message so that a restore years later knows.
+"""What a checkpoint's commit says in its message, so that a restore years later knows: what was
+left out, and the files' permissions.
 
 Paths have any bytes, so they are percent-encoded.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
 from trimpoint.git.errors import name_path, name_paths
+from trimpoint.git.plumbing.permissions import Permissions
 
 LeftOutReason = Literal[
     "tooLarge", "unreadable", "nestedRepository", "notAFile", "sparse", "secret", "tooMuch"
@@ -37,20 +39,63 @@ class Omission(msgspec.Struct, frozen=True):
         return f"{name_path(self.path)} {_said(self)}"
 
 
-class _Line(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class _LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     path: str
     reason: LeftOutReason
     size_bytes: int | None = None
 
 
-def message_of(left_out: Sequence[Omission]) -> str:
+class _Usual(msgspec.Struct, frozen=True):
+    """The permissions of most files, in octal digits."""
+
+    regular: str
+    executable: str
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """A file with others."""
+
+    path: str
+    permissions: str
+
+
+class _Line(msgspec.Struct, frozen=True, rename="camel"):
+    """Any of the three."""
+
+    path: str = ""
+    reason: LeftOutReason | None = None
+    size_bytes: int | None = None
+    regular: str = ""
+    executable: str = ""
+    permissions: str = ""
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+
+
+class Said(NamedTuple):
+    """What a message says. `permissions` is None in checkpoints of earlier versions."""
+
+    left_out: tuple[Omission, ...] = ()
+    permissions: Permissions | None = None
+
+
+def message_of(left_out: Sequence[Omission], permissions: Permissions | None = None) -> str:
     """A commit message that says so: a title, then one JSON object a line."""
-    lines = [_Line(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out]
+    lines: list[msgspec.Struct] = [
+        _LeftOut(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out
+    ]
+    if permissions is not None:
+        lines.append(_Usual(f"{permissions.regular:o}", f"{permissions.executable:o}"))
+        lines += [
+            _Named(quote_from_bytes(path), f"{mode:o}")
+            for path, mode in sorted(permissions.named.items())
+        ]
     said = "".join(f"\n{msgspec.json.encode(line).decode()}" for line in lines)
     return f"{_TITLE}\n{said}" if said else _TITLE
 
 
-def left_out_of(message: str) -> tuple[Omission, ...]:
+def read_message(message: str) -> Said:
     """Returns what a message made by `message_of` says.
 
     :raises ValueError: it is not such a message
@@ -58,10 +103,23 @@ def left_out_of(message: str) -> tuple[Omission, ...]:
     title, *lines = message.rstrip("\n").split("\n")
     if title != _TITLE:
         raise ValueError(title)
-    read = [msgspec.json.decode(line, type=_Line) for line in lines if line]
-    return tuple(
-        Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes) for line in read
+    read = [_DECODER.decode(line) for line in lines if line]
+    left_out = tuple(
+        Omission(unquote_to_bytes(line.path), line.reason, line.size_bytes)
+        for line in read
+        if line.reason is not None
     )
+    return Said(left_out, _permissions_of(read))
+
+
+def _permissions_of(lines: Sequence[_Line]) -> Permissions | None:
+    usual = next((line for line in lines if line.regular), None)
+    if usual is None:
+        return None
+    named = {
+        unquote_to_bytes(line.path): int(line.permissions, 8) for line in lines if line.permissions
+    }
+    return Permissions(int(usual.regular, 8), int(usual.executable, 8), named)
 
 
 def notes_of(left_out: Sequence[Omission]) -> list[str]:

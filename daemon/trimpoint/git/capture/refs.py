@@ -13,7 +13,7 @@ import anyio
 import msgspec
 
 from trimpoint.git.capture.capture import Checkpoint
-from trimpoint.git.capture.omissions import left_out_of
+from trimpoint.git.capture.omissions import read_message
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository, read_commit
@@ -206,7 +206,7 @@ async def _in_store_listed(repository: Repository, under: str) -> list[KeptRef]:
 
 def _checkpoint(commit: Commit | None) -> Checkpoint | None:
     try:
-        return Checkpoint(commit.id, commit.tree, left_out_of(commit.message)) if commit else None
+        return Checkpoint(commit.id, commit.tree, *read_message(commit.message)) if commit else None
     except ValueError:
         return None
 

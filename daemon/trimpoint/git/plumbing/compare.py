@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from trimpoint.git.plumbing.permissions import Permissions
 from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import ShadowRepository
@@ -49,14 +50,32 @@ class Diff(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A file of a checkpoint: git's mode and blob."""
+    """A file of a checkpoint: git's mode and blob. `permissions` is None where they are not known,
+    and for a link.
+    """
 
     mode: int
     blob: str
+    permissions: int | None = None
+
+    def is_met_by(self, found: "Side | None") -> bool:
+        """Returns whether a file that was looked at is this one, as far as this one is known."""
+        return found is not None and self == (
+            found
+            if self.permissions is not None
+            else msgspec.structs.replace(found, permissions=None)
+        )
+
+
+class State(msgspec.Struct, frozen=True):
+    """What a checkpoint holds. `permissions` is None in those of earlier versions."""
+
+    tree: str
+    permissions: Permissions | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A path with other content, type or executable bit; None where a checkpoint has nothing."""
+    """A path with other content, type or permissions; None where a checkpoint has nothing."""
 
     path: bytes
     old: Side | None
@@ -115,23 +134,71 @@ async def diff(
     return Diff(output.stdout, output.truncated)
 
 
-async def differences(repository: Repository, old_commit: str, new_commit: str) -> list[Difference]:
+async def differences(repository: Repository, old: State, new: State) -> list[Difference]:
     """Every path that differs, with both sides, renames taken apart. Submodules are left away.
 
     :raises GitFailed: one is gone, or git failed
     """
-    words = (await _answer(repository, *_FACTS, "--no-renames", old_commit, new_commit)).split(
-        b"\0"
-    )
-    return [_difference(facts, path) for facts, path in zip(words[0::2], words[1::2], strict=False)]
+    return (await all_differences(repository, [old, new]))[0]
 
 
-async def all_differences(repository: Repository, trees: Sequence[str]) -> list[list[Difference]]:
-    """Returns what differs from each of these trees to the next, as `differences` tells it, with
-    one run of git.
+async def all_differences(
+    repository: Repository, states: Sequence[State]
+) -> list[list[Difference]]:
+    """Returns what differs from each of these states to the next, as `differences` tells it.
+
+    Permissions are compared if all of the states have them. One run of git, and one more for each
+    state in which permissions have changed.
 
     :raises GitFailed: one is gone, or git failed
     """
+    found = await _differing_contents(repository, [state.tree for state in states])
+    if any(state.permissions is None for state in states):
+        return found
+    return [
+        await _with_permissions(repository, *pair, differing)
+        for pair, differing in zip(pairwise(states), found, strict=True)
+    ]
+
+
+async def _with_permissions(
+    repository: Repository, old: State, new: State, differing: list[Difference]
+) -> list[Difference]:
+    before, after = old.permissions, new.permissions
+    assert before is not None
+    assert after is not None
+    found = [
+        Difference(
+            each.path,
+            _permitted(before, each.path, each.old),
+            _permitted(after, each.path, each.new),
+        )
+        for each in differing
+    ]
+    if before == after:
+        return found
+    seen = {each.path for each in found}
+    for path, side in await _files_of(repository, new.tree):
+        was, now = _permitted(before, path, side), _permitted(after, path, side)
+        if was != now and path not in seen:
+            found.append(Difference(path, was, now))
+    return sorted(found, key=lambda each: each.path)
+
+
+async def _files_of(repository: Repository, tree: str) -> list[tuple[bytes, Side]]:
+    listed = await _answer(repository, "ls-tree", "-r", "-z", "--full-tree", tree)
+    lines = (line.partition(b"\t") for line in listed.split(b"\0") if line)
+    words = ((path, facts.decode().split(" ")) for facts, _, path in lines)
+    return [(path, Side(int(mode, 8), blob)) for path, (mode, _, blob) in words]
+
+
+def _permitted(permissions: Permissions, path: bytes, side: Side | None) -> Side | None:
+    return side and Side(side.mode, side.blob, permissions.of(path, side.mode))
+
+
+async def _differing_contents(
+    repository: Repository, trees: Sequence[str]
+) -> list[list[Difference]]:
     pairs = [(old, new) for old, new in pairwise(trees) if old != new]
     stdin = "".join(f"{old} {new}\n" for old, new in pairs).encode()
     arguments = (

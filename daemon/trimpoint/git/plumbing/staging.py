@@ -16,13 +16,16 @@ from pathlib import Path
 from trimpoint.git.plumbing.atomic_rename import Place
 from trimpoint.git.plumbing.blobs import Blobs
 from trimpoint.git.plumbing.compare import Side
-from trimpoint.git.plumbing.worktree import EXECUTABLE, LINK, Worktree
+from trimpoint.git.plumbing.permissions import EXECUTABLE, LINK
+from trimpoint.git.plumbing.worktree import Worktree
 
 STAGING_FOLDER = b".trimpoint-restore"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o7777
+# Set-user-id and the like: no checkpoint gives them, and no restore takes them away.
+_SPECIAL = 0o7000
 
 
 class Staging:
@@ -62,8 +65,8 @@ class Staging:
         return Place(self._folders[device], name)
 
     def write(self, place: Place, side: Side, blobs: Blobs, like: int | None) -> None:
-        """The file as it is to be. `like`: the permissions of the one it replaces, of which all but
-        the executable bits are kept.
+        """The file as it is to be, with its permissions. Where those are not known, `like` counts:
+        the mode of the file that it replaces, of which all but the executable bits are kept.
 
         :raises OSError: it cannot be written, as on a full disk
         :raises GitFailed: the repository does not have the content
@@ -72,13 +75,15 @@ class Staging:
             os.symlink(b"".join(blobs.read(side.blob)), place.name, dir_fd=place.folder)
             return
         is_executable = side.mode == EXECUTABLE
-        descriptor = os.open(
-            place.name, _NEW, 0o777 if is_executable else 0o666, dir_fd=place.folder
-        )
+        # Nobody is to read what may be private before it has its permissions.
+        mode = 0o600 if side.permissions is not None else 0o777 if is_executable else 0o666
+        descriptor = os.open(place.name, _NEW, mode, dir_fd=place.folder)
         with os.fdopen(descriptor, "wb") as file:
             for chunk in blobs.read(side.blob):
                 file.write(chunk)
-            if like is not None:
+            if side.permissions is not None:
+                os.fchmod(descriptor, side.permissions | (like or 0) & _SPECIAL)
+            elif like is not None:
                 os.fchmod(descriptor, _permissions(like, is_executable))
 
     def complete(self) -> None:

@@ -17,8 +17,7 @@ import msgspec
 
 from trimpoint.git.plumbing.atomic_rename import Place
 from trimpoint.git.plumbing.compare import Side
-
-EXECUTABLE, REGULAR, LINK = 0o100755, 0o100644, 0o120000
+from trimpoint.git.plumbing.permissions import LINK, file_mode, permissions_in
 
 _CHUNK_BYTES = 1024 * 1024
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -177,7 +176,8 @@ class Worktree:
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             facts = os.fstat(descriptor)
             blob = self._hashed(iter(lambda: file.read(_CHUNK_BYTES), b""), facts.st_size)
-        return Found(Side(file_mode(facts.st_mode), blob), Signature.of(facts))
+        side = Side(file_mode(facts.st_mode), blob, permissions_in(facts.st_mode))
+        return Found(side, Signature.of(facts))
 
     def _hashed(self, chunks: Iterable[bytes], size: int) -> str:
         """Returns git's id of a blob; "" if its length was not as announced."""
@@ -193,11 +193,6 @@ def folders_of(paths: Iterable[bytes]) -> set[bytes]:
     """Returns all folders on the way to these paths, without the root."""
     split = (path.split(b"/") for path in paths)
     return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
-
-
-def file_mode(mode: int) -> int:
-    """Returns what git makes of a regular file's permissions."""
-    return EXECUTABLE if mode & stat.S_IXUSR else REGULAR
 
 
 def _open_folder(name: bytes, at: int) -> int:

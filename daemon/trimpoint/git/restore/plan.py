@@ -13,8 +13,9 @@ from typing import Literal
 import anyio
 import msgspec
 
+from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import Omission
-from trimpoint.git.capture.refs import find
+from trimpoint.git.capture.refs import find_all
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.compare import Difference, Side, differences
 from trimpoint.git.plumbing.open_files import open_for_writing
@@ -90,9 +91,10 @@ async def plan_restore(
 
     :raises GitFailed: a checkpoint is gone, or git failed
     """
-    to_do = await differences(repository, present, target)
-    meanwhile = {each.path: each for each in await differences(repository, last_seen, present)}
-    left_alone = await _left_alone(repository, present, target)
+    now, seen, goal = await _found(repository, present, last_seen, target)
+    to_do = await differences(repository, now.state, goal.state)
+    meanwhile = {each.path: each for each in await differences(repository, seen.state, now.state)}
+    left_alone = [*now.left_out, *goal.left_out, *await sparse_paths(repository)]
     plan = _steps(to_do, meanwhile, left_alone)
     changed = [
         Conflict(step.path, "changed", step.path)
@@ -103,14 +105,12 @@ async def plan_restore(
     return msgspec.structs.replace(plan, conflicts=(*changed, *found))
 
 
-async def _left_alone(repository: Repository, *commits: str) -> list[Omission]:
-    found: dict[bytes, Omission] = {}
-    for commit in commits:
-        checkpoint = await find(repository, commit)
+async def _found(repository: Repository, *commits: str) -> list[Checkpoint]:
+    found = await find_all(repository, commits)
+    for commit, checkpoint in zip(commits, found, strict=True):
         if checkpoint is None:
             raise GitFailed("read a checkpoint", f"there is no checkpoint {commit}")
-        found |= {each.path: each for each in checkpoint.left_out}
-    return [*found.values(), *await sparse_paths(repository)]
+    return [checkpoint for checkpoint in found if checkpoint is not None]
 
 
 async def sparse_paths(repository: Repository) -> list[Omission]:
@@ -214,7 +214,8 @@ def _occupant(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -
         return step.path
     if found.is_folder:
         return next((path for path in _files_below(root, step.path) if path not in removed), None)
-    return step.path if found.side not in (None, step.target) else None
+    is_target = step.target is not None and step.target.is_met_by(found.side)
+    return None if found.side is None or is_target else step.path
 
 
 def _files_below(root: Path, folder: bytes) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ import anyio.from_thread
 from trimpoint.git.errors import FilesChanged, RestoreFailed
 from trimpoint.git.plumbing.atomic_rename import Place
 from trimpoint.git.plumbing.blobs import Blobs
+from trimpoint.git.plumbing.compare import Side
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import ShadowRepository
@@ -97,6 +98,10 @@ def _blaming(path: bytes) -> Generator[None]:
         raise RestoreFailed(path, error.strerror or str(error)) from error
 
 
+def _is_at(found: Side | None, side: Side | None) -> bool:
+    return found is None if side is None else side.is_met_by(found)
+
+
 class _Restore:
     def __init__(
         self,
@@ -136,9 +141,11 @@ class _Restore:
         for step in (*self._plan.remove, *self._plan.write):
             with _blaming(step.path):
                 found = self._worktree.inspect(step.path)
-            if found.side == step.present != step.target:
+            if _is_at(found.side, step.target):
+                continue
+            if _is_at(found.side, step.present):
                 todo.append((step, found.signature if found.side else None))
-            elif found.side != step.target:
+            else:
                 changed.append(step.path)
         if changed:
             raise FilesChanged(changed)

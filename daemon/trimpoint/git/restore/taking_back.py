@@ -13,10 +13,11 @@ import anyio
 import msgspec
 
 from trimpoint.git.capture.omissions import Omission, message_of
-from trimpoint.git.capture.refs import find_all, users_refs
+from trimpoint.git.capture.refs import find, find_all, users_refs
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.compare import Difference, Side, all_differences
 from trimpoint.git.plumbing.locks import worktree_lock
+from trimpoint.git.plumbing.permissions import LINK, Permissions
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import ShadowRepository
@@ -103,15 +104,15 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
     if first is None or last is None:
         raise GitFailed("read a checkpoint", "it is no longer in the repository")
     left_alone: dict[bytes, Omission] = {}
-    trees, authors, lost = [first.tree], list[Author](), False
+    captured, authors, lost = [first.state], list[Author](), False
     for state, leg in zip(states[1:], legs, strict=True):
         if state is not None:
-            trees.append(state.tree)
+            captured.append(state.state)
             authors.append("unknown" if lost else leg.author)
         lost = state is None
     for state in states:
         left_alone |= {each.path: each for each in (state.left_out if state is not None else ())}
-    paths = _histories(zip(await all_differences(repository, trees), authors, strict=True))
+    paths = _histories(zip(await all_differences(repository, captured), authors, strict=True))
     covering = [*left_alone.values(), *await sparse_paths(repository)]
     return await anyio.to_thread.run_sync(
         _taking_back, repository, legs[-1].commit, paths, covering
@@ -139,10 +140,21 @@ async def commit_of(repository: Repository, taking: TakingBack) -> str:
             written = await git_answer(private.run("write-tree", doing="write a tree", index=index))
         finally:
             index.unlink(missing_ok=True)
-        commit = await private.commit_tree(
-            written.decode().strip(), message_of(taking.plan.left_alone)
-        )
+        message = message_of(taking.plan.left_alone, await _permissions(repository, taking))
+        commit = await private.commit_tree(written.decode().strip(), message)
     return commit.id
+
+
+async def _permissions(repository: Repository, taking: TakingBack) -> Permissions | None:
+    """Returns those of all files as they are to be; None where some are not known."""
+    present = await find(repository, taking.present)
+    sides = [(step.path, step.target) for step in (*taking.plan.remove, *taking.plan.write)]
+    unknown = any(side and side.mode != LINK and side.permissions is None for _, side in sides)
+    if present is None or present.permissions is None or unknown:
+        return None
+    return present.permissions.with_files(
+        (path, side.mode, side.permissions) if side else (path, 0, None) for path, side in sides
+    )
 
 
 def _histories(legs: Iterable[tuple[list[Difference], Author]]) -> dict[bytes, PathHistory]:

@@ -51,8 +51,9 @@ async def late_facts(
     notes = (reason, *notes_of(present.left_out))
     where = str(repository.worktree)
     doubtful: list[Difference] = []
-    if await find(repository, state.known_files) is not None:
-        changed = await differences(repository, state.known_files, present.commit)
+    known = await find(repository, state.known_files)
+    if known is not None:
+        changed = await differences(repository, known.state, present.state)
         last_heard = _last_heard_ms(state, turn)
         doubtful = await anyio.to_thread.run_sync(_changed_since, repository, changed, last_heard)
     steps = [Step(each.path, each.new, each.old) for each in doubtful]

@@ -18,8 +18,8 @@ import msgspec
 import pytest
 from anyio.abc import Process
 from trimpoint.config import LimitsSection
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.listeners import serve_unix
-from trimpoint.gateway.transport.streams import Transport
 
 from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness

@@ -11,13 +11,14 @@ from typing import Any
 import anyio
 import pytest
 from structlog.testing import capture_logs
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import (
-    READ_CHUNK_BYTES,
     Connection,
     Limits,
     wants_answer,
 )
-from trimpoint.gateway.transport.streams import SocketEnd, Transport, dup_nonblocking
+from trimpoint.streams.ends import SocketEnd, dup_nonblocking
+from trimpoint.streams.reader import READ_CHUNK_BYTES
 from trimpoint_protocol import jsonrpc
 
 from tests.deadlines import STEP_S
@@ -364,6 +365,16 @@ async def test_a_stalled_reader_is_dropped_and_the_fast_ones_get_everything() ->
         assert stalled.connection.closed_because == stalled.connection.dropped_because
         assert not one.ended.is_set()
         assert not other.ended.is_set()
+
+
+async def test_a_client_that_is_dropped_is_logged_with_what_waited_for_it() -> None:
+    async with connected(limits=Limits(max_outbox_bytes=MIB)) as stalled:
+        with capture_logs() as logs:
+            while stalled.connection.dropped_because is None:
+                stalled.connection.send_encoded_lines(b"x" * 1000 + b"\n")
+        (dropped,) = [log for log in logs if log["event"] == "client_dropped"]
+        assert (dropped["client"], dropped["max_outbox_bytes"]) == (stalled.connection.id, MIB)
+        assert dropped["queued_bytes"] > MIB
 
 
 async def test_a_client_that_asks_faster_than_it_reads_is_slowed_and_not_dropped() -> None:

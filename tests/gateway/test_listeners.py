@@ -22,6 +22,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport import listeners
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
@@ -35,7 +36,6 @@ from trimpoint.gateway.transport.listeners import (
     SocketUnsuitable,
     serve_unix,
 )
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint_protocol import jsonrpc
 
 from tests.deadlines import STEP_S

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.config import LimitsSection
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.streams import SocketEnd, Transport
 from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,
@@ -34,6 +34,7 @@ from trimpoint.http.websocket import (
     keep_alive,
     wants_upgrade,
 )
+from trimpoint.streams.ends import SocketEnd
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol

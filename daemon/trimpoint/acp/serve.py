@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from trimpoint.acp.agent import Agent
 from trimpoint.acp.connection.daemon import DaemonLink, FindDaemon
-from trimpoint.acp.connection.stdio import Stdio, take_stdio
+from trimpoint.acp.connection.stdio import Stdio
+from trimpoint.streams.ends import take_standard_streams
 
 # At the end of the editor this process ends within a second.
 ANSWER_DEADLINE_S, CLOSE_DEADLINE_S = 0.3, 0.6
@@ -16,7 +17,7 @@ ANSWER_DEADLINE_S, CLOSE_DEADLINE_S = 0.3, 0.6
 
 async def serve(find: FindDaemon, version: str) -> None:
     """Serve the editor until it ends its input, reads no more, or a signal asks for the end."""
-    stdio = Stdio(*take_stdio())
+    stdio = Stdio(*take_standard_streams())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stdio.ended.set)
@@ -42,7 +43,7 @@ async def _keep_pace(stdio: Stdio, link: DaemonLink) -> None:
     while True:
         await stdio.full.wait()
         link.pause()
-        await stdio.room.wait()
+        await stdio.room()
         link.resume()
 
 

@@ -13,8 +13,8 @@ from trimpoint.core.model import slash
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import WireError, wire_error
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.operations import CommandBody, EventsQuery, TimelineQuery

@@ -5,11 +5,11 @@ stream.
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-import anyio
 import h11
 
-from trimpoint.gateway.transport.streams import StreamEnd, Transport
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.http.exchange import Request, Response
+from trimpoint.streams.waiting import receive_some, send_all
 
 if TYPE_CHECKING:
     from h11 import Event
@@ -95,7 +95,7 @@ class HttpChannel:
 
     async def send_raw(self, data: bytes) -> None:
         """Send bytes that are no HTTP, or an answer that was encoded elsewhere."""
-        await _send_all(self._transport.sink, data)
+        await send_all(self._transport.sink, data)
 
     async def _next_event(self) -> "Event | None":
         while (event := self._http.next_event()) is h11.NEED_DATA:
@@ -112,24 +112,3 @@ def _request(head: h11.Request) -> Request:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return Request(head.method.decode("ascii"), head.target.decode("ascii"), headers)
-
-
-async def receive_some(source: StreamEnd, max_bytes: int) -> bytes:
-    """Wait for bytes and return them; empty at the end of the stream.
-
-    :raises OSError: the stream is broken.
-    """
-    while True:
-        try:
-            return source.read(max_bytes)
-        except BlockingIOError:
-            await anyio.wait_readable(source.fileno())
-
-
-async def _send_all(sink: StreamEnd, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[sink.write(rest) :]
-        except BlockingIOError:
-            await anyio.wait_writable(sink.fileno())

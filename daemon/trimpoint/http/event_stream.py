@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 from trimpoint_protocol import jsonrpc
 
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, encode_event
 from trimpoint.http.exchange import EVENT_STREAM, SECURITY_HEADERS
 

@@ -13,10 +13,11 @@ import anyio
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.transport.acceptor import Accept
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.first_bytes import Speech, speech_of
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint.gateway.transport.wire import Wire
+from trimpoint.streams.waiting import receive_some
 
 if TYPE_CHECKING:
     from trimpoint.gateway.session.login_codes import LoginCodes
@@ -84,10 +85,7 @@ class Front:
         with anyio.move_on_after(self._handshake_deadline_s):
             while speech is None:
                 try:
-                    chunk = transport.source.read(_FIRST_READ_BYTES)
-                except BlockingIOError:
-                    await anyio.wait_readable(transport.source.fileno())
-                    continue
+                    chunk = await receive_some(transport.source, _FIRST_READ_BYTES)
                 except OSError:
                     break  # the connection finds the same, and says so
                 if not chunk:

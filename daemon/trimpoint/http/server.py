@@ -10,7 +10,7 @@ import h11
 import structlog
 
 from trimpoint.gateway.session.login_codes import LoginCodes
-from trimpoint.gateway.transport.streams import Transport
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.wire import Wire
 from trimpoint.http.admission import Admission
 from trimpoint.http.api import Api, Exchange, Refused

@@ -22,7 +22,8 @@ from trimpoint.cli.connection.profile import announce_profile, is_asked, use_pro
 from trimpoint.cli.connection.relay import EndClosed, read_some, relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.gateway.transport.streams import SocketEnd, Transport
+from trimpoint.gateway.transport.client_stream import Transport
+from trimpoint.streams.ends import SocketEnd
 
 log = structlog.get_logger()
 

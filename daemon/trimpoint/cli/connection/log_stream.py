@@ -8,7 +8,7 @@ import io
 import os
 from contextlib import suppress
 
-from trimpoint.gateway.transport.streams import StreamEnd, dup_nonblocking
+from trimpoint.streams.ends import StreamEnd, dup_nonblocking
 
 _MAX_WAITING_BYTES = 64 * 1024
 

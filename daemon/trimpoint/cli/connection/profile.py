@@ -13,7 +13,7 @@ from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
 from trimpoint.cli.connection.relay import read_some, write_all
 from trimpoint.cli.connection.settings import codex_binary
-from trimpoint.gateway.transport.streams import StreamEnd
+from trimpoint.streams.ends import StreamEnd
 
 _REQUEST_ID = "trimpoint-profile"
 _MAX_ANSWER_BYTES = 1024 * 1024

@@ -11,8 +11,8 @@ from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 from trimpoint.cli.exits import CliError
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint.logging import configure_logging
 
 # For a client that says nothing: it is not waited for longer than a person would notice.

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.connection import READ_CHUNK_BYTES
-from trimpoint.gateway.transport.streams import StreamEnd, Transport
+from trimpoint.gateway.transport.client_stream import Transport
+from trimpoint.streams.ends import StreamEnd
+from trimpoint.streams.reader import READ_CHUNK_BYTES
+from trimpoint.streams.waiting import receive_some, send_all
 
 
 class EndClosed(Exception):
@@ -50,13 +52,10 @@ async def _pump(source: StreamEnd, sink: StreamEnd) -> None:
 
 async def read_some(end: StreamEnd) -> bytes:
     """Returns the next bytes; none at the end of the stream, or when it is broken."""
-    while True:
-        try:
-            return end.read(READ_CHUNK_BYTES)
-        except BlockingIOError:
-            await anyio.wait_readable(end.fileno())
-        except OSError:
-            return b""
+    try:
+        return await receive_some(end, READ_CHUNK_BYTES)
+    except OSError:
+        return b""
 
 
 async def write_all(end: StreamEnd, data: bytes) -> None:
@@ -64,11 +63,7 @@ async def write_all(end: StreamEnd, data: bytes) -> None:
 
     :raises EndClosed: the reader has gone.
     """
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[end.write(rest) :]
-        except BlockingIOError:
-            await anyio.wait_writable(end.fileno())
-        except OSError as error:
-            raise EndClosed from error
+    try:
+        await send_all(end, data)
+    except OSError as error:
+        raise EndClosed from error

@@ -15,7 +15,7 @@ from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import Exit, NoDaemon
 from trimpoint.gateway.transport.listeners import take_stdio
-from trimpoint.gateway.transport.streams import SocketEnd
+from trimpoint.streams.ends import SocketEnd
 
 
 def control_socket() -> Path:

@@ -20,8 +20,8 @@ from trimpoint.cli.connection.profile import profile_of
 from trimpoint.cli.connection.refusal import refuse_client
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.listeners import ListenError, take_stdio
-from trimpoint.gateway.transport.streams import Transport
 
 log = structlog.get_logger()
 

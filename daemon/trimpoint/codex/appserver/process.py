@@ -30,7 +30,9 @@ import structlog
 
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 from trimpoint.codex.appserver.orphans import CHILD_MARK, forget_child, record_child
-from trimpoint.codex.appserver.pipes import PipeReader, PipeWriter
+from trimpoint.streams.ends import PipeEnd
+from trimpoint.streams.reader import StreamReader
+from trimpoint.streams.writer import StreamWriter
 
 __all__ = [
     "ChildExit",
@@ -112,7 +114,8 @@ class CodexChild:
         self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]
     ) -> None:
         pipes = (popen.stdin, popen.stdout, popen.stderr)
-        stdin, stdout, stderr = (cast("IO[bytes]", pipe) for pipe in pipes)
+        self._pipes = tuple(PipeEnd(cast("IO[bytes]", pipe)) for pipe in pipes)
+        self._stdin_end, stdout, stderr = self._pipes
         self.profile = profile
         self.pid = popen.pid
         self.mark = mark
@@ -124,10 +127,10 @@ class CodexChild:
         self._closed = anyio.Event()
         self._stderr_tail = b""
         self._stopping = False
-        self._stdin = PipeWriter(stdin, self._on_pipe_lost, room_below_bytes=_ROOM_BELOW_BYTES)
-        self._stdout = PipeReader(stdout, self._on_stdout, self._on_stdout_eof)
-        self._stderr = PipeReader(stderr, self._on_stderr, self._finish_if_drained)
-        self._stderr.start()
+        self._stdin = StreamWriter(self._stdin_end, on_end=self._on_stdin_lost)
+        self._stdout = StreamReader(stdout, self._on_stdout, self._on_stdout_end)
+        self._stderr = StreamReader(stderr, self._on_stderr, self._on_stderr_end)
+        self._stderr.resume()
         self._watch_exit()
 
     @property
@@ -138,12 +141,12 @@ class CodexChild:
     @property
     def unsent_bytes(self) -> int:
         """Returns how many bytes the child has not read yet."""
-        return self._stdin.unsent_bytes
+        return self._stdin.queued_bytes
 
     @property
     def has_room(self) -> bool:
         """Returns whether less than 1 MiB is unsent."""
-        return self._stdin.unsent_bytes < _ROOM_BELOW_BYTES
+        return self._stdin.queued_bytes < _ROOM_BELOW_BYTES
 
     @property
     def exit(self) -> ChildExit | None:
@@ -159,7 +162,7 @@ class CodexChild:
         if self._exit is not None and self._closed.is_set():
             sink.on_exit(self._exit)
         else:
-            self._stdout.start()
+            self._stdout.resume()
 
     def pause_reading(self) -> None:
         """Leave what the child says to the kernel's buffer until `resume_reading`."""
@@ -173,11 +176,11 @@ class CodexChild:
         """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to
         bound.
         """
-        self._stdin.write(data)
+        self._stdin.append(data)
 
     async def room(self) -> None:
         """Wait for `has_room`, or until nothing will be sent any more."""
-        await self._stdin.room()
+        await self._stdin.room(_ROOM_BELOW_BYTES)
 
     def stderr_tail(self) -> str:
         """The last 16 KiB that it wrote to stderr, without colours, for error reports."""
@@ -260,6 +263,7 @@ class CodexChild:
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
         self._stdin.close()
+        self._stdin_end.close()
         self._loop.call_later(_SETTLE_S, self._finish_anyway)
         self._finish_if_drained()
 
@@ -270,11 +274,21 @@ class CodexChild:
     def _on_stderr(self, data: bytes) -> None:
         self._stderr_tail = (self._stderr_tail + data[-_STDERR_TAIL_BYTES:])[-_STDERR_TAIL_BYTES:]
 
-    def _on_stdout_eof(self) -> None:
+    def _on_stdout_end(self, error: OSError | None) -> None:
+        del error  # as good as an end
         self._finish_if_drained()
-        self._on_pipe_lost()
+        self._kill_soon()
 
-    def _on_pipe_lost(self) -> None:
+    def _on_stderr_end(self, error: OSError | None) -> None:
+        del error
+        self._finish_if_drained()
+
+    def _on_stdin_lost(self, reason: str) -> None:
+        del reason  # it reads no more: the only one there is
+        self._stdin_end.close()
+        self._kill_soon()
+
+    def _kill_soon(self) -> None:
         # It usually ends by itself at this point, and its own status is worth having. If not, it is
         # of no use.
         self._loop.call_later(_SETTLE_S, self._kill_unless_stopping)
@@ -284,7 +298,7 @@ class CodexChild:
             self.kill()
 
     def _finish_if_drained(self) -> None:
-        if self._exit is not None and self._stdout.is_closed and self._stderr.is_closed:
+        if self._exit is not None and self._stdout.is_ended and self._stderr.is_ended:
             self._finish()
 
     def _finish_anyway(self) -> None:
@@ -297,7 +311,9 @@ class CodexChild:
     def _finish(self) -> None:
         if self._closed.is_set() or self._exit is None:
             return
-        for pipe in (self._stdin, self._stdout, self._stderr):
+        for stream in (self._stdin, self._stdout, self._stderr):
+            stream.close()
+        for pipe in self._pipes:
             pipe.close()
         self._closed.set()
         if self._sink is not None:

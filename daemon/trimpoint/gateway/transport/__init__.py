@@ -1,3 +1,3 @@
-"""Bytes from and to clients: `listeners` accept, `connection` reads, `outbox` writes,
-`framing_errors` answers what cannot be read.
+"""The connections of clients: `listeners` accept, `connection` talks to one client over a
+`client_stream`, `wire` frames its messages, `framing_errors` answers what cannot be read.
 """

@@ -21,10 +21,8 @@ from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import Malformed, TooLarge, Truncated
 
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal, malformed, too_large
-from trimpoint.gateway.transport.outbox import Outbox
-from trimpoint.gateway.transport.read_watcher import ReadWatcher
-from trimpoint.gateway.transport.streams import Transport
 from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,
@@ -36,8 +34,9 @@ from trimpoint.gateway.transport.wire import (
     Wire,
     frame_lines,
 )
+from trimpoint.streams.reader import StreamReader
+from trimpoint.streams.writer import DropRule, StreamWriter
 
-READ_CHUNK_BYTES = 256 * 1024
 # A chunk may hold a hundred thousand tiny frames; other clients get their turn in between.
 _FRAMES_PER_TURN = 512
 # A larger one is the last of its turn.
@@ -98,15 +97,12 @@ class Connection:
         self._closed = asyncio.Event()
         self.heard_at = self._loop.time()
         """When the client last sent something, on the loop's clock."""
-        self._reading = ReadWatcher(self._loop, transport.source.fileno(), self._read)
-        max_bytes = limits.max_outbox_bytes
-        self._outbox = Outbox(
+        self._reader = StreamReader(transport.source, self._on_chunk, self._on_end_of_input)
+        self._outbox = StreamWriter(
             transport.sink,
-            max_bytes=max_bytes,
             on_sent=self._update_io,
             on_end=self._shut,
-            last_words=self._last_words_to_slow_reader,
-            client=self.id,
+            drop_rule=DropRule(limits.max_outbox_bytes, self._last_words_to_slow_reader),
         )
 
     @property
@@ -184,31 +180,23 @@ class Connection:
         finally:
             self._end_with_daemon()
 
-    def _read(self) -> None:
-        try:
-            data = self._transport.source.read(READ_CHUNK_BYTES)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            self._shut(f"the client is gone: {error.strerror}")
-            return
-        if self._lingers:
-            self._discard(data)
-            return
-        if data:
+    def _on_chunk(self, data: bytes) -> None:
+        if not self._lingers:  # it was sent a close: what it still says is not read
             self._feed(data)
+            self._read_frames()
+
+    def _on_end_of_input(self, error: OSError | None) -> None:
+        if error is not None:
+            self._shut(f"the client is gone: {error.strerror}")
+        elif self._lingers:
+            self._shut("the client closed it")
         else:
             self._end_input()
-        self._read_frames()
+            self._read_frames()
 
     def _feed(self, data: bytes) -> None:
         self.heard_at = self._loop.time()
         self._frames.extend(self._wire.feed(data))
-
-    def _discard(self, data: bytes) -> None:
-        """Take the last of a client that has been sent a close; its end is the end."""
-        if not data:
-            self._shut("the client closed it")
 
     def _end_input(self) -> None:
         if self._transport.is_peer_gone:
@@ -277,9 +265,9 @@ class Connection:
         if self._frames and not self._is_full and self._frames_turn is None:
             self._frames_turn = self._loop.call_soon(self._read_frames)
         if self._frames or (is_ending and not self._lingers) or self._has_eof:
-            self._reading.pause()
+            self._reader.pause()
         else:
-            self._reading.resume()
+            self._reader.resume()
         is_answered = self._has_eof and not self._frames and not self._pending_replies
         if (is_ending or is_answered) and not self._outbox.queued_bytes:
             self._end_output()
@@ -295,6 +283,12 @@ class Connection:
             self._shut("the client closed it")
 
     def _last_words_to_slow_reader(self, reason: str) -> bytes:
+        _log.warning(
+            "client_dropped",
+            client=self.id,
+            queued_bytes=self._outbox.queued_bytes,
+            max_outbox_bytes=self._limits.max_outbox_bytes,
+        )
         if last_words := self._wire.farewell(CloseCode.TRY_AGAIN_LATER, "it does not read"):
             self._begin_end(reason, lingers=True)
         return last_words
@@ -329,7 +323,7 @@ class Connection:
         if self._grace is not None:
             self._grace.cancel()
         self._frames.clear()
-        self._reading.pause()
+        self._reader.close()
         self._outbox.close()
         self._transport.close()
         _log.info("client_disconnected", client=self.id, reason=self.closed_because)

@@ -24,8 +24,9 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import encode_line
 
 from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
+from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal
-from trimpoint.gateway.transport.streams import Transport, dup_nonblocking
+from trimpoint.streams.ends import take_standard_streams
 
 MAX_SOCKET_PATH_BYTES = 107
 """What fits into `sockaddr_un` with its final NUL."""
@@ -328,10 +329,7 @@ async def serve_stdio(accept: Accept) -> None:
 
 
 def take_stdio() -> Transport:
-    """Move stdin and stdout aside and put /dev/null and stderr in their places.
-
-    A stray print, or a child that inherits them, can then neither tear a frame nor take a byte of
-    one. It is for good, because text may sit in `sys.stdout` until the interpreter ends.
+    """Moves stdin and stdout aside and returns them.
 
     :raises StdioClosed: when there is no stdin or no stdout.
     """
@@ -340,10 +338,5 @@ def take_stdio() -> Transport:
     for fd, file in enumerate((sys.__stdin__, sys.__stdout__)):
         if file is None:
             raise StdioClosed(fd)
-    null_fd = os.open(os.devnull, os.O_RDWR)
-    source, sink = dup_nonblocking(0, os.O_RDONLY), dup_nonblocking(1, os.O_WRONLY)
-    os.dup2(null_fd, 0)
-    os.dup2(null_fd if sys.__stderr__ is None else 2, 1)
-    if null_fd > 2:
-        os.close(null_fd)
+    source, sink = take_standard_streams()
     return Transport(source, sink, f"stdio, parent pid {os.getppid()}")

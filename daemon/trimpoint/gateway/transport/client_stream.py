@@ -1,0 +1,33 @@
+"""The byte stream to one client."""
+
+import select
+from dataclasses import dataclass
+
+from trimpoint.streams.ends import StreamEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """A byte stream to one client, `peer` to people, at work in `folder` if that is known.
+
+    A socket is `source` and `sink` in one. `received` was read from it already.
+    """
+
+    source: StreamEnd
+    sink: StreamEnd
+    peer: str
+    folder: str | None = None
+    received: bytes = b""
+
+    @property
+    def is_peer_gone(self) -> bool:
+        """Returns whether the client has stopped reading; one that only shut its writing side has
+        not.
+        """
+        poll = select.poll()
+        poll.register(self.sink.fileno(), 0)
+        return any(flags & (select.POLLHUP | select.POLLERR) for _, flags in poll.poll(0))
+
+    def close(self) -> None:
+        self.source.close()
+        self.sink.close()

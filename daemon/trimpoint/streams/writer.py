@@ -1,0 +1,206 @@
+"""Sends bytes to a descriptor without waiting, and keeps what its reader does not take yet.
+
+Always true: `append` never waits and never raises. Buffers go out in the order they came, whole or,
+at the end, not at all. With a `DropRule`, a reader that does not read costs no more than the rule's
+`max_bytes` and one chunk.
+
+Small buffers are joined and written together at the end of the loop's turn: a copy is far cheaper
+than a system call (measured: 4.2 million 252-byte lines a second to one socket by joining, 3.2 by
+`sendmsg`).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trimpoint.streams.ends import Sink
+
+WRITE_CHUNK_BYTES = 256 * 1024
+_CHUNKS_PER_TURN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DropRule:
+    """How much may wait for a reader, and what it is sent when it is dropped.
+
+    `last_words` is called with the reason: what it returns is sent instead of all that waits, and
+    the caller then sees to the end; if it returns nothing, the stream ends at once.
+    """
+
+    max_bytes: int
+    last_words: Callable[[str], bytes] = lambda _: b""
+
+
+class StreamWriter:
+    """The unsent bytes of one reader, and their way out, on the running asyncio loop.
+
+    `on_sent` is called after bytes went out, `on_end` once when nothing more ever will: the reader
+    is gone or was dropped. Both are called in a turn of their own, never from inside `append`. The
+    sink is the caller's to close, after `close`.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        *,
+        on_end: Callable[[str], None],
+        on_sent: Callable[[], None] = lambda: None,
+        drop_rule: DropRule | None = None,
+    ) -> None:
+        self.queued_bytes = 0
+        """Appended and not yet taken by the kernel."""
+        self.sent_bytes = 0
+        """Taken by the kernel."""
+        self.dropped_because: str | None = None
+        """Why the reader was dropped, when its own slowness is to blame."""
+        self._loop = asyncio.get_running_loop()
+        self._sink = sink
+        self._on_sent = on_sent
+        self._on_end = on_end
+        self._drop_rule = drop_rule
+        # Buffers of this turn, and what earlier turns left behind. What is in `_fresh` has a flush
+        # coming.
+        self._fresh: list[bytes] = []
+        self._backlog: deque[bytes | memoryview] = deque()
+        self._pack_at_bytes = self._next_pack()
+        self._is_blocked = False
+        self._has_sent = False
+        self._is_finishing = False
+        self._is_shut = False
+        self._progress = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Returns whether `append` still has an effect."""
+        return not (self._is_shut or self._is_finishing)
+
+    def append(self, buffer: bytes) -> None:
+        """Sends `buffer`, now or when the reader takes it; ignored after the end.
+
+        The same object may be appended to any number of writers.
+        """
+        if self._is_shut or self._is_finishing:
+            return
+        if not self._fresh and not self._is_blocked:
+            self._loop.call_soon(self.flush)
+        self._fresh.append(buffer)
+        self.queued_bytes += len(buffer)
+        if self.queued_bytes >= self._pack_at_bytes:
+            self._pack()
+
+    def flush(self) -> None:
+        """Writes what the reader takes now."""
+        if self._is_shut:
+            return
+        self._unblock()
+        self._pack()
+        if self._backlog and not self._is_blocked:
+            self._loop.call_soon(self.flush)
+        if self._has_sent and not self._is_shut:
+            self._has_sent = False
+            self._wake()
+            self._on_sent()
+        if self._is_finishing and not self.queued_bytes and not self._is_shut:
+            self.close()
+            self._sink.finish()
+
+    async def room(self, below_bytes: int) -> None:
+        """Waits until less than `below_bytes` is queued, or nothing will be sent any more."""
+        while self.is_open and self.queued_bytes >= below_bytes:
+            await self._progress.wait()
+
+    def finish(self) -> None:
+        """Takes no more buffers, and finishes the sink as soon as all is sent."""
+        self._is_finishing = True
+        self.flush()
+        self._wake()
+
+    def close(self) -> None:
+        """Stops now; what is unsent is lost. `on_end` is not called. May be called again."""
+        if not self._is_shut:
+            self._is_shut = True
+            self._unblock()
+            self._fresh.clear()
+            self._backlog.clear()
+            self.queued_bytes = 0
+            self._wake()
+
+    def _pack(self) -> None:
+        """Joins the fresh buffers and writes what goes, so that a burst within one turn is on its
+        way early.
+        """
+        if self._fresh:
+            self._backlog.append(b"".join(self._fresh))
+            self._fresh.clear()
+        # Room may have come since this turn of the loop began; it is used before a reader is
+        # dropped.
+        if not self._is_blocked or self._is_over_limit:
+            self._write()
+        if self._is_over_limit:
+            self._drop()
+        self._pack_at_bytes = self._next_pack()
+
+    @property
+    def _is_over_limit(self) -> bool:
+        return self._drop_rule is not None and self.queued_bytes > self._drop_rule.max_bytes
+
+    def _next_pack(self) -> int:
+        next_chunk_bytes = self.queued_bytes + WRITE_CHUNK_BYTES
+        if self._drop_rule is None:
+            return next_chunk_bytes
+        return min(next_chunk_bytes, self._drop_rule.max_bytes + 1)
+
+    def _write(self) -> None:
+        try:
+            for _ in range(_CHUNKS_PER_TURN):
+                if not self._backlog:
+                    return
+                self._write_chunk(self._backlog[0])
+        except BlockingIOError:
+            if not self._is_blocked:
+                self._is_blocked = True
+                self._loop.add_writer(self._sink.fileno(), self.flush)
+        except OSError as error:
+            self._end(f"the client is gone: {error.strerror}")
+
+    def _write_chunk(self, chunk: bytes | memoryview) -> None:
+        taken_bytes = self._sink.write(chunk)
+        self.queued_bytes -= taken_bytes
+        self.sent_bytes += taken_bytes
+        self._has_sent = True
+        if taken_bytes == len(chunk):
+            self._backlog.popleft()
+        else:
+            self._backlog[0] = memoryview(chunk)[taken_bytes:]
+
+    def _unblock(self) -> None:
+        if self._is_blocked:
+            self._is_blocked = False
+            self._loop.remove_writer(self._sink.fileno())
+
+    def _drop(self) -> None:
+        assert self._drop_rule is not None
+        reason = (
+            f"it does not read: {self.queued_bytes} bytes wait for it, the limit is "
+            f"{self._drop_rule.max_bytes}"
+        )
+        self.dropped_because = reason
+        if last_words := self._drop_rule.last_words(reason):
+            self._replace_backlog(last_words)
+        else:
+            self._end(reason)
+
+    def _replace_backlog(self, last_words: bytes) -> None:
+        """Keeps of what waits only the rest of a chunk that went out in part: frames stay whole."""
+        begun = [chunk for chunk in self._backlog if isinstance(chunk, memoryview)]
+        self._backlog = deque([*begun, last_words])
+        self.queued_bytes = sum(map(len, self._backlog))
+
+    def _end(self, reason: str) -> None:
+        self.close()
+        self._loop.call_soon(self._on_end, reason)
+
+    def _wake(self) -> None:
+        self._progress.set()
+        self._progress = asyncio.Event()

@@ -21,7 +21,15 @@ SCENES = (
     "codex-0.171.0/forked",
     "claude-code-2.1.197/compacted-by-hand",
     "claude-code-2.1.197/cleared",
+    "claude-code-2.1.332/branched",
+    "claude-code-2.1.332/cleared",
+    "claude-code-2.1.332/compacted-automatically",
+    "claude-code-2.1.332/forked",
+    "claude-code-2.1.332/rewound-behind-a-compaction",
+    "gemini-cli-0.61.0/compressed",
     "gemini-cli-0.61.0/resumed",
+    "gemini-cli-0.61.0/rewound",
+    "gemini-cli-0.61.0/saved-and-resumed",
 )
 
 

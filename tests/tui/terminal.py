@@ -26,12 +26,20 @@ class ProgramEnded(AssertionError):
     """The program behind the terminal is gone."""
 
 
+class _Screen(pyte.Screen):
+    """Takes no `CSI > … m` for colours: programs ask for keyboard modes with it."""
+
+    def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
+        if not private:
+            super().select_graphic_rendition(*attributes)
+
+
 class Terminal:
     """`text` is the screen as it is now, one line a row, trailing blanks cut."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._screen = _Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
 
     @property
@@ -54,6 +62,14 @@ class Terminal:
         await self._pause()
         if enter:
             os.write(self._fd, b"\r")
+
+    def presses(self, keys: bytes) -> None:
+        """Press keys at once."""
+        os.write(self._fd, keys)
+
+    async def reads(self) -> None:
+        """Take what the program writes next."""
+        await self._read()
 
     async def ends(self) -> None:
         """Return once the program has ended."""

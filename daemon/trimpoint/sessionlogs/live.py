@@ -30,7 +30,7 @@ def live_window(records: Iterable[u.Record]) -> LiveWindow:
     """
     session: u.Session | None = None
     messages: list[u.MessageRecord] = []
-    boundary: u.BoundaryRecord | None = None
+    boundaries: list[u.BoundaryRecord] = []
     summaries: dict[int, Summary] = {}
     for record in records:
         match record:
@@ -39,13 +39,13 @@ def live_window(records: Iterable[u.Record]) -> LiveWindow:
             case u.MessageRecord(active=True):
                 messages.append(record)
             case u.BoundaryRecord(undone=False):
-                boundary = record
+                boundaries.append(record)
                 if record.summary_message_index is not None:
                     summaries[record.summary_message_index] = _summary(record)
             case _:
                 continue
     assert session is not None
-    return LiveWindow(session, _ordered(messages, boundary), summaries)
+    return LiveWindow(session, _ordered(session.agent, messages, boundaries), summaries)
 
 
 def _summary(boundary: u.BoundaryRecord) -> Summary:
@@ -53,24 +53,36 @@ def _summary(boundary: u.BoundaryRecord) -> Summary:
 
 
 def _ordered(
-    messages: list[u.MessageRecord], boundary: u.BoundaryRecord | None
+    agent: u.Agent, messages: list[u.MessageRecord], boundaries: list[u.BoundaryRecord]
 ) -> list[u.MessageRecord | Summary]:
-    if boundary is None:
-        return [*messages]
-    before = [one for one in messages if _is_before(one, boundary)]
-    after = [one for one in messages if not _is_before(one, boundary)]
-    own = boundary.summary_message_index
-    if own is None:
-        return [*before, _summary(boundary), *after]
-    if boundary.trigger == "manual_partial":
-        return [*before, *after]
-    opening = [one for one in after if one.index == own or _answers_summary(one, own)]
-    return [*opening, *before, *(one for one in after if one not in opening)]
+    """Returns the messages as each boundary in turn put them."""
+    placed: list[u.MessageRecord | Summary] = []
+    left = messages
+    for boundary in sorted(boundaries, key=lambda one: one.after_message_index):
+        placed += [one for one in left if _is_before(one, boundary)]
+        left = [one for one in left if not _is_before(one, boundary)]
+        own = boundary.summary_message_index
+        if own is None:
+            if boundary is boundaries[-1]:
+                placed.append(_summary(boundary))
+        elif not _keeps_beginning(boundary):
+            opening = [one for one in left if _opens(one, own, agent)]
+            placed = [*opening, *placed]
+            left = [one for one in left if not _opens(one, own, agent)]
+    return [*placed, *left]
 
 
-def _answers_summary(message: u.MessageRecord, summary: int) -> bool:
-    """Returns whether a message is the answer that Gemini CLI puts behind a summary."""
-    return message.index == summary + 1 and message.role == "assistant"
+def _keeps_beginning(boundary: u.BoundaryRecord) -> bool:
+    """Returns whether what came first was kept, so that the summary stands behind it."""
+    kept, replaced = boundary.kept_message_indices, boundary.replaced_message_indices
+    return bool(kept and replaced) and max(kept) < min(replaced)
+
+
+def _opens(message: u.MessageRecord, summary: int, agent: u.Agent) -> bool:
+    """Returns whether a message is the summary, or the answer that Gemini CLI puts behind it."""
+    if message.index == summary:
+        return True
+    return agent == "gemini" and message.index == summary + 1 and message.role == "assistant"
 
 
 def _is_before(message: u.MessageRecord, boundary: u.BoundaryRecord) -> bool:

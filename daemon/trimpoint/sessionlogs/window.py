@@ -90,6 +90,7 @@ class Window:
         self.branches = 0
         self.boundaries = 0
         self._undone: set[int] = set()
+        self._begun: list[int] = []  # how many messages there were at each boundary
         self._removals: list[_Removal] = []
         self._gone = Ranges()  # taken back, or never live: no later rewind takes it back once more
 
@@ -110,7 +111,16 @@ class Window:
         self.live = self.live.both(kept)
         self._removals.append(_Removal(self.count, removed, MessageState(False, 0, at)))
         self.boundaries += 1
+        self._begun.append(self.count)
         return removed
+
+    def undo(self, boundaries: int) -> int:
+        """Says that the newest boundaries, so many, are undone. Returns how many messages there
+        were at the oldest of them.
+        """
+        standing = [at for at in range(self.boundaries) if at not in self._undone][-boundaries:]
+        self._undone.update(standing)
+        return self._begun[standing[0]] if standing else self.count
 
     def rewind(self, place: Place) -> Ranges:
         """Goes back to a moment. Returns the messages since then, which it took back."""

@@ -19,6 +19,8 @@ from typing import Any
 from tests.sessionlogs.make.cleaning import clean_lines, write
 from tests.sessionlogs.make.loopback import Handler, Model, serving
 
+HUGE = 990_000
+
 
 class Anthropic(Handler):
     """The Messages API, as far as Claude Code uses it."""
@@ -33,7 +35,8 @@ class Anthropic(Handler):
 
     def _reply(self, body: dict[str, Any], number: int) -> None:
         blocks = _blocks(body, number)
-        usage = {"input_tokens": self.model.input_tokens + number, "output_tokens": 10}
+        given = HUGE if "HUGE" in json.dumps(body["messages"][-1]) else self.model.input_tokens
+        usage = {"input_tokens": given + number, "output_tokens": 10}
         reason = "tool_use" if blocks[-1]["type"] == "tool_use" else "end_turn"
         message = {
             "id": f"msg_{number}", "type": "message", "role": "assistant",
@@ -53,13 +56,27 @@ def _blocks(body: dict[str, Any], number: int) -> list[dict[str, Any]]:
     if "Your task is to create a detailed summary" in text:
         return [{"type": "text", "text": "<analysis>A</analysis>\n<summary>SUMMARY</summary>"}]
     answered = any(part["type"] == "tool_result" for part in parts)
-    if "RUN" in text and not answered and body.get("tools"):
-        call = {"command": "echo tool-output", "description": "echo"}
-        return [
-            {"type": "text", "text": "let me run it"},
-            {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": call},
+    if not answered and body.get("tools"):
+        calls = [
+            {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": name, "input": arguments}
+            for at, (name, arguments) in enumerate(_calls(text))
         ]
+        if calls:
+            return [{"type": "text", "text": "let me run it"}, *calls]
     return [{"type": "text", "text": f"reply {number}"}]
+
+
+def _calls(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Returns the calls that a prompt asks for by a word in capitals."""
+    bash = ("Bash", {"command": "echo tool-output", "description": "echo"})
+    agent = {
+        "description": "look",
+        "prompt": "inner question",
+        "subagent_type": "general-purpose",
+        "run_in_background": False,
+    }
+    asked = {"RUN": [bash], "BOTH": [bash, bash], "AGENT": [("Agent", agent)]}
+    return next((calls for word, calls in asked.items() if word in text), [])
 
 
 def _events(message: dict[str, Any]) -> list[bytes]:
@@ -157,21 +174,22 @@ def make(claude: str, out: Path, names: list[str]) -> None:
         with tempfile.TemporaryDirectory() as work, serving(Anthropic) as (model, port):
             stage = Stage(claude, Path(work), model, port)
             SCENES[name](stage)
-            _keep(stage, out / name, work)
+            keep(stage.home, stage.cwd, model, out / name, work)
         print(name, flush=True)
 
 
-def _keep(stage: Stage, folder: Path, work: str) -> None:
-    slug = str(stage.cwd).replace("/", "-").replace(".", "-").replace("_", "-")
-    replaced = {str(stage.cwd): "/home/you/project", slug: "-home-you-project"}
-    replaced |= {str(stage.home): "/home/you/.claude", work: "/home/you"}
-    for path in sorted((stage.home / "projects").rglob("*.jsonl")):
-        name = str(path.relative_to(stage.home)).replace(slug, "-home-you-project")
+def keep(home: Path, cwd: Path, model: Model, folder: Path, work: str) -> None:
+    """Writes the sessions and what the model was sent below `folder`."""
+    slug = str(cwd).replace("/", "-").replace(".", "-").replace("_", "-")
+    replaced = {str(cwd): "/home/you/project", slug: "-home-you-project"}
+    replaced |= {str(home): "/home/you/.claude", work: "/home/you"}
+    for path in sorted((home / "projects").rglob("*.json*")):
+        name = str(path.relative_to(home)).replace(slug, "-home-you-project")
         write(folder, name, clean_lines(path.read_bytes(), replaced))
-    history = stage.home / "history.jsonl"
+    history = home / "history.jsonl"
     if history.exists():
         write(folder, history.name, clean_lines(history.read_bytes(), replaced))
-    inputs = [_shown(one) for one in stage.model.requests]
+    inputs = [_shown(one) for one in model.requests]
     write(folder, "inputs.json", clean_lines(json.dumps(inputs).encode(), replaced))
 
 

@@ -11,17 +11,32 @@ KEPT_WHOLE = ("message", "arguments", "encrypted_content")
 
 def clean_lines(data: bytes, replaced: dict[str, str]) -> bytes:
     """Returns the lines with each text of `replaced` exchanged, and with long texts cut."""
-    return b"".join(_clean_line(line, replaced) for line in data.splitlines(keepends=True))
+    return b"".join(_clean_line(line + b"\n", replaced) for line in data.split(b"\n") if line)
 
 
 def _clean_line(line: bytes, replaced: dict[str, str]) -> bytes:
     text = line.decode()
     for old, new in replaced.items():
         text = text.replace(old, new)
+    try:
+        found = json.loads(text)
+    except ValueError:  # a torn line is kept as it is
+        return text.encode()
     cleaned = json.dumps(
-        _shortened(json.loads(text), ""), ensure_ascii=False, separators=(",", ":")
+        _shortened(_lightened(found), ""), ensure_ascii=False, separators=(",", ":")
     )
     return cleaned.encode() + b"\n"
+
+
+def _lightened(row: Any) -> Any:
+    """Returns a row without the parts of it that are large, not ours, and read by nothing here."""
+    match row:
+        case {"type": str(kind)} if kind.startswith("api-request"):
+            return {name: row[name] for name in ("type", "sessionId", "timestamp") if name in row}
+        case {"type": "attachment", "attachment": {"type": kind}}:
+            return row | {"attachment": {"type": kind}}
+        case _:
+            return row
 
 
 def _shortened(value: Any, key: str) -> Any:

@@ -11,12 +11,20 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """What a new row did: the rows that it took back, and whether it began anew with nothing before
-    it.
+    """What a new row did: the rows that it took back, whether it began anew with nothing before it,
+    and how many of the newest boundaries it went back behind.
     """
 
     dropped: list[str]
     is_root: bool = False
+    undone: int = 0
+
+
+class _Era(NamedTuple):
+    """What was live when a boundary came."""
+
+    live: list[str]
+    moved: dict[str, str]
 
 
 class Branches:
@@ -26,6 +34,7 @@ class Branches:
         self.live: list[str] = []
         self._parents: dict[str, str | None] = {}
         self._moved: dict[str, str] = {}
+        self._eras: list[_Era] = []
         self._linked = False
 
     def __contains__(self, uuid: str) -> bool:
@@ -56,10 +65,25 @@ class Branches:
             return Step(dropped)
         if resolved not in self._parents:
             return Step([])
-        return self._behind_a_boundary(resolved)
+        return self._behind_a_boundary(parent) or self._on_a_dead_branch(resolved)
 
-    def _behind_a_boundary(self, leaf: str) -> Step:
-        """The parent was live before a boundary: what it came from is live again."""
+    def _behind_a_boundary(self, parent: str) -> Step | None:
+        """Goes back to what was live before a boundary; None if the parent was not live there."""
+        for number in range(len(self._eras) - 1, -1, -1):
+            era = self._eras[number]
+            leaf = era.moved.get(parent, parent)
+            if leaf in era.live:
+                live = era.live[: era.live.index(leaf) + 1]
+                back = set(live)
+                dropped = [uuid for uuid in (*era.live, *self.live) if uuid not in back]
+                self.live, self._moved = live, era.moved
+                undone = len(self._eras) - number
+                del self._eras[number:]
+                return Step(dropped, undone=undone)
+        return None
+
+    def _on_a_dead_branch(self, leaf: str) -> Step:
+        """The parent was taken back before: what it came from is live again."""
         chain = self.chain(leaf)
         back = set(chain)
         dropped = [uuid for uuid in self.live if uuid not in back]
@@ -82,6 +106,7 @@ class Branches:
         wanted = set(kept)
         stay = [uuid for uuid in self.live if uuid in wanted]
         self._parents[boundary] = None
+        self._eras.append(_Era(self.live, self._moved))
         self.live = [*stay, boundary] if keeps_beginning else [boundary, *stay]
         self._moved = {boundary: self.live[-1]}
 
@@ -89,7 +114,8 @@ class Branches:
         """Adds the summary of the newest boundary; without one, everything before it is gone."""
         self._parents[summary] = parent
         if boundary is None:
-            self.live = [summary]
+            self._eras.append(_Era(self.live, self._moved))
+            self.live, self._moved = [summary], {}
         else:
             self.live.insert(self.live.index(boundary) + 1, summary)
         self._moved[summary] = self.live[-1]

@@ -19,7 +19,7 @@ TOLERANCE = timedelta(seconds=2)
 QUEUED_WITHIN = timedelta(seconds=30)
 COMMANDS = ("/clear", "/reset", "/new")
 _COMMAND = re.compile(r"<command-name>(/clear|/reset|/new)</command-name>")
-FIRST_ROWS = 12
+FIRST_ROWS = 64
 
 
 class Typed(NamedTuple):
@@ -105,12 +105,13 @@ def time_of(timestamp: str | None) -> datetime | None:
 
 class Neighbour(NamedTuple):
     """Another session of the same project. `last` is when its last row was written; `queued_clear`:
-    it ends with a queued clear.
+    it ends with a queued clear; `process_session` is the session that its last process began with.
     """
 
     session_id: str
     last: datetime | None
     queued_clear: bool
+    process_session: str | None = None
 
 
 def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) -> u.Clear:
@@ -123,8 +124,9 @@ def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) ->
     if history and history[0].session_id != head.session_id:
         named.append(str(history[0].session_id))
         evidence.append(u.Evidence(kind="history", detail="history.jsonl has it within 2 s"))
-    if head.process_session is not None and (not named or head.process_session in named):
-        named.append(head.process_session)
+    before = _in_the_process(head, neighbours)
+    if before is not None and (not named or before in named):
+        named.append(before)
         evidence.append(u.Evidence(kind="process", detail="rows name the session of the process"))
     queued = [one for one in neighbours if one.queued_clear and _is_just_before(one, head)]
     if len(queued) == 1 and (not named or queued[0].session_id == named[0]):
@@ -144,6 +146,25 @@ def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) ->
     others = sum(1 for one in active[:-1] if _is_just_before(one, head))
     evidence.append(u.Evidence(kind="newest", detail="the last changed session of the project"))
     return _clear(head, active[-1].session_id, 0.6 * 0.5**others, evidence)
+
+
+def _in_the_process(head: Head, neighbours: list[Neighbour]) -> str | None:
+    """Returns the newest session before the clear that the same process had; rows name only the
+    first one, whichever the clear was typed in.
+    """
+    first = head.process_session
+    if first is None:
+        return None
+    had = [
+        one
+        for one in neighbours
+        if first in (one.session_id, one.process_session) and one.session_id != head.session_id
+    ]
+    earlier = [one for one in had if one.last is not None and one.last <= head.at + TOLERANCE]
+    newest = max(earlier, key=lambda one: one.last or head.at, default=None)
+    if newest is not None:
+        return newest.session_id
+    return first if len(had) <= 1 else None
 
 
 def _is_just_before(one: Neighbour, head: Head) -> bool:

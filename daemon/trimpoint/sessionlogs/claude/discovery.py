@@ -3,8 +3,11 @@
 import io
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from itertools import islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from trimpoint_protocol import unified as u
@@ -18,13 +21,20 @@ from trimpoint.sessionlogs.claude.clears import (
     head_of,
     typed_clears,
 )
-from trimpoint.sessionlogs.claude.ends import last_time_in, queues_clear
+from trimpoint.sessionlogs.claude.ends import last_time_in, process_session_in, queues_clear
+from trimpoint.sessionlogs.claude.forks import Copied, copied_rows, first_process_session
 from trimpoint.sessionlogs.claude.reader import ClaudeReader
 from trimpoint.sessionlogs.sessions import FoundSession
+from trimpoint.sessionlogs.text.lines import lines_of
 
 MEMORY = "session-memory/summary.md"
 HEAD_BYTES = 16 * 1024
+# The rows behind a clear up to the first answer: requests of 40 KB and more stand between them.
+CLEARED_HEAD_BYTES = 512 * 1024
 TAIL_BYTES = 64 * 1024
+FORKED_HEAD_BYTES = 64 * 1024
+FORKED_FROM = b'"forkedFrom"'
+MAX_COPIED_ROWS = 100_000
 MIN_CONFIDENCE = 0.5
 _MARKS = tuple(f"{command}</command-name>".encode() for command in COMMANDS)
 
@@ -36,10 +46,36 @@ def claude_sessions(home: Path) -> Iterator[FoundSession]:
         paths = sorted(project.glob("*.jsonl"))
         clears = _clears(paths, typed)
         for path in paths:
-            here = tuple(one.at for one in typed if one.session_id == path.stem)
-            yield _session(path, path.stem, lineage_of(path.stem, clears), clears, typed=here)
+            yield _main_session(path, clears, typed)
             for side in sorted((project / path.stem / "subagents").rglob("agent-*.jsonl")):
                 yield _session(side, side.stem, u.Lineage(parent=path.stem), [], is_side=True)
+
+
+def _main_session(path: Path, clears: list[u.Clear], typed: list[Typed]) -> FoundSession:
+    here = tuple(one.at for one in typed if one.session_id == path.stem)
+    lineage, copied = lineage_of(path.stem, clears), None
+    if lineage is None and (copied := _copied(path)) is not None:
+        lineage = u.Lineage(forked_from=copied.origin)
+    lines = copied.lines if copied is not None else 0
+    return _session(path, path.stem, lineage, clears, typed=here, copied_lines=lines)
+
+
+def _copied(path: Path) -> Copied | None:
+    """Returns what a file has copied from one beside it, if that is there and has the same row."""
+    head = _bytes(path, 0, FORKED_HEAD_BYTES)
+    first = first_process_session(head)
+    if first in (None, path.stem) or FORKED_FROM in head:
+        return None
+    with suppress(OSError, ValueError), path.open("rb") as file:
+        copied = copied_rows(path.stem, islice(lines_of(file), MAX_COPIED_ROWS))
+        if copied is not None and _has(path.with_name(f"{copied.origin}.jsonl"), copied.uuid):
+            return copied
+    return None
+
+
+def _has(path: Path, text: bytes) -> bool:
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data.find(text) >= 0
 
 
 def _session(
@@ -50,6 +86,7 @@ def _session(
     *,
     is_side: bool = False,
     typed: tuple[datetime, ...] = (),
+    copied_lines: int = 0,
 ) -> FoundSession:
     memory = path.parent / path.stem / MEMORY
     attachments: tuple[u.Attachment, ...] = ()
@@ -66,7 +103,13 @@ def _session(
         id=session_id,
         agent="claude",
         parts=[(path, path.name)],
-        reader=partial(ClaudeReader, session_id, is_side=is_side, typed_clears=typed),
+        reader=partial(
+            ClaudeReader,
+            session_id,
+            is_side=is_side,
+            typed_clears=typed,
+            copied_lines=copied_lines,
+        ),
         lineage=lineage,
         attachments=attachments,
         clears=own,
@@ -99,12 +142,13 @@ def _head(path: Path) -> Head | None:
     data = _bytes(path, 0, HEAD_BYTES)
     if not any(mark in data for mark in _MARKS):
         return None
-    return head_of(path.stem, io.BytesIO(data))
+    return head_of(path.stem, io.BytesIO(_bytes(path, 0, CLEARED_HEAD_BYTES)))
 
 
 def _neighbour(path: Path) -> Neighbour:
     data = _bytes(path, -TAIL_BYTES, TAIL_BYTES)
-    return Neighbour(path.stem, last_time_in(data), queues_clear(data))
+    process = process_session_in(data)
+    return Neighbour(path.stem, last_time_in(data), queues_clear(data), process)
 
 
 def _bytes(path: Path, start: int, count: int) -> bytes:

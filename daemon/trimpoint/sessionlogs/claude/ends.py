@@ -6,6 +6,7 @@ from datetime import datetime
 from trimpoint.sessionlogs.claude.clears import COMMANDS
 
 _TIME = re.compile(rb'"timestamp":\s*"([0-9T:.Z+-]{19,32})"')
+_PROCESS = re.compile(rb'"session_id":\s*"([0-9a-fA-F-]{36})"')
 _QUEUED = re.compile(
     rb'"type":\s*"queue-operation",\s*"operation":\s*"enqueue"[^\n]*"content":\s*"(%s)"'
     % b"|".join(command.encode() for command in COMMANDS)
@@ -26,3 +27,9 @@ def last_time_in(data: bytes) -> datetime | None:
 def queues_clear(data: bytes) -> bool:
     """Returns whether a clear was queued: what a program without a terminal does."""
     return _QUEUED.search(data) is not None
+
+
+def process_session_in(data: bytes) -> str | None:
+    """Returns the session that the process began with which wrote last."""
+    found = _PROCESS.findall(data)
+    return found[-1].decode() if found else None

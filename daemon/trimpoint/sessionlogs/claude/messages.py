@@ -82,7 +82,6 @@ def members_of(row: Row, records: Records) -> dict[str, Any]:
         "timestamp": row.timestamp,
         "synthetic": _model(row) == SYNTHETIC_MODEL,
         "sidechain": bool(row.is_sidechain),
-        "inherited": row.forked_from is not None,
         "model": _model(row),
     }
     members.update(_parts(blocks_of(row.message), records))

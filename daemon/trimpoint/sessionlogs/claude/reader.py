@@ -10,7 +10,7 @@ from functools import partial
 
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.claude.branches import Branches
+from trimpoint.sessionlogs.claude.branches import Branches, Step
 from trimpoint.sessionlogs.claude.clears import TOLERANCE, time_of
 from trimpoint.sessionlogs.claude.messages import (
     answers_tool,
@@ -44,7 +44,7 @@ class ClaudeReader:
     """Reads one file: `begin_part`, `feed` for each line, and `finish` after the last one.
 
     `is_side`: it is a sub-agent's. `typed_clears`: when a clear was typed in this session, in
-    versions in which it went on under its id.
+    versions in which it went on under its id. `copied_lines`: so many lines are another session's.
     """
 
     part_done = False
@@ -56,11 +56,13 @@ class ClaudeReader:
         *,
         is_side: bool = False,
         typed_clears: tuple[datetime, ...] = (),
+        copied_lines: int = 0,
     ) -> None:
         self._session_id = session_id
         self._records = records
         self._is_side = is_side
         self._typed_clears = typed_clears
+        self._copied_lines = copied_lines
         self._window = records.window
         self._branches = Branches()
         self._indices: dict[str, int] = {}
@@ -68,6 +70,7 @@ class ClaudeReader:
         self._counted: dict[str, None] = {}
         self._boundary: dict[str, object] | None = None
         self._boundary_uuid = ""
+        self._awaited: set[str] = set()
         self._file = ""
         self._line = 0
         self._nameless = 0
@@ -117,6 +120,8 @@ class ClaudeReader:
         self._about(row)
         if self._is_side:
             row.is_sidechain = False  # in its own file, a sub-agent's conversation is the main one
+        if self._awaited and row.type in SAID and uuid not in self._awaited:
+            self._moved_rows_ended(row)
         if row.type == "system" and row.subtype == "compact_boundary":
             self._compacted(row, uuid)
         elif row.is_compact_summary:
@@ -165,7 +170,7 @@ class ClaudeReader:
         if step.is_root and self._was_cleared(row):
             self._cleared(row)
         else:
-            self._took_back(step.dropped, row, uuid)
+            self._took_back(step, row, uuid)
         if row.type == "assistant" or _begins(row):
             self._records.close()
             self._answer = None
@@ -184,13 +189,16 @@ class ClaudeReader:
     def _message(self, row: Row, uuid: str, *, live: bool) -> None:
         members = members_of(row, self._records)
         members["source_ref"] = u.SourceRef(file=self._file, line=self._line)
-        self._indices[uuid] = self._records.message(members, live=live)
+        members["inherited"] = self._is_copied(row)
+        self._indices[uuid] = index = self._records.message(members, live=live)
+        if uuid in self._awaited:
+            self._moved_behind(uuid, index)
         if row.type == "assistant" and not members["synthetic"] and members["model"]:
             self._records.model = members["model"]
 
     def _count(self, row: Row, answer_id: str | None) -> None:
         """Adds up each answer once, whoever's request it was; copies of a fork are its origin's."""
-        if row.message is None or row.message.usage is None or row.forked_from is not None:
+        if row.message is None or row.message.usage is None or self._is_copied(row):
             return
         key = answer_id or row.uuid or ""
         if key not in self._counted:
@@ -199,8 +207,14 @@ class ClaudeReader:
             if usage is not None and usage.total_tokens:
                 self._records.usage.add(usage)
 
-    def _took_back(self, dropped: list[str], row: Row, uuid: str) -> None:
-        indices = Ranges.of(self._indices[uuid] for uuid in dropped if uuid in self._indices)
+    def _is_copied(self, row: Row) -> bool:
+        return row.forked_from is not None or self._line <= self._copied_lines
+
+    def _took_back(self, step: Step, row: Row, uuid: str) -> None:
+        indices = Ranges.of(self._live_indices(step.dropped))
+        if step.undone:
+            since = self._window.undo(step.undone)
+            indices = indices.plus(Ranges([(since, self._window.count)]))
         live = Ranges.of(self._live_indices([one for one in self._branches.live if one != uuid]))
         if not indices.runs and live == self._window.live:
             return
@@ -246,12 +260,13 @@ class ClaudeReader:
         kept_uuids, anchor = self._preserved(meta)
         self._branches.compact(uuid, kept_uuids, keeps_beginning=anchor == uuid)
         self._open_boundary(row, uuid, Ranges.of(self._live_indices(kept_uuids)), meta)
+        self._awaited = {one for one in _named_in(meta) if one not in self._branches}
 
     def _preserved(self, meta: CompactMetadata) -> tuple[list[str], str | None]:
         """Returns the rows that a boundary kept, and the row that they hang on now."""
         preserved, segment = meta.preserved_messages, meta.preserved_segment
         if preserved is not None:
-            named = {*preserved.uuids, *preserved.all_uuids}
+            named = _named_in(meta)
             return [uuid for uuid in self._branches.live if uuid in named], preserved.anchor_uuid
         if segment is not None and segment.head_uuid and segment.tail_uuid:
             return self._branches.stretch(segment.head_uuid, segment.tail_uuid), segment.anchor_uuid
@@ -273,6 +288,7 @@ class ClaudeReader:
             "kept_message_indices": list(kept) if wanted else [],
             "source_ref": u.SourceRef(file=self._file, line=self._line),
             "timestamp": row.timestamp,
+            "inherited": self._is_copied(row),
             "undone": self._records.newest_boundary_undone(),
             "summary": None,
         }
@@ -293,10 +309,28 @@ class ClaudeReader:
         boundary["summary_message_index"] = self._records.last_index
         if row.summarize_metadata != NULL:
             boundary["trigger"] = "manual_partial"
-        self._settle()
+        if not self._awaited:
+            self._settle()
+
+    def _moved_behind(self, uuid: str, index: int) -> None:
+        """A row that was kept stands behind the summary: a branch is written down so."""
+        self._awaited.discard(uuid)
+        kept = self._boundary["kept_message_indices"] if self._boundary is not None else None
+        if isinstance(kept, list) and self._records.wanted:
+            kept.append(index)
+        if not self._awaited:
+            self._settle()
+
+    def _moved_rows_ended(self, row: Row) -> None:
+        """What else was kept is not in this file."""
+        if self._boundary is None or "summary_message_index" in self._boundary:
+            self._settle()
+        elif not row.is_compact_summary:
+            self._awaited.clear()
 
     def _settle(self) -> None:
         boundary, self._boundary = self._boundary, None
+        self._awaited = set()
         if boundary is None:
             return
         if boundary["trigger"] is not None:
@@ -324,6 +358,12 @@ class ClaudeReader:
             title=title,
             lineage=u.Lineage(forked_from=self._forked_from),
         )
+
+
+def _named_in(meta: CompactMetadata) -> set[str]:
+    """Returns the rows that a boundary names as kept."""
+    preserved = meta.preserved_messages
+    return {*preserved.uuids, *preserved.all_uuids} if preserved is not None else set()
 
 
 def _begins(row: Row) -> bool:

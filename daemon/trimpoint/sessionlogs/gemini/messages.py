@@ -25,8 +25,13 @@ def parts_of(message: Message) -> list[Part]:
 
 
 def text_of(message: Message) -> str:
-    """Returns all text of a message."""
-    return "".join(part.text or "" for part in parts_of(message) if not part.thought)
+    """Returns all text of a message. A context that stands before a prompt, in the same message, is
+    not of it.
+    """
+    texts = [part.text for part in parts_of(message) if part.text and not part.thought]
+    if len(texts) > 1 and message.type == "user" and texts[0].startswith(CONTEXT):
+        texts = texts[1:]
+    return "".join(texts)
 
 
 def is_snapshot(message: Message) -> bool:

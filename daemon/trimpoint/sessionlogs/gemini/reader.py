@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol import unified as u
 
+from trimpoint.sessionlogs.gemini.copies import content_of, copies_among
 from trimpoint.sessionlogs.gemini.messages import is_snapshot, members_of, text_of, usage_of
 from trimpoint.sessionlogs.gemini.prompt_log import PromptLog, time_of
 from trimpoint.sessionlogs.gemini.rows import Header, Message, Patch, Tokens, record_of
@@ -44,6 +45,7 @@ class GeminiReader:
         self._window = records.window
         self._live: dict[str, int] = {}
         self._indices: dict[str, int] = {}
+        self._contents: dict[int, int] = {}
         self._tokens: dict[str, Tokens] = {}
         self._newest_input: int | None = None
         self._pending: dict[str, Any] | None = None
@@ -97,6 +99,7 @@ class GeminiReader:
             index = self._add(message, message_id)
         else:
             self._records.update(index, self._members(message))
+            self._contents[index] = hash(content_of(message))
         self._used(message, message_id)
 
     def _add(self, message: Message, message_id: str) -> int:
@@ -104,6 +107,7 @@ class GeminiReader:
         for result in members["tool_results"] if message.type == "user" else ():
             self._answered_by_a_row(result)
         index = self._records.message(members)
+        self._contents[index] = hash(content_of(message))
         self._live[message_id] = self._indices[message_id] = index
         return index
 
@@ -135,25 +139,31 @@ class GeminiReader:
             self._header.summary = patch.summary
         if patch.messages is None:
             return
-        named = {message.id for message in patch.messages}
         new = [message for message in patch.messages if message.id not in self._indices]
         snapshot = next((message for message in new if is_snapshot(message)), None)
-        kept = Ranges.of(index for name, index in self._live.items() if name in named)
+        copies = copies_among(
+            patch.messages, list(self._live.values()), self._contents, self._indices
+        )
+        named = {self._indices.get(message.id or "") for message in patch.messages}
+        stays = named | set(copies.values())
+        kept = Ranges.of(index for index in self._live.values() if index in stays)
         if snapshot is not None:
             self._compressed(patch, kept)
         self._live = {}
-        for message in patch.messages:
-            self._set(message)
+        for at, message in enumerate(patch.messages):
+            self._set(message, copies.get(at))
         self._window.relive(Ranges.of(self._live.values()))
         if snapshot is not None and self._pending is not None:
             self._pending["summary_message_index"] = self._indices[snapshot.id or ""]
             self._pending["summary"] = text_of(snapshot).strip()
 
-    def _set(self, message: Message) -> None:
-        if message.id is not None and message.id in self._indices:
+    def _set(self, message: Message, copied: int | None) -> None:
+        message.id = message.id or made_id(self._session_id, self._window.count)
+        if copied is not None:
+            self._indices[message.id] = copied
+        if message.id in self._indices:
             self._live[message.id] = self._indices[message.id]
         else:
-            message.id = message.id or made_id(self._session_id, self._window.count)
             self._add(message, message.id)
 
     def _compressed(self, patch: Patch, kept: Ranges) -> None:

@@ -1,0 +1,186 @@
+"""Sessions that the real Claude Code and Gemini CLI wrote in a terminal: what is live is what their
+model was sent, after compactions, rewinds, clears, branches and forks.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trimpoint.sessionlogs.live import Summary, live_window
+from trimpoint.sessionlogs.sessions import FoundSession, Reading
+from trimpoint_protocol import unified as u
+
+from tests.sessionlogs.sessions import FIXTURES, document_of, sessions_in, texts
+
+CLAUDE = FIXTURES / "claude-code-2.1.332"
+GEMINI = FIXTURES / "gemini-cli-0.61.0"
+SCENES = sorted(path.parent for home in (CLAUDE, GEMINI) for path in home.glob("*/inputs.json"))
+# What the programs put around what was said; of commands, only what they print stands in the log.
+AROUND = (
+    "<system-reminder>", "<local-command", "<command-", "<session_context>", "<task-notification>",
+    "[The previous response was interrupted",
+)  # fmt: skip
+WORDS = 60
+
+
+def requests_of(scene: Path) -> list[list[str]]:
+    """What the model was sent each time, in words."""
+    return [list(_sent(one)) for one in json.loads((scene / "inputs.json").read_text())]
+
+
+def _sent(messages: list[dict[str, Any]]) -> Iterator[str]:
+    for message in messages:
+        content = message.get("content") or message.get("parts")
+        parts = [{"text": content}] if isinstance(content, str) else content
+        for part in parts:
+            yield from _worded(_words_in(part))
+
+
+def _words_in(part: dict[str, Any]) -> str:
+    match part:
+        case {"text": str(text)}:
+            return text
+        case {"input": call} | {"functionCall": {"args": call}}:
+            return json.dumps(call)
+        case {"functionResponse": {"response": {"output": str(output)}}}:
+            return output
+        case {"content": [{"text": str(text)}, *_]} | {"content": str(text)}:
+            return text
+        case _:
+            raise AssertionError(part)
+
+
+def live_words(session: FoundSession) -> list[str]:
+    """What the reader takes for live, in words."""
+    return [words for item in live_window(Reading(session)).items for words in _live(item)]
+
+
+def _live(item: u.MessageRecord | Summary) -> Iterator[str]:
+    assert isinstance(item, u.MessageRecord)
+    if item.kind == "notice":
+        return
+    yield from _worded(item.text)
+    for call in item.tool_calls:
+        yield from _worded(json.dumps(call.arguments))
+    for result in item.tool_results:
+        yield from _worded(result.output)
+
+
+def _worded(text: str) -> Iterator[str]:
+    text = text.strip()
+    if text and not text.startswith(AROUND):
+        yield text[:WORDS]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_live_window_is_the_models_last_input_and_its_answer(scene: Path) -> None:
+    requests = requests_of(scene)
+    for session in sessions_in(scene):
+        *before, answer = live_words(session)
+        assert answer.startswith("reply")
+        assert before in requests
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_rows_of_the_real_programs_are_all_known(scene: Path) -> None:
+    for session in sessions_in(scene):
+        end = document_of(session).end
+        assert (end.unknown, end.duplicates, end.pending) == ({}, 0, False)
+        assert end.unparsed == (1 if scene.name == "torn" else 0)
+
+
+def documents(scene: Path) -> list[u.Document]:
+    """The sessions of a scene, oldest first."""
+    found = map(document_of, sessions_in(scene))
+    return sorted(found, key=lambda one: one.session.updated_at or "")
+
+
+def only(scene: Path) -> tuple[u.Document, u.Boundary]:
+    [document] = documents(scene)
+    [boundary] = document.compaction.boundaries
+    return document, boundary
+
+
+def test_an_automatic_compaction_keeps_the_prompt_that_waited() -> None:
+    document, boundary = only(CLAUDE / "compacted-automatically")
+    assert (boundary.trigger, boundary.pre_tokens) == ("auto", 990_016)
+    assert texts(document, boundary.kept_message_indices) == ["reply 4", "fourth"]
+    assert boundary.summary == "SUMMARY"
+
+
+def test_a_restored_conversation_drops_what_came_after_it() -> None:
+    [document] = documents(CLAUDE / "rewound")
+    [rewind] = document.rewinds
+    assert rewind.dropped_message_indices == [2, 3, 4, 5, 6, 7]
+    assert document.messages[rewind.to_message_index].text == "reply 1"
+
+
+def test_a_rewind_behind_a_compaction_undoes_it_and_drops_what_it_had_replaced() -> None:
+    document, boundary = only(CLAUDE / "rewound-behind-a-compaction")
+    assert boundary.undone
+    [rewind] = document.rewinds
+    assert rewind.dropped_message_indices == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert document.messages[2].branch == rewind.branch
+
+
+@pytest.mark.parametrize(
+    ("scene", "replaced"),
+    [("compacted-from-here", [2, 3, 4, 5]), ("compacted-up-to-here", [0, 1, 2, 3])],
+)
+def test_a_compaction_in_part_replaces_one_side(scene: str, replaced: list[int]) -> None:
+    _, boundary = only(CLAUDE / scene)
+    assert (boundary.trigger, boundary.replaced_message_indices) == ("manual_partial", replaced)
+
+
+def test_two_clears_of_one_process_are_found_in_the_sessions_they_were_typed_in() -> None:
+    first, second, third = documents(CLAUDE / "cleared")
+    for before, after in ((first, second), (second, third)):
+        [clear] = before.context_clears
+        assert (clear.to_session, clear.confidence) == (after.session.id, 0.99)
+        assert after.lineage.cleared_from == before.session.id
+    assert second.session.title == "a name"
+
+
+def test_a_branch_holds_what_its_compaction_kept_behind_the_summary() -> None:
+    origin, branch = documents(CLAUDE / "branched")
+    assert branch.lineage.forked_from == origin.session.id
+    for document in (origin, branch):
+        [boundary] = document.compaction.boundaries
+        assert texts(document, boundary.kept_message_indices) == ["reply 2"]
+    assert branch.usage.calls == 1
+
+
+def test_a_forked_copy_names_its_origin_and_counts_only_its_own_calls() -> None:
+    fork, origin = documents(CLAUDE / "forked")
+    assert (fork.lineage.forked_from, origin.lineage.forked_from) == (origin.session.id, None)
+    own = [one.text for one in fork.messages if not one.inherited]
+    assert own == ["on the fork", "reply 5"]
+    assert (fork.usage.calls, origin.usage.calls) == (1, 4)
+
+
+def test_a_sub_agents_session_has_a_parent() -> None:
+    agent, main = documents(CLAUDE / "with-a-sub-agent")
+    assert agent.lineage.parent == main.session.id
+    assert [one.text for one in agent.messages] == ["inner question", "reply 3"]
+
+
+def test_messages_that_a_compression_writes_anew_are_kept_and_not_doubled() -> None:
+    document, boundary = only(GEMINI / "compressed")
+    assert (boundary.trigger, boundary.replaced_message_indices) == ("manual", [1, 2, 3, 4])
+    assert boundary.kept_message_indices == [0, 5, 6, 7, 8]
+    assert [one.text for one in document.messages].count("RUN third") == 1
+
+
+def test_an_automatic_compression_is_told_from_one_by_hand() -> None:
+    document, boundary = only(GEMINI / "compressed-automatically")
+    assert (boundary.trigger, boundary.pre_tokens, boundary.post_tokens) == ("auto", 900_000, 5006)
+    assert texts(document, boundary.replaced_message_indices)[0] == "first"
+
+
+def test_clear_and_new_of_one_gemini_process_are_found_in_order() -> None:
+    first, second, third = documents(GEMINI / "cleared")
+    assert [one.kind for one in first.context_clears] == ["clear"]
+    assert [one.kind for one in second.context_clears] == ["new"]
+    assert third.lineage.cleared_from == second.session.id

@@ -36,6 +36,7 @@ from trimpoint.operations.build import OperationRules, build_files
 from trimpoint.operations.checkpoints.turn_captures import CaptureRules
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.profiles import ProfileRules, Profiles, SharedParts
+from trimpoint.recall.recall import Recall
 from trimpoint.threads.activity import Activity
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
@@ -50,6 +51,7 @@ class Parts(NamedTuple):
     engine: ThreadRegistry
     profile: LaunchProfile
     files: InstrumentedFiles
+    store: StateDirectory
 
 
 class Daemon:
@@ -68,8 +70,10 @@ class Daemon:
         running = RunningProfiles()
         self.metrics = Metrics(MetricSources(engine, activity, self.clients, running, parts.files))
         addresses = HttpAddresses()
+        recall = Recall(parts.store, engine)
+        tasks.start_soon(recall.run)
         about = DaemonDeps(
-            running, self.metrics, str(state_dir), self.stop_requested.set, addresses
+            running, self.metrics, str(state_dir), self.stop_requested.set, addresses, recall
         )
         worktrees = build_files(engine, rules.operations.captures, tasks)
         self.captures = worktrees.captures
@@ -177,7 +181,7 @@ async def running_daemon(
             daemon: Daemon | None = None
             try:
                 async with anyio.create_task_group() as tasks:
-                    daemon = Daemon(config, state_dir, Parts(engine, profile, files), tasks)
+                    daemon = Daemon(config, state_dir, Parts(engine, profile, files, store), tasks)
                     await daemon.http.listen(config.metrics.address(), http_listeners)
                     log.info(
                         "daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries)

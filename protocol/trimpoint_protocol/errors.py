@@ -56,6 +56,7 @@ class Reason(StrEnum):
     NOT_SUPPORTED = "not_supported"
     CANCELLED = "cancelled"
     TOO_MANY_PROFILES = "too_many_profiles"
+    SEARCH_UNAVAILABLE = "search_unavailable"
 
 
 class ErrorKind(NamedTuple):
@@ -109,6 +110,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.DOES_NOT_FIT: ErrorKind(-32038, False),
     Reason.TOO_MANY_PROFILES: ErrorKind(-32039, True),
     Reason.NOT_SMALLER: ErrorKind(-32040, False),
+    Reason.SEARCH_UNAVAILABLE: ErrorKind(-32041, True),
 }
 
 

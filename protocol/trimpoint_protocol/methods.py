@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from trimpoint_protocol import agent_sessions, checkpoints
+from trimpoint_protocol import agent_sessions, checkpoints, history
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import Blocker
 from trimpoint_protocol.readmodel import (
@@ -630,6 +630,18 @@ METHODS: dict[str, Method] = {
             TimelineParams,
             TimelinePage,
             "A thread's history as a person reads it.",
+        ),
+        Method(
+            "history/search",
+            history.HistorySearchParams,
+            history.HistorySearchResult,
+            "Find what was said and done, also what the agent's context no longer holds.",
+        ),
+        Method(
+            "history/read",
+            history.HistoryReadParams,
+            history.HistoryExcerpt,
+            "An entry of a thread's history with its whole text, and those around it.",
         ),
         Method(
             "session/export",

@@ -91,6 +91,8 @@ EXAMPLES = {
     "context/advice": b'{"threadId": "t"}',
     "context/status": b'{"threadId":"t"}',
     "context/messages/list": b'{"threadId":"t"}',
+    "history/search": b'{"query":"words"}',
+    "history/read": b'{"threadId":"t","entryId":"h1.1"}',
     "session/export": b'{"threadId":"t"}',
     "sessions/continue": b'{"sessionId":"t"}',
     "sessions/export": b'{"sessionId":"t"}',

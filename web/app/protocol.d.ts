@@ -529,6 +529,87 @@ export type FilesChanged = {
 };
 
 /**
+ * An entry with its whole text: what was said; or of a command, what was run and put out; of a file change, what changed; of a tool, what it was asked and answered. `truncated`: the text is cut, because the answer would be too large.
+ */
+export type HistoryEntry = {
+    turnId: string;
+    turn: number;
+    entryId: string;
+    shortId: string;
+    kind: "assistant" | "command" | "fileChange" | "other" | "plan" | "reasoning" | "toolCall" | "user";
+    createdAt: string;
+    text: string;
+    truncated: boolean;
+    inContext: boolean;
+};
+
+/**
+ * Entries that stand together, oldest first, and whether there are others before and after.
+ */
+export type HistoryExcerpt = {
+    threadId: string;
+    entries: HistoryEntry[];
+    hasBefore: boolean;
+    hasAfter: boolean;
+};
+
+/**
+ * An entry that was found. A higher `score` is a better match; scores of two searches do not compare.
+ *
+ * `turn` counts the thread's turns from 1, and `shortId` names the entry in the thread: `h3.2` is the second entry of the third turn. `snippet` is a piece of its text in one line, and each of `marks` where a word of the query stands in it: start and end, in characters (code points).
+ */
+export type HistoryHit = {
+    threadId: string;
+    threadName: string | null;
+    turnId: string;
+    turn: number;
+    entryId: string;
+    shortId: string;
+    kind: "assistant" | "command" | "fileChange" | "other" | "plan" | "reasoning" | "toolCall" | "user";
+    createdAt: string;
+    snippet: string;
+    marks: number[][];
+    score: number;
+    inContext: boolean;
+};
+
+/**
+ * `entryId` is an entry's id or short id; with `turnId` that of this turn, as ids may be used again. `before` and `after`: so many entries around it too.
+ */
+export type HistoryReadParams = {
+    threadId: string;
+    entryId: string;
+    turnId?: string | null;
+    before?: number;
+    after?: number;
+};
+
+/**
+ * An entry is found that has all words of `query`; where there is none, those that have all but one. Words in double quotes must follow each other, `conf*` finds words that begin so. Case and accents do not count, and parts of identifiers are words.
+ *
+ * `scope`: thread (that of `threadId`; so it is where `threadId` is given) | folder (all threads of the folder `cwd`, or of that thread's folder) | all (so it is otherwise). `kinds`: only these. `prunedOnly`: only what is not in the agent's context.
+ */
+export type HistorySearchParams = {
+    query: string;
+    threadId?: string | null;
+    scope?: "all" | "folder" | "thread" | null;
+    cwd?: string | null;
+    kinds?: ("assistant" | "command" | "fileChange" | "other" | "plan" | "reasoning" | "toolCall" | "user")[];
+    prunedOnly?: boolean;
+    limit?: number | null;
+    cursor?: string | null;
+};
+
+/**
+ * The best first, among equals the newest. `nextCursor` is null when nothing more matches. `unread`: of so many threads not everything is indexed yet.
+ */
+export type HistorySearchResult = {
+    hits: HistoryHit[];
+    nextCursor: string | null;
+    unread: number;
+};
+
+/**
  * One item of what the model is sent. `share` is of the window, null while that is unknown.
  *
  * `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what Codex wrote by itself. `protected` is as in `context/messages/list`.

@@ -28,6 +28,7 @@ from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
 from trimpoint.gateway.methods.forks import Forks
+from trimpoint.gateway.methods.history_methods import HistoryMethods
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
@@ -39,6 +40,7 @@ from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
 from trimpoint.operations.build import Operations
 from trimpoint.operations.imports import Imports
+from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -60,6 +62,7 @@ class DaemonDeps(NamedTuple):
     state_dir: str
     shut_down: Callable[[], None]
     http: HttpAddresses
+    recall: Recall
 
 
 class RouteDeps(NamedTuple):
@@ -129,6 +132,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **AgentSessionMethods(
             places_of(link.profile), engine, Imports(engine, threads), sessions
         ).table,
+        **HistoryMethods(engine, daemon.recall).table,
         **previews.table,
         **inspections.table,
     }

@@ -82,6 +82,70 @@ def inspect(
         files.close(fd)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole records from `start` on, and a bookmark at their end. `start` is the position that was
+    asked for, or the beginning where the file does not bear it out.
+    """
+
+    start: Position
+    records: memoryview
+    end: Bookmark
+
+
+def read_piece(
+    path: Path, after: Bookmark | None, max_bytes: int, files: FileOperations = SYSTEM_FILES
+) -> Piece | None:
+    """Returns the next records of the file, about `max_bytes` of them and at least one; None when
+    there are none behind `after`, or what follows is no whole record. Works while a daemon appends.
+
+    :raises OSError: when it cannot be read; FileNotFoundError when there is none.
+    """
+    fd = files.open(path, os.O_RDONLY)
+    try:
+        size = files.size(fd)
+        head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
+        header = framing.parse_header(head, size)
+        if header.state is not HeaderState.VALID:
+            return None
+        start = Position(header.size_bytes, 0)
+        if after is not None and _bears_out(files, fd, after, size):
+            start = after.position
+        return _piece_at(files, fd, start, size, max_bytes)
+    finally:
+        files.close(fd)
+
+
+def _bears_out(files: FileOperations, fd: int, after: Bookmark, size: int) -> bool:
+    end = after.position.offset_bytes
+    if end > size:
+        return False
+    before = read_fully(files, fd, max(0, end - BOOKMARKED_BYTES), end)
+    return digest_before(before, len(before)) == after.digest
+
+
+def _piece_at(
+    files: FileOperations, fd: int, start: Position, size: int, max_bytes: int
+) -> Piece | None:
+    at = start.offset_bytes
+    data = memoryview(read_fully(files, fd, at, min(size, at + max_bytes)))
+    found = framing.scan(data, at)
+    if not found.records and at < size:
+        end = at + framing.declared_end(data, 0)
+        if end > min(size, at + framing.MAX_PAYLOAD_BYTES):
+            return None
+        data = memoryview(read_fully(files, fd, at, end))
+        found = framing.scan(data, at)
+    if not found.records:
+        return None
+    end_position = Position(at + found.end, start.records + found.records)
+    before = read_fully(
+        files, fd, max(0, end_position.offset_bytes - BOOKMARKED_BYTES), end_position.offset_bytes
+    )
+    digest = digest_before(before, len(before))
+    return Piece(start, data[: found.end], Bookmark(end_position, digest))
+
+
 def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
     """Returns all behind the bookmark, or None when this is not the file that it was made in, or no
     longer.

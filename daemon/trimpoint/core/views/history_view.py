@@ -1,0 +1,100 @@
+"""Entries of the ledger as a search finds them and a reader asks for them. Pure."""
+
+import re
+from typing import NamedTuple
+
+from trimpoint.core.model.state import Entry, ThreadState, qualified_entry_id
+from trimpoint.core.views.entry_text import entry_text
+
+_SHORT_ID = re.compile(r"h([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+
+
+class PlacedEntry(NamedTuple):
+    """An entry at a position of the ledger; `turn` counts the turns from 1, and `short_id` is
+    such as `h3.2`: the second entry of the third turn.
+    """
+
+    position: int
+    turn: int
+    short_id: str
+    entry: Entry
+
+    @property
+    def text(self) -> str:
+        """Returns its whole text."""
+        entry = self.entry
+        return entry_text(entry.kind, entry.role, entry.text, entry.detail)
+
+
+def entry_of_turn(state: ThreadState, turn_id: str, place: int) -> PlacedEntry | None:
+    """Returns the `place`-th entry of a turn, counted from 0; None when the ledger has none."""
+    at = state.turn_index.get(turn_id)
+    return _at(state, at, place) if at is not None else None
+
+
+def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> PlacedEntry | None:
+    """Returns the entry with a short id, an id or a qualified id; of several, the newest.
+
+    `turn_id` says of which turn, where an id is used by several.
+    """
+    if (short := _SHORT_ID.fullmatch(name)) is not None and turn_id is None:
+        turn, place = int(short[1]) - 1, int(short[2]) - 1
+        return _at(state, turn, place) if turn < len(state.turns) else None
+    if turn_id is None and (index := state.entry_index.get(name)) is not None:
+        return placed(state, index)
+    qualified_turn, separator, entry_id = name.partition("#")
+    wanted_turn = turn_id or (qualified_turn if separator else None)
+    if wanted_turn is None:
+        return _searched(state, name)
+    at = state.turn_index.get(wanted_turn)
+    if at is None:
+        return None
+    names = (name, entry_id) if separator else (name,)
+    first = state.turns[at].first_entry_index
+    for place, entry in enumerate(state.entries[first : state.entries_end(at)]):
+        if entry.id in names or qualified_entry_id(entry.turn_id, entry.id) == name:
+            return _at(state, at, place)
+    return None
+
+
+def _searched(state: ThreadState, entry_id: str) -> PlacedEntry | None:
+    """An entry of a trimmed turn may stand in no index."""
+    for index in range(len(state.entries) - 1, -1, -1):
+        if state.entries[index].id == entry_id:
+            return placed(state, index)
+    return None
+
+
+def placed(state: ThreadState, index: int) -> PlacedEntry:
+    """Returns the entry at a position of the ledger."""
+    entry = state.entries[index]
+    turn = state.turn_index[entry.turn_id]
+    place = index - state.turns[turn].first_entry_index
+    return PlacedEntry(index, turn + 1, f"h{turn + 1}.{place + 1}", entry)
+
+
+def _at(state: ThreadState, turn: int, place: int) -> PlacedEntry | None:
+    index = state.turns[turn].first_entry_index + place
+    return placed(state, index) if index < state.entries_end(turn) else None
+
+
+class ContextMembership:
+    """Says which entries stand in the active context word for word."""
+
+    def __init__(self, state: ThreadState) -> None:
+        self._active_from = state.active_from_turn
+        self._turn_index = state.turn_index
+        self._pinned = {pin.turn_id for pin in state.pins}
+        self._discarded = {
+            (turn_id, entry_id)
+            for discard in state.discards
+            for turn_id, entry_ids in discard.entries.items()
+            for entry_id in entry_ids
+        }
+
+    def has(self, entry: Entry) -> bool:
+        """Returns whether the entry does."""
+        if (entry.turn_id, entry.id) in self._discarded:
+            return False
+        active = self._turn_index[entry.turn_id] >= self._active_from
+        return active or entry.turn_id in self._pinned

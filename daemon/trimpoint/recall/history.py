@@ -1,0 +1,112 @@
+"""The history of threads for those who search and read it: what the index found, as the ledger has
+it.
+"""
+
+from typing import NamedTuple
+
+from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.history_view import (
+    ContextMembership,
+    PlacedEntry,
+    entry_of_turn,
+    named_entry,
+    placed,
+)
+from trimpoint.recall.index import Found, Where
+from trimpoint.recall.recall import Recall
+from trimpoint.recall.words import Snippet, Term, snippet, terms_in
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import ThreadRegistry
+
+
+class Hit(NamedTuple):
+    """An entry that a search found."""
+
+    thread_id: str
+    placed: PlacedEntry
+    snippet: Snippet
+    score: float
+    in_context: bool
+
+
+class Hits(NamedTuple):
+    """A page of hits, the best first. The next begins at `next_place` of the matches, if there is
+    one. `waiting`: of so many threads the index has not everything yet.
+    """
+
+    hits: list[Hit]
+    next_place: int | None
+    waiting: int
+
+
+class Excerpt(NamedTuple):
+    """Entries of a thread that stand together, each with whether it is in the context."""
+
+    entries: list[tuple[PlacedEntry, bool]]
+    has_before: bool
+    has_after: bool
+
+
+class History:
+    """Searches in all threads of `engine`, and reads in one."""
+
+    def __init__(self, recall: Recall, engine: ThreadRegistry) -> None:
+        self._recall = recall
+        self._engine = engine
+
+    async def search(
+        self, query: str, where: Where, *, pruned_only: bool, limit: int, start: int = 0
+    ) -> Hits:
+        """Returns what matches the words of `query`, from the `start`-th match on.
+
+        :raises RecallUnavailable: the index cannot be made or read.
+        """
+        terms = terms_in(query)
+        found = await self._recall.search(terms, where)
+        hits: list[Hit] = []
+        seen: set[tuple[str, str, int]] = set()
+        for place, one in enumerate(found[start:], start):
+            if len(hits) == limit:
+                return Hits(hits, place, self._recall.waiting)
+            key = one[:3]
+            hit = await self._hit(one, terms) if key not in seen else None
+            seen.add(key)
+            if hit is not None and not (pruned_only and hit.in_context):
+                hits.append(hit)
+        return Hits(hits, None, self._recall.waiting)
+
+    async def _hit(self, found: Found, terms: list[Term]) -> Hit | None:
+        """Returns what was found as the ledger has it; None where that has it no more, as after a
+        revert.
+        """
+        state = await self._state(found.thread_id)
+        entry = entry_of_turn(state, found.turn_id, found.place) if state is not None else None
+        if state is None or entry is None:
+            return None
+        piece = snippet(entry.text, terms)
+        if not piece.marks:
+            return None
+        in_context = ContextMembership(state).has(entry.entry)
+        return Hit(found.thread_id, entry, piece, found.score, in_context)
+
+    async def _state(self, thread_id: str) -> ThreadState | None:
+        try:
+            return (await self._engine.thread(thread_id)).state
+        except EngineError:
+            return None
+
+
+def excerpt(
+    state: ThreadState, name: str, turn_id: str | None, before: int, after: int
+) -> Excerpt | None:
+    """Returns an entry with those around it; None when the ledger has none of that name."""
+    found = named_entry(state, name, turn_id)
+    if found is None:
+        return None
+    first = max(0, found.position - before)
+    end = min(len(state.entries), found.position + after + 1)
+    context = ContextMembership(state)
+    entries = [placed(state, index) for index in range(first, end)]
+    return Excerpt(
+        [(one, context.has(one.entry)) for one in entries], first > 0, end < len(state.entries)
+    )

@@ -1,0 +1,213 @@
+"""Keeps the index as the journals are, in the background, and answers searches in it.
+
+Always true: nothing here is on the path of a turn. What the index does is done in a thread of its
+own, one thing at a time and each of them short, behind records that are durable already.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import structlog
+from anyio import CapacityLimiter, to_thread
+
+from trimpoint.core.model import events as ev
+from trimpoint.journal.port import Bookmark
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.recall.index import Found, RecallIndex, Where, discard_index
+from trimpoint.recall.reading import index_piece
+from trimpoint.recall.words import Term
+from trimpoint.threads.registry import ThreadRegistry
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+GATHER_S = 0.25
+"""Entries that come within this time are indexed together."""
+CATCH_UP_S = 1.0
+"""How long a search waits for the index to have everything."""
+RETRY_S = 30.0
+TIDY_AFTER = 4 * 1024 * 1024
+"""After so many bytes of journals the index is tidied, when nothing else is to do."""
+MAX_FORGOTTEN = 0.5
+MAX_FOUND = 1_000
+_DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class RecallUnavailable(Exception):
+    """The index cannot be used; `detail` says why."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class Recall:
+    """The index of one state directory. Run `run` in the background."""
+
+    def __init__(self, store: StateDirectory, engine: ThreadRegistry) -> None:
+        self._store = store
+        self._engine = engine
+        self._index: RecallIndex | None = None
+        self._known: dict[str, Bookmark] = {}
+        self._waiting: dict[str, None] = {}
+        self._turn = anyio.Lock()
+        self._limiter = CapacityLimiter(1)
+        self._more = anyio.Event()
+        self._all_read = anyio.Event()
+        self._in_haste = anyio.Event()
+        self._untidy_bytes = 0
+        engine.subscribe(self._on_record)
+        self._wait_for_all()
+
+    @property
+    def waiting(self) -> int:
+        """Returns of how many threads the index has not everything yet."""
+        return len(self._waiting)
+
+    async def run(self) -> None:
+        """Keeps the index up to date until it is cancelled."""
+        try:
+            while True:
+                await self._work()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._guarded(self._close)
+
+    async def search(self, terms: list[Term], where: Where) -> list[Found]:
+        """Returns the best matches, at most `MAX_FOUND`.
+
+        :raises RecallUnavailable: the index cannot be made or read.
+        """
+        for attempt in (1, 2):
+            await self._catch_up()
+            try:
+                return await self.use(lambda index: index.search(terms, where, MAX_FOUND))
+            except (sqlite3.Error, OSError) as error:
+                await self._failed(error)
+                if attempt == 2 or not _is_damage(error):
+                    raise RecallUnavailable(str(error)) from error
+        raise AssertionError("unreachable")
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        if any(isinstance(event, ev.EntryRecorded | ev.TurnStarted) for event in record.events):
+            self._wait_for(thread_id)
+
+    def _wait_for_all(self) -> None:
+        for summary in self._engine.summaries.values():
+            self._wait_for(summary.thread_id)
+
+    def _wait_for(self, thread_id: str) -> None:
+        self._waiting[thread_id] = None
+        self._all_read = anyio.Event() if self._all_read.is_set() else self._all_read
+        self._more.set()
+
+    async def _catch_up(self) -> None:
+        if self._waiting:
+            self._in_haste.set()
+            with anyio.move_on_after(CATCH_UP_S):
+                await self._all_read.wait()
+
+    async def _work(self) -> None:
+        """Indexes what waits, then waits for more."""
+        try:
+            while self._waiting:
+                await self._read(next(iter(self._waiting)))
+            self._all_read.set()
+            self._in_haste = anyio.Event()
+            await self._tidy()
+        except (sqlite3.Error, OSError) as error:
+            await self._failed(error)
+            await anyio.sleep(0 if _is_damage(error) else RETRY_S)
+            return
+        if not self._waiting:
+            self._more = anyio.Event()
+            await self._more.wait()
+        with anyio.move_on_after(GATHER_S):
+            await self._in_haste.wait()
+
+    async def _read(self, thread_id: str) -> None:
+        """Indexes one piece of a thread's journal; the thread waits on if there is more."""
+        del self._waiting[thread_id]
+        try:
+            more = await self.use(lambda index: self._read_piece(index, thread_id))
+        except BaseException:
+            self._waiting[thread_id] = None
+            raise
+        if more:
+            self._waiting[thread_id] = None
+
+    def _read_piece(self, index: RecallIndex, thread_id: str) -> bool:
+        known = self._known.get(thread_id)
+        summary = self._engine.summaries.get(thread_id)
+        at = known.position.offset_bytes if known is not None else 0
+        if summary is not None and known is not None and summary.size_bytes == at:
+            return False
+        try:
+            end = index_piece(index, thread_id, self._store.journal_path(thread_id), known)
+        except FileNotFoundError:
+            index.forget(thread_id)
+            self._known.pop(thread_id, None)
+            return False
+        if end is None:
+            return False
+        self._known[thread_id] = end
+        self._untidy_bytes += end.position.offset_bytes - at
+        return True
+
+    async def _tidy(self) -> None:
+        while self._untidy_bytes >= TIDY_AFTER and not self._waiting:
+            if not await self.use(RecallIndex.tidy):
+                self._untidy_bytes = 0
+
+    async def use(self, act: Callable[[RecallIndex], T]) -> T:
+        """Returns what `act` does with the index, in its thread.
+
+        :raises sqlite3.Error, OSError: as the index does.
+        """
+        async with self._turn:
+            return await to_thread.run_sync(self._used, act, limiter=self._limiter)
+
+    def _used(self, act: Callable[[RecallIndex], T]) -> T:
+        if self._index is None:
+            self._index = self._opened()
+            self._known = self._index.bookmarks()
+            for thread_id in self._known.keys() - self._engine.summaries.keys():
+                self._index.forget(thread_id)
+                del self._known[thread_id]
+        return act(self._index)
+
+    def _opened(self) -> RecallIndex:
+        index = RecallIndex(self._store.root)
+        if index.forgotten_share() <= MAX_FORGOTTEN:
+            return index
+        index.close()
+        discard_index(self._store.root)
+        return RecallIndex(self._store.root)
+
+    async def _failed(self, error: sqlite3.Error | OSError) -> None:
+        log.warning("recall_index_failed", detail=str(error), damaged=_is_damage(error))
+        await self._guarded(self._close)
+        if _is_damage(error):
+            await self._guarded(lambda: discard_index(self._store.root))
+            self._wait_for_all()
+
+    async def _guarded(self, act: Callable[[], None]) -> None:
+        async with self._turn:
+            try:
+                await to_thread.run_sync(act, limiter=self._limiter)
+            except (sqlite3.Error, OSError) as error:
+                log.warning("recall_index_not_closed", detail=str(error))
+
+    def _close(self) -> None:
+        index, self._index = self._index, None
+        self._known = {}
+        if index is not None:
+            index.close()
+
+
+def _is_damage(error: Exception) -> bool:
+    """Returns whether the file is not what we wrote; then it is made again."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _DAMAGED

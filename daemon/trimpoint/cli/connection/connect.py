@@ -61,7 +61,7 @@ async def _with_daemon(
 ) -> int:
     try:
         async with connect(await _place(arguments, starts)) as client:
-            await _greet(client, capabilities, _profile(arguments) if starts else None)
+            await _greet(client, capabilities, profile_asked(arguments) if starts else None)
             try:
                 return await command(client)
             except RemoteError as error:
@@ -90,8 +90,8 @@ async def _greet(
         )
 
 
-def _profile(arguments: argparse.Namespace) -> ProfileParams | None:
-    """The Codex configuration that the command brings along; None where it brings none."""
+def profile_asked(arguments: argparse.Namespace) -> ProfileParams | None:
+    """Returns the Codex configuration that the command brings along; None where it brings none."""
     if not (os.environ.get("CODEX_HOME") or getattr(arguments, "codex", None)):
         return None
     from trimpoint.cli.connection.profile import profile_of

@@ -36,7 +36,7 @@ GENERAL = (
 DESCRIPTION = "Keep long Codex conversations going: clear, compact, compress and revert them."
 
 GROUPS = (
-    ("talk", (daemons.add_ask, threads.add_interrupt, threads.add_watch)),
+    ("talk", (daemons.add_chat, daemons.add_ask, threads.add_interrupt, threads.add_watch)),
     (
         "the agent's context",
         (

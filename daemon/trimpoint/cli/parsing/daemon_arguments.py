@@ -47,6 +47,11 @@ OPEN = """\
 Starts a daemon if none runs, and has it serve the page at 127.0.0.1. The address works once,
 within two minutes; the browser is then logged in for 30 days. Over SSH it is printed.
 """
+CHAT = """\
+Without a thread it goes on with the last one of this folder, or begins one. ? shows the keys.
+It needs the extra tui: pip install 'trimpoint[tui]'
+"""
+
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
 --model, --sandbox and --approve stay as they are set until they are set again.
@@ -214,6 +219,19 @@ def add_ask(commands: Commands) -> None:
         help="with an image; may be given several times",
     )
     parser.add_argument("-C", "--cwd", metavar="DIR", help="begin a new thread in this folder")
+    for_clients(parser, thread=True)
+
+
+def add_chat(commands: Commands) -> None:
+    """`chat`."""
+    parser = command(
+        commands,
+        "chat",
+        "trimpoint.tui.command:run",
+        "talk with the agent in a terminal UI",
+        CHAT,
+    )
+    parser.add_argument("--new", action="store_true", help="begin a new thread")
     for_clients(parser, thread=True)
 
 

@@ -15,7 +15,7 @@ def command(
     commands: Commands, name: str, run: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
     """A sub-command; `run` names what carries it out, as `room.module:function` below
-    `trimpoint.cli`.
+    `trimpoint.cli`, or below `trimpoint` where it begins with `trimpoint.`.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -25,7 +25,9 @@ def command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=f"trimpoint.cli.{run}", command=name)
+    parser.set_defaults(
+        run=run if run.startswith("trimpoint.") else f"trimpoint.cli.{run}", command=name
+    )
     return parser
 
 

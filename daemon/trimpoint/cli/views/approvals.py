@@ -49,7 +49,7 @@ async def answer_question(
         result: Any = {"decision": await _decision(params, item or {})}
     elif method == _PERMISSIONS:
         wanted = permission_words(params.get("permissions"))
-        granted = await _yes(f"The agent asks for more permissions: {wanted}", _reason(params))
+        granted = await _yes(f"The agent asks for more permissions: {wanted}", reason_words(params))
         result = {"permissions": params.get("permissions") if granted else {}, "scope": "turn"}
     elif method == _USER_INPUT and keyboard.is_there():
         result = {
@@ -66,24 +66,29 @@ async def answer_question(
 
 async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
     """One of the decisions that Codex offers."""
-    offered = list(params.get("availableDecisions") or _CHOICES)
-    what = _wish(params, item)
+    offered = offered_decisions(params)
+    what = wish(params, item)
     if not keyboard.is_there():
         print_line(
             Text(f"Declined, as there is no terminal to ask at: the agent asks to {what}", "yellow")
         )
         return "decline" if "decline" in offered else offered[-1]
     print_line(Text.assemble(("? ", "bold yellow"), f"The agent asks to {what}"))
-    if reason := _reason(params):
+    if reason := reason_words(params):
         print_line(Text(f"  {reason}", "dim"))
-    menu = _menu(offered)
+    menu = decision_menu(offered)
     key = await _choice({key: words for key, words, _ in menu})
     chosen, said = next((decision, words) for entry, words, decision in menu if entry == key)
     print_line(Text(f"  {_OUTCOMES.get(str(chosen), f'{said[:1].upper()}{said[1:]}.')}", "dim"))
     return chosen
 
 
-def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+def offered_decisions(params: Mapping[str, Any]) -> list[Any]:
+    """Returns the decisions that Codex offers for an approval."""
+    return list(params.get("availableDecisions") or _CHOICES)
+
+
+def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     """Returns the action that needs approval, to be read after "asks to"."""
     if host := as_dict(params.get("networkApprovalContext")).get("host"):
         return f"reach {one_line(str(host))} over the network"
@@ -94,7 +99,7 @@ def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     return f"change {', '.join(paths)}" if paths else "change files"
 
 
-def _menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
+def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
     """Key, words and decision of each. Of the two ways to say no, an only one gets the plain
     key.
     """
@@ -186,6 +191,6 @@ async def _reply(item: Mapping[str, Any]) -> str:
     )
 
 
-def _reason(params: Mapping[str, Any]) -> str:
+def reason_words(params: Mapping[str, Any]) -> str:
     where = f"in {params['cwd']}" if params.get("cwd") else ""
     return one_line(" ".join(filter(None, [str(params.get("reason") or ""), where])), 2000)

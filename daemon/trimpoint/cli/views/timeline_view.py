@@ -77,20 +77,34 @@ def timeline_rows(entries: Iterable[TimelineEntry], marks: Marks) -> Iterator[Re
     """Entries, oldest first, as what to print."""
     before: TimelineEntry | None = None
     for entry in entries:
-        if _turn_of(entry) != _turn_of(before):
-            yield from _turn_end(before, marks)
-        if _stands_apart(before, entry):
-            yield Text()
-        yield _row(entry, marks, is_first=_turn_of(entry) != _turn_of(before))
+        yield from rows_between(before, entry, marks)
+        yield timeline_row(entry, marks, is_first=begins_turn(before, entry))
         before = entry
-    yield from _turn_end(before, marks)
+    yield from turn_end(before, marks)
+
+
+def rows_between(
+    before: TimelineEntry | None, entry: TimelineEntry, marks: Marks
+) -> Iterator[RenderableType]:
+    """Returns what stands between two entries: how the turn before ended, and a blank line where
+    they stand apart.
+    """
+    if begins_turn(before, entry):
+        yield from turn_end(before, marks)
+    if _stands_apart(before, entry):
+        yield Text()
+
+
+def begins_turn(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
+    """Returns whether an entry is the first one of its turn."""
+    return _turn_of(entry) != _turn_of(before)
 
 
 def _turn_of(entry: TimelineEntry | None) -> str | None:
     return entry.turn_id if isinstance(entry, TimelineMessage | TimelineActivity) else None
 
 
-def _turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableType]:
+def turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableType]:
     """Returns how a turn ended; empty if it completed."""
     mark = marks.turns.get(_turn_of(last) or "")
     match mark:
@@ -122,7 +136,8 @@ def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
             return False
 
 
-def _row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableType:
+def timeline_row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableType:
+    """Returns an entry as what to print; the first one of a turn has the number of the turn."""
     numbers = marks.trim_points
     match entry:
         case TimelineMessage(role="user"):

@@ -1,0 +1,76 @@
+"""`trimpoint chat`: finds the thread, then opens the screen."""
+
+import argparse
+import sys
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import anyio
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import answering, profile_asked, sockets_of, with_daemon
+from trimpoint.cli.connection.known_threads import current_folder
+from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.exits import CliError, Exit, UsageError
+from trimpoint.cli.thread_commands.prompt import folder
+from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Shows the thread that was named, else the last one of this folder, else a new one.
+
+    :raises UsageError: there is no terminal, or what was typed does not fit together.
+    :raises CliError: the extra is not installed, or there is no such thread.
+    """
+    if find_spec("textual") is None:
+        raise CliError(
+            "The terminal UI is not installed.",
+            "Install it with: pip install 'trimpoint[tui]'",
+            reason="extra_missing",
+        )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("chat needs a terminal.", "Elsewhere, use trimpoint ask and watch.")
+    if arguments.new and (arguments.thread or arguments.last):
+        raise UsageError(
+            "--new begins a thread; --thread and --last name one.", "Give one of them."
+        )
+    chosen: list[tuple[str | None, str]] = []
+    with_daemon(arguments, partial(_choose, arguments, chosen))
+    anyio.run(_show, arguments, *chosen[0])
+    return Exit.DONE
+
+
+async def _choose(
+    arguments: argparse.Namespace, chosen: list[tuple[str | None, str]], client: Client
+) -> int:
+    if arguments.thread or arguments.last:
+        thread = await chosen_thread(client, arguments)
+        chosen.append((thread.id, thread.cwd))
+    elif arguments.new or (found := await last_thread_here(client)) is None:
+        chosen.append((None, folder(None)))
+    else:
+        thread = found.overview or await adopted(client, found.id)
+        chosen.append((thread.id, thread.cwd))
+    return Exit.DONE
+
+
+async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) -> None:
+    from trimpoint.cli.connection.background import launch_of, socket_of_daemon
+    from trimpoint.tui.model.state import ChatState
+    from trimpoint.tui.session.changes import Changes
+    from trimpoint.tui.session.chat import Chat
+    from trimpoint.tui.session.link import Link
+    from trimpoint.tui.widgets.app import ChatApp
+
+    settings = settings_of(arguments)
+
+    async def find() -> Path | None:
+        return await answering(sockets_of(settings))
+
+    async def start() -> Path:
+        return await socket_of_daemon(launch_of(settings, arguments))
+
+    link = Link(find, start, profile_asked(arguments))
+    state = ChatState(cwd or current_folder(), thread_id)
+    await ChatApp(Chat(link, state, Changes())).run_async()

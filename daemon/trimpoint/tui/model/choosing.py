@@ -1,0 +1,61 @@
+"""A list to choose from, filtered by what is typed."""
+
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Option(NamedTuple, Generic[T]):
+    """`words` are what a filter looks at."""
+
+    value: T
+    words: str
+
+
+def matches(words: str, typed: str) -> bool:
+    """Returns whether a text has all typed words, or their letters in this order."""
+    text = words.casefold()
+    return all(part in text or _has_letters(text, part) for part in typed.casefold().split())
+
+
+def _has_letters(text: str, part: str) -> bool:
+    letters = iter(text)
+    return len(part) > 2 and all(letter in letters for letter in part)
+
+
+class Choosing(Generic[T]):
+    """`shown` are the options that match, the best first; `chosen` is a place in it."""
+
+    def __init__(self, options: Iterable[Option[T]] = ()) -> None:
+        self._options = list(options)
+        self._typed = ""
+        self.chosen = 0
+        self.shown = self._options
+
+    def offer(self, options: Iterable[Option[T]]) -> None:
+        """Takes other options; what is typed and the place stay."""
+        self._options = list(options)
+        self._refresh()
+
+    def type(self, typed: str) -> None:
+        """Filters by a text."""
+        if typed != self._typed:
+            self._typed, self.chosen = typed, 0
+            self._refresh()
+
+    def move(self, step: int) -> None:
+        """Chooses another one, no further than the ends."""
+        self.chosen = max(0, min(len(self.shown) - 1, self.chosen + step))
+
+    @property
+    def choice(self) -> T | None:
+        """Returns the chosen value; None when nothing matches."""
+        return self.shown[self.chosen].value if self.shown else None
+
+    def _refresh(self) -> None:
+        found = [option for option in self._options if matches(option.words, self._typed)]
+        exact = self._typed.casefold()
+        # Letters in order match a lot; what has the words themselves comes first.
+        self.shown = sorted(found, key=lambda option: exact not in option.words.casefold())
+        self.chosen = max(0, min(len(self.shown) - 1, self.chosen))

@@ -1,0 +1,133 @@
+"""What an opened row shows: the output of a command, a diff, what a tool was given and answered."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from trimpoint.cli.terminal import printable
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.shell_commands import as_typed
+
+MAX_LINES = 400
+SHORT_LINES = 6
+"""So many lines of a summary are shown while it is closed."""
+
+
+class Detail(NamedTuple):
+    """A line and how it looks: plain | added | removed | place | dim."""
+
+    text: str
+    look: str = "plain"
+
+
+def can_open(entry: TimelineEntry) -> bool:
+    """Returns whether there is more to see of an entry than its row."""
+    match entry:
+        case TimelineMessage():
+            return False
+        case TimelineActivity():
+            return any(True for _ in _lines(entry))
+        case ContextSummaryBanner():
+            return len(entry.summary.strip().splitlines()) > SHORT_LINES
+        case ContextTrimPointDivider():
+            return entry.trim_kind == "boundary"
+
+
+def details(entry: TimelineActivity) -> list[Detail]:
+    """Returns the lines of an opened activity, cut where they are too many."""
+    lines = list(_lines(entry))
+    if len(lines) <= MAX_LINES:
+        return lines
+    more = Detail(f"… {len(lines) - MAX_LINES:,} more lines", "dim")
+    return [*lines[:MAX_LINES], more]
+
+
+def short_summary(summary: str) -> tuple[str, int]:
+    """Returns the beginning of a summary, and how many lines are left out of it."""
+    lines = summary.strip().splitlines()
+    return "\n".join(lines[:SHORT_LINES]), max(0, len(lines) - SHORT_LINES)
+
+
+def text_of(entry: TimelineEntry) -> str:
+    """Returns the text of an entry, to be copied."""
+    match entry:
+        case TimelineMessage():
+            return entry.text.strip()
+        case TimelineActivity():
+            lines = [detail.text for detail in _lines(entry)]
+            return "\n".join([_title(entry), *lines])
+        case ContextSummaryBanner():
+            return entry.summary.strip()
+        case ContextTrimPointDivider():
+            return entry.label
+
+
+def _title(entry: TimelineActivity) -> str:
+    detail = as_dict(entry.detail)
+    return as_typed(detail) if detail.get("command") else entry.title
+
+
+def _lines(entry: TimelineActivity) -> Iterator[Detail]:
+    detail = as_dict(entry.detail)
+    match entry.activity:
+        case "commandExecution":
+            yield from _command(detail)
+        case "fileChange":
+            for change in map(as_dict, as_list(detail.get("changes"))):
+                yield from _change(change)
+        case "mcpToolCall" | "dynamicToolCall":
+            yield from _tool(detail)
+        case "reasoning":
+            said = [*as_list(detail.get("summary")), *as_list(detail.get("content"))]
+            text = "\n\n".join(map(str, said)).strip() or entry.title
+            if "\n" in text or len(text) > len(entry.title):
+                yield from _plain(text)
+        case "plan":
+            yield from _plain(str(detail.get("text") or ""))
+        case _:
+            return
+
+
+def _command(detail: Mapping[str, Any]) -> Iterator[Detail]:
+    typed = as_typed(detail)
+    if "\n" in typed:
+        yield from (Detail(line, "place") for line in printable(typed).splitlines())
+    yield from _plain(str(detail.get("aggregatedOutput") or "").rstrip())
+
+
+def _change(change: Mapping[str, Any]) -> Iterator[Detail]:
+    yield Detail(printable(str(change.get("path") or "?")).replace("\n", " "), "place")
+    for line in printable(str(change.get("diff") or "")).splitlines():
+        look = {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "plain")
+        yield Detail(line, look)
+
+
+def _tool(detail: Mapping[str, Any]) -> Iterator[Detail]:
+    if arguments := detail.get("arguments"):
+        yield from _plain(_json(arguments), "place")
+    for answered in (detail.get("result"), detail.get("error"), detail.get("contentItems")):
+        if answered:
+            yield from _plain(_said(answered))
+
+
+def _said(answered: Any) -> str:
+    parts = as_list(as_dict(answered).get("content")) or as_list(answered)
+    texts = [str(text) for part in parts if (text := as_dict(part).get("text"))]
+    return "\n".join(texts) or str(as_dict(answered).get("message") or "") or _json(answered)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _plain(text: str, look: str = "plain") -> Iterator[Detail]:
+    for line in printable(text).splitlines():
+        yield Detail(line, look)

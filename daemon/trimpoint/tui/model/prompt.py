@@ -1,0 +1,87 @@
+"""What the person has typed before, and what waits to be sent."""
+
+import re
+
+MAX_HISTORY = 500
+_COMMAND = re.compile(r"\s*[/:][a-z-]*(?:\s|$)", re.IGNORECASE)
+
+
+def is_command(text: str) -> bool:
+    """Returns whether a text may be a slash command: one line that begins with / or : and a word.
+
+    Whether it is one is for the daemon to say.
+    """
+    return "\n" not in text.strip() and _COMMAND.match(text) is not None
+
+
+class History:
+    """Prompts of before, for the arrow keys. What was being typed is kept below the newest."""
+
+    def __init__(self, texts: list[str] | None = None) -> None:
+        self._texts = list(texts or [])
+        self._at: int | None = None
+        self._draft = ""
+
+    def add(self, text: str) -> None:
+        """Remembers a prompt that was sent, unless it is the last one again."""
+        self._at = None
+        if text.strip() and self._texts[-1:] != [text]:
+            self._texts.append(text)
+            del self._texts[:-MAX_HISTORY]
+
+    def add_older(self, texts: list[str]) -> None:
+        """Puts prompts before all others: those of the thread's history."""
+        self._texts = [*texts, *self._texts][-MAX_HISTORY:]
+
+    def older(self, now: str) -> str | None:
+        """Returns the prompt before the one shown; None when there is none."""
+        at = len(self._texts) if self._at is None else self._at
+        if at == 0:
+            return None
+        if self._at is None:
+            self._draft = now
+        self._at = at - 1
+        return self._texts[self._at]
+
+    def newer(self) -> str | None:
+        """Returns the prompt after the one shown, at last the draft; None while none is shown."""
+        if self._at is None:
+            return None
+        self._at += 1
+        if self._at >= len(self._texts):
+            self._at = None
+            return self._draft
+        return self._texts[self._at]
+
+    def leave(self) -> None:
+        """Takes what is shown as being typed anew."""
+        self._at = None
+
+
+class Queue:
+    """Prompts that wait until the thread is free; by thread."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[str]] = {}
+
+    def add(self, thread_id: str, text: str) -> None:
+        """Adds one at the end."""
+        self._waiting.setdefault(thread_id, []).append(text)
+
+    def of(self, thread_id: str | None) -> list[str]:
+        """Returns those of a thread, the next one first."""
+        return list(self._waiting.get(thread_id or "", ()))
+
+    def take_next(self, thread_id: str) -> str | None:
+        """Removes and returns the next one; None when none waits."""
+        waiting = self._waiting.get(thread_id)
+        return waiting.pop(0) if waiting else None
+
+    def take_back(self, thread_id: str | None) -> str | None:
+        """Removes and returns the last one, so that it can be changed; None when none waits."""
+        waiting = self._waiting.get(thread_id or "")
+        return waiting.pop() if waiting else None
+
+    def put_back(self, thread_id: str, text: str) -> None:
+        """Has one wait again as the next."""
+        self._waiting.setdefault(thread_id, []).insert(0, text)

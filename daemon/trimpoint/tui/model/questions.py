@@ -1,0 +1,264 @@
+"""What the agent asks, as a card with choices or with fields, and the answers for Codex.
+
+Of approvals, the words and the choices are those of the command line.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.approvals import (
+    decision_menu,
+    offered_decisions,
+    permission_words,
+    reason_words,
+    wish,
+)
+from trimpoint.core.model.lenient import as_dict, as_list
+
+COMMAND = "item/commandExecution/requestApproval"
+FILE_CHANGE = "item/fileChange/requestApproval"
+PERMISSIONS = "item/permissions/requestApproval"
+USER_INPUT = "item/tool/requestUserInput"
+ELICITATION = "mcpServer/elicitation/request"
+ANSWERED_HERE = frozenset({COMMAND, FILE_CHANGE, PERMISSIONS, USER_INPUT, ELICITATION})
+
+_MAX_DETAIL_LINES = 200
+_KEPT_WORDS = {"session": ("s", "yes, for the whole session"), "always": ("a", "yes, always")}
+
+
+class Choice(NamedTuple):
+    """`result` is what Codex is answered."""
+
+    key: str
+    words: str
+    result: Any
+
+
+class FieldKind(StrEnum):
+    """What a field takes."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    INTEGER = "integer"
+    ONE = "one"
+    MANY = "many"
+
+
+class Field(NamedTuple):
+    """Something to fill in. `options` are labels with their values.
+
+    `is_free`: beside the options, any other text is an answer.
+    """
+
+    id: str
+    title: str
+    kind: FieldKind
+    options: tuple[tuple[str, Any], ...] = ()
+    is_free: bool = False
+    is_secret: bool = False
+    is_required: bool = True
+    default: str = ""
+
+
+class Card(NamedTuple):
+    """A question as it is shown: with `choices`, or with `fields` to be filled in one by one.
+
+    `declined` is the answer of a person who does not want to answer.
+    """
+
+    title: str
+    details: tuple[str, ...]
+    choices: tuple[Choice, ...] = ()
+    fields: tuple[Field, ...] = ()
+    declined: Any = None
+
+
+def card_of(method: str, params: Mapping[str, Any], item: Mapping[str, Any]) -> Card | None:
+    """Returns a question of Codex as a card; None for one that this client does not answer.
+
+    :param item: what it is about, as Codex announced it; empty where that is not known
+    """
+    match method:
+        case _ if method in (COMMAND, FILE_CHANGE):
+            return _approval(params, item)
+        case _ if method == PERMISSIONS:
+            return _permissions(params)
+        case _ if method == USER_INPUT:
+            return _user_input(params)
+        case _ if method == ELICITATION:
+            return _elicitation(params)
+        case _:
+            return None
+
+
+def answer_of(method: str, fields: Sequence[Field], values: Mapping[str, Any]) -> Any:
+    """Returns what Codex is answered with the values of all fields that were filled in."""
+    filled = {field.id: values[field.id] for field in fields if field.id in values}
+    if method == USER_INPUT:
+        return {"answers": {name: {"answers": _texts(value)} for name, value in filled.items()}}
+    return {"action": "accept", "content": filled}
+
+
+def value_of(field: Field, text: str, chosen: Sequence[int] = ()) -> Any:
+    """Returns the value of a field; None where what was given is none.
+
+    :param chosen: places of the chosen options; what was typed counts where there are none
+    """
+    if chosen:
+        values = [field.options[place][1] for place in chosen]
+        return values if field.kind is FieldKind.MANY else values[0]
+    if not text.strip() or (field.options and not field.is_free):
+        return None
+    return _number(field.kind, text.strip())
+
+
+def _number(kind: FieldKind, text: str) -> Any:
+    try:
+        match kind:
+            case FieldKind.INTEGER:
+                return int(text)
+            case FieldKind.NUMBER:
+                return float(text)
+            case _:
+                return text
+    except ValueError:
+        return None
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in (as_list(value) if isinstance(value, list) else [value])]
+
+
+def _approval(params: Mapping[str, Any], item: Mapping[str, Any]) -> Card:
+    menu = decision_menu(offered_decisions(params))
+    choices = tuple(Choice(key, words, {"decision": decision}) for key, words, decision in menu)
+    title = f"May the agent {wish(params, item)}?"
+    details = [*_given(reason_words(params)), *_diff_lines(item)]
+    declined = {"decision": "decline"}
+    return Card(title, tuple(details[:_MAX_DETAIL_LINES]), choices, declined=declined)
+
+
+def _given(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def _diff_lines(item: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for change in map(as_dict, as_list(item.get("changes"))):
+        lines.append(one_line(str(change.get("path") or "?")))
+        lines += [f"  {line}" for line in printable(str(change.get("diff") or "")).splitlines()]
+    return lines
+
+
+def _permissions(params: Mapping[str, Any]) -> Card:
+    asked = as_dict(params.get("permissions"))
+    declined: Any = {"permissions": {}, "scope": "turn"}
+    choices = (
+        Choice("y", "yes, for this turn", {"permissions": asked, "scope": "turn"}),
+        Choice("s", "yes, for the whole session", {"permissions": asked, "scope": "session"}),
+        Choice("n", "no", declined),
+    )
+    title = f"The agent asks for more permissions: {permission_words(asked)}"
+    return Card(title, tuple(_given(reason_words(params))), choices, declined=declined)
+
+
+def _user_input(params: Mapping[str, Any]) -> Card:
+    fields = tuple(_asked(one) for one in map(as_dict, as_list(params.get("questions"))))
+    return Card("The agent asks", (), fields=fields, declined={"answers": {}})
+
+
+def _asked(question: Mapping[str, Any]) -> Field:
+    options = tuple(_labelled(as_dict(one)) for one in as_list(question.get("options")))
+    return Field(
+        id=str(question.get("id")),
+        title=one_line(str(question.get("question") or question.get("header") or ""), 2000),
+        kind=FieldKind.ONE if options else FieldKind.TEXT,
+        options=options,
+        is_free=bool(question.get("isOther")) or not options,
+        is_secret=bool(question.get("isSecret")),
+    )
+
+
+def _labelled(option: Mapping[str, Any]) -> tuple[str, Any]:
+    label, description = str(option.get("label") or ""), str(option.get("description") or "")
+    shown = f"{label}: {description}" if description else label
+    return one_line(shown, 400), label
+
+
+def _elicitation(params: Mapping[str, Any]) -> Card:
+    server = one_line(str(params.get("serverName") or "An MCP server"), 80)
+    message = one_line(str(params.get("message") or ""), 2000)
+    declined = {"action": "decline"}
+    properties = as_dict(as_dict(params.get("requestedSchema")).get("properties"))
+    if params.get("mode") == "url":
+        details = (message, one_line(str(params.get("url") or ""), 2000))
+        done = Choice("y", "I have opened it", {"action": "accept", "content": {}})
+        no = Choice("n", "no", declined)
+        return Card(f"{server} asks you to open an address", details, (done, no), declined=declined)
+    if not properties:
+        return Card(f"{server} asks", (message,), _consent(params), declined=declined)
+    required = as_list(as_dict(params.get("requestedSchema")).get("required"))
+    fields = tuple(
+        _property(name, as_dict(shape), is_required=name in required)
+        for name, shape in properties.items()
+    )
+    return Card(f"{server} asks", (message,), fields=fields, declined=declined)
+
+
+def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Returns the choices of a question that takes no more than a yes, such as may a tool run."""
+    accepted = {"action": "accept", "content": {}}
+    choices = [Choice("y", "yes", accepted)]
+    persist = as_dict(params.get("_meta")).get("persist")
+    for scope in as_list(persist) or [persist]:
+        if scope in _KEPT_WORDS:
+            key, words = _KEPT_WORDS[scope]
+            choices.append(Choice(key, words, {**accepted, "_meta": {"persist": scope}}))
+    return (*choices, Choice("n", "no", {"action": "decline"}))
+
+
+def _property(name: str, shape: Mapping[str, Any], *, is_required: bool) -> Field:
+    title = one_line(str(shape.get("title") or name), 200)
+    description = one_line(str(shape.get("description") or ""), 400)
+    kind, options = _kind_and_options(shape)
+    default = shape.get("default")
+    return Field(
+        id=name,
+        title=f"{title}: {description}" if description and description != title else title,
+        kind=kind,
+        options=options,
+        is_free=not options,
+        is_secret=shape.get("format") == "password",
+        is_required=is_required,
+        default="" if default is None or options else str(default),
+    )
+
+
+def _kind_and_options(shape: Mapping[str, Any]) -> tuple[FieldKind, tuple[tuple[str, Any], ...]]:
+    match shape.get("type"):
+        case "boolean":
+            return FieldKind.ONE, (("yes", True), ("no", False))
+        case "integer":
+            return FieldKind.INTEGER, ()
+        case "number":
+            return FieldKind.NUMBER, ()
+        case "array":
+            return FieldKind.MANY, _enumerated(as_dict(shape.get("items")))
+        case _:
+            options = _enumerated(shape)
+            return (FieldKind.ONE if options else FieldKind.TEXT), options
+
+
+def _enumerated(shape: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    titled = as_list(shape.get("oneOf")) or as_list(shape.get("anyOf"))
+    if titled:
+        pairs = map(as_dict, titled)
+        return tuple(
+            (one_line(str(one.get("title") or one.get("const"))), one.get("const")) for one in pairs
+        )
+    names = as_list(shape.get("enumNames"))
+    values = as_list(shape.get("enum"))
+    labels = names if len(names) == len(values) else values
+    return tuple((one_line(str(label)), value) for label, value in zip(labels, values, strict=True))

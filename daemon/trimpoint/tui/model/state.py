@@ -1,0 +1,139 @@
+"""All that the screen knows of the daemon and of the thread that is open."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from trimpoint_protocol.methods import CommandOutcome, ThreadOverview, TrimAdvice
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.tui.model.live import Live
+from trimpoint.tui.model.prompt import Queue
+from trimpoint.tui.model.questions import Card
+from trimpoint.tui.model.transcript import Transcript
+
+
+class LinkState(StrEnum):
+    """Whether the daemon is there."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    LOST = "lost"
+
+
+class Tone(StrEnum):
+    """What kind of thing is said to the person."""
+
+    DONE = "done"
+    NEUTRAL = "neutral"
+    PROBLEM = "problem"
+
+
+class Notice(NamedTuple):
+    """What is said to the person, until the next thing is said."""
+
+    tone: Tone
+    text: str
+    hint: str = ""
+
+
+class Question(NamedTuple):
+    """A question of the agent that is open."""
+
+    id: str | int
+    method: str
+    card: Card
+
+
+class ChatState:
+    """`thread_id` is None until a thread is begun. `turn_id` is of the turn that is running."""
+
+    def __init__(self, folder: str, thread_id: str | None) -> None:
+        self.link = LinkState.CONNECTING
+        self.link_problem = ""
+        self.folder = folder
+        self.thread_id = thread_id
+        self.threads: list[ThreadOverview] = []
+        self.context: ContextStatus | None = None
+        self.advice: TrimAdvice | None = None
+        self.turn_id: str | None = None
+        self.is_sending = False
+        self.command = ""
+        """The slash command that is under way, as it was typed."""
+        self.progress = ""
+        self.operation_id: str | None = None
+        self.notice: Notice | None = None
+        self.questions: list[Question] = []
+        self.transcript = Transcript()
+        self.live = Live()
+        self.expanded: set[str] = set()
+        self.marks: dict[str, TurnMark] = {}
+        self.queue = Queue()
+        self.model = ""
+
+    def open(self, thread_id: str | None, folder: str) -> None:
+        """Forgets the thread that was open and takes another one."""
+        self.thread_id, self.folder = thread_id, folder
+        self.context, self.advice = None, None
+        self.turn_id, self.is_sending = None, False
+        self.command, self.progress, self.operation_id = "", "", None
+        self.questions = []
+        self.transcript, self.live = Transcript(), Live()
+        self.expanded, self.marks = set(), {}
+
+    @property
+    def overview(self) -> ThreadOverview | None:
+        """Returns the line of the thread list for the open thread."""
+        return next((one for one in self.threads if one.id == self.thread_id), None)
+
+    @property
+    def title(self) -> str:
+        """Returns the name of the thread, else how its first prompt begins."""
+        if self.thread_id is None:
+            return "new thread"
+        overview = self.overview
+        named = " ".join(((overview.name or overview.preview) if overview else "").split())
+        return named or self.thread_id[-8:]
+
+    @property
+    def busy(self) -> str | None:
+        """Returns what keeps the thread busy, None when it is idle; the daemon says it."""
+        if self.turn_id is not None or self.is_sending:
+            return "turn"
+        overview = self.overview
+        return overview.busy if overview is not None else None
+
+    @property
+    def question(self) -> Question | None:
+        """Returns the question to be answered first."""
+        return self.questions[0] if self.questions else None
+
+    def ask(self, question: Question) -> None:
+        """Adds a question; one that is asked again takes its own place."""
+        self.withdraw(question.id)
+        self.questions = [*self.questions, question]
+
+    def withdraw(self, question_id: Any) -> bool:
+        """Takes a question away; returns whether it was there."""
+        left = [one for one in self.questions if one.id != question_id]
+        was_there = len(left) < len(self.questions)
+        self.questions = left
+        return was_there
+
+    def tell(self, tone: Tone, text: str, hint: str = "") -> None:
+        """Says something to the person."""
+        self.notice = Notice(tone, text, hint)
+
+    def note_turn(self, event_type: str, payload: Mapping[str, Any]) -> None:
+        """Follows which turn is running, from the events of the thread."""
+        if event_type == "thread.turn-started":
+            self.turn_id, self.is_sending = str(payload.get("turnId")), False
+        elif event_type == "thread.turn-completed":
+            self.turn_id, self.is_sending = None, False
+
+
+def outcome_notice(outcome: CommandOutcome) -> Notice:
+    """Returns what is said of a slash command that has ended."""
+    tones = {"completed": Tone.DONE, "failed": Tone.PROBLEM}
+    return Notice(tones.get(outcome.status or "", Tone.NEUTRAL), outcome.message or "")

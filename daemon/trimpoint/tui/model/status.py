@@ -1,0 +1,69 @@
+"""The status bar: folder, thread, how full the context is, tokens."""
+
+from typing import NamedTuple
+
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.cli.terminal import one_line
+from trimpoint.cli.views.context_view import tokens
+
+Style = str
+LEVELS: dict[str, Style] = {"ok": "green", "warning": "yellow", "critical": "bold red"}
+_PLAIN = ""
+_LEAST_FOLDER, _LEAST_THREAD = 8, 10
+
+
+class Piece(NamedTuple):
+    """A text of the bar and how it looks."""
+
+    text: str
+    style: Style = _PLAIN
+
+
+def status_bar(folder: str, thread: str, context: ContextStatus | None, width: int) -> list[Piece]:
+    """Returns the pieces that fit into `width`; those that matter least go first."""
+    meter = _meter(context)
+    used = _used(context)
+    names = [one_line(folder, 200), one_line(thread, 200)]
+    for pieces in ([*meter, *used], meter):
+        room = width - sum(len(piece.text) + 1 for piece in pieces)
+        if (fitted := _names(names, room)) is not None:
+            return [*fitted, *pieces]
+    return meter
+
+
+def _names(names: list[str], room: int) -> list[Piece] | None:
+    """Returns both names, shortened where they are too long; None where even that does not fit."""
+    folder, thread = names
+    space = room - 5  # two pairs of brackets and a blank between them
+    if space < _LEAST_FOLDER + _LEAST_THREAD:
+        return None
+    if len(folder) + len(thread) > space:
+        thread_room = max(_LEAST_THREAD, space - len(folder))
+        folder_room = max(_LEAST_FOLDER, space - min(len(thread), thread_room))
+        folder = _end_of(folder, folder_room)
+        thread = one_line(thread, max(1, space - len(folder)))
+    return [Piece(f"[{folder}]", "cyan"), Piece(f"[{thread}]")]
+
+
+def _end_of(folder: str, room: int) -> str:
+    return folder if len(folder) <= room else f"…{folder[-(room - 1) :]}"
+
+
+def _meter(context: ContextStatus | None) -> list[Piece]:
+    if context is None or (context.unknown and not context.used_tokens):
+        return []
+    if context.percent is None:
+        return []
+    # In words too: not every terminal shows colours.
+    word = f" {context.level}" if context.level in ("warning", "critical") else ""
+    style = LEVELS.get(context.level or "", _PLAIN)
+    return [Piece(f"[Context: {context.percent:.0f}%{word}]", style)]
+
+
+def _used(context: ContextStatus | None) -> list[Piece]:
+    if context is None or (context.unknown and not context.used_tokens):
+        return []
+    about = "~" if context.estimated else ""
+    window = f"/{tokens(context.window_tokens)}" if context.window_tokens is not None else ""
+    return [Piece(f"[tokens: {about}{tokens(context.used_tokens)}{window}]", "dim")]

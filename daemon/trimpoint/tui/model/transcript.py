@@ -1,0 +1,86 @@
+"""The loaded part of a thread's timeline, oldest first, as the daemon gave it.
+
+Pages come from the newest to the oldest. What is kept is bounded: a person who has read far back
+gives up the newest part, which is read again when it is wanted.
+"""
+
+from collections.abc import Sequence
+
+from trimpoint_protocol.methods import TimelinePage
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+MAX_ENTRIES = 20_000
+
+
+def key_of(entry: TimelineEntry) -> str:
+    """Returns what tells an entry from all others of its thread."""
+    match entry:
+        case TimelineMessage() | TimelineActivity():
+            return f"{entry.turn_id}/{entry.id}"
+        case ContextSummaryBanner():
+            return f"banner {entry.trim_point_id}"
+        case ContextTrimPointDivider():
+            return f"divider {entry.trim_point_id}"
+
+
+class Transcript:
+    """`entries` are recorded; `cursor` asks for those before them, None when there are none.
+
+    `is_at_end` is false once the newest ones were given up.
+    """
+
+    def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
+        self.entries: list[TimelineEntry] = []
+        self.cursor: str | None = None
+        self.is_at_end = True
+        self.is_loaded = False
+        self._max_entries = max_entries
+
+    def replace(self, page: TimelinePage) -> None:
+        """Begins anew with the newest page."""
+        self.entries = list(page.entries)
+        self.cursor = page.next_cursor
+        self.is_at_end = True
+        self.is_loaded = True
+
+    def prepend(self, page: TimelinePage) -> int:
+        """Adds the page before; returns how many entries it has."""
+        self.entries = [*page.entries, *self.entries]
+        self.cursor = page.next_cursor
+        if len(self.entries) > self._max_entries:
+            del self.entries[self._max_entries :]
+            self.is_at_end = False
+        return len(page.entries)
+
+    def merge(self, page: TimelinePage) -> None:
+        """Takes the newest page in; what it does not reach back to stays.
+
+        Where nothing of it is known, so much has come that it begins anew.
+        """
+        if not self.is_at_end:
+            return
+        at = self._place_of(page.entries)
+        if at is None:
+            self.replace(page)
+        else:
+            self.entries[at:] = page.entries
+
+    def find(self, key: str) -> int | None:
+        """Returns the place of an entry; None if it is not loaded."""
+        for at in range(len(self.entries) - 1, -1, -1):
+            if key_of(self.entries[at]) == key:
+                return at
+        return None
+
+    def known_keys(self, newest: int) -> set[str]:
+        """Returns the keys of the newest entries."""
+        return {key_of(entry) for entry in self.entries[-newest:]}
+
+    def _place_of(self, page: Sequence[TimelineEntry]) -> int | None:
+        return self.find(key_of(page[0])) if page else None

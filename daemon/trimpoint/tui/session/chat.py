@@ -1,0 +1,417 @@
+"""What a person can do in the chat, over a connection that may end and come back."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+from trimpoint_protocol import commands as c
+from trimpoint_protocol.agent_sessions import (
+    ContinuedSession,
+    SessionContinueParams,
+    SessionList,
+    SessionListParams,
+    SessionOverview,
+)
+from trimpoint_protocol.checkpoints import CheckpointList, RevertPreviewParams
+from trimpoint_protocol.client import (
+    Client,
+    ClientError,
+    ConnectionLost,
+    RemoteError,
+    new_command_id,
+)
+from trimpoint_protocol.methods import (
+    CancelParams,
+    CancelResult,
+    CommandInfo,
+    CommandOutcome,
+    ContextInspection,
+    ContextMessageList,
+    ThreadParams,
+)
+
+from trimpoint.cli.exits import CliError, sole_error
+from trimpoint.tui.model.prompt import is_command
+from trimpoint.tui.model.state import (
+    ChatState,
+    LinkState,
+    Notice,
+    Question,
+    Tone,
+    outcome_notice,
+)
+from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.following import Following
+from trimpoint.tui.session.link import LOOK_AGAIN_S, Link
+
+T = TypeVar("T")
+MAX_SESSIONS = 300
+_CONNECTING_DEADLINE_S = 20.0
+_NOT_CONNECTED = Notice(
+    Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
+)
+
+
+class Chat:
+    """Everything that keys do. `run` it; the state says the rest."""
+
+    def __init__(self, link: Link, state: ChatState, changes: Changes) -> None:
+        self.state = state
+        self.changes = changes
+        self._link = link
+        self._client: Client | None = None
+        self._following: Following | None = None
+        self._sequence: int | None = None
+        self._unanswered: tuple[str, str] | None = None
+        self._is_settled = anyio.Event()
+
+    async def run(self) -> None:
+        """Keeps a connection for as long as the chat lasts."""
+        while True:
+            try:
+                async with self._link.connected() as client:
+                    await self._live(client)
+            except (ClientError, CliError, OSError, BaseExceptionGroup) as raised:
+                self._lost(sole_error(raised))
+            await anyio.sleep(LOOK_AGAIN_S)
+
+    def start_daemon(self) -> None:
+        """Has a daemon started if there is none."""
+        if self.state.link is not LinkState.CONNECTED:
+            self._link.start_one()
+
+    async def _live(self, client: Client) -> None:
+        with client.listen() as inbox:
+            self._following = following = Following(client, self.state, self.changes)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._arrive, client, following)
+                tasks.start_soon(following.keep_reading)
+                tasks.start_soon(self._send_waiting, following)
+                async for message in inbox:
+                    sequence = following.take(message)
+                    if sequence is not None:
+                        self._sequence = sequence
+
+    def _lost(self, error: BaseException) -> None:
+        if not isinstance(error, ClientError | CliError | OSError):
+            raise error
+        self._client, self._following = None, None
+        state = self.state
+        state.link = LinkState.LOST
+        self._is_settled.set()
+        state.link_problem = "" if isinstance(error, ConnectionLost) else str(error)
+        state.questions = []
+        state.live.clear()
+        state.turn_id, state.is_sending = None, False
+        state.progress, state.operation_id = "", None
+        self.changes.note()
+
+    async def _arrive(self, client: Client, following: Following) -> None:
+        """Reads where the thread stands, and repeats a command whose answer was lost."""
+        state = self.state
+        try:
+            if state.thread_id is not None:
+                self._sequence = await following.begin(self._sequence)
+        except RemoteError as error:
+            state.tell(Tone.PROBLEM, str(error), error.hint)
+        self._client = client
+        state.link = LinkState.CONNECTED
+        self._is_settled.set()
+        self.changes.note()
+        if self._unanswered is not None:
+            await self._command(*self._unanswered)
+
+    async def _send_waiting(self, following: Following) -> None:
+        """Sends the prompts that waited for the thread to be free, one after the other."""
+        while True:
+            await following.settled.wait()
+            following.settled = anyio.Event()
+            thread_id = self.state.thread_id
+            if thread_id is None or self._client is None or self.state.command:
+                continue
+            text = self.state.queue.take_next(thread_id)
+            if text is not None and not await self._submit(text):
+                self.state.queue.put_back(thread_id, text)
+
+    # --- prompts and commands -------------------------------------------------------------------
+
+    async def submit(self, text: str) -> bool:
+        """Sends what was typed, or has it wait while the thread is busy.
+
+        :returns: whether it was taken; if not, the notice says why
+        """
+        self.state.notice = None
+        is_prompt = not is_command(text)
+        if is_prompt and self.state.busy is not None and self.state.thread_id is not None:
+            self.state.queue.add(self.state.thread_id, text)
+            self.changes.note()
+            return True
+        return await self._submit(text)
+
+    async def _submit(self, text: str) -> bool:
+        if is_command(text):
+            outcome = await self._command(text, new_command_id())
+            if outcome is None or outcome.handled:
+                return outcome is not None and not _can_be_mended(outcome)
+        return await self.attempt(lambda client: self._prompt(client, text)) is not None
+
+    async def _prompt(self, client: Client, text: str) -> bool:
+        state = self.state
+        if state.thread_id is None:
+            await self._begin_thread(client)
+        assert self._following is not None
+        state.is_sending = True
+        self.changes.note()
+        try:
+            await self._following.join()
+            content = [{"type": "text", "text": text, "text_elements": []}]
+            params = {"threadId": state.thread_id, "input": content}
+            started = await client.request("turn/start", params)
+        except ClientError:
+            state.is_sending = False
+            raise
+        state.turn_id = state.turn_id or str(started["turn"]["id"])
+        return True
+
+    async def _begin_thread(self, client: Client) -> None:
+        answer = await client.request("thread/start", {"cwd": self.state.folder})
+        await self._open(str(answer["thread"]["id"]), is_joined=True)
+        self.state.model = str(answer.get("model") or "")
+
+    async def _command(self, text: str, command_id: str) -> CommandOutcome | None:
+        """Carries out a slash command; None if the daemon is not there or refused."""
+        state = self.state
+        self._unanswered = (text, command_id)
+        state.command = text
+        self.changes.note()
+        try:
+            outcome = await self.attempt(
+                lambda client: client.execute(text, state.thread_id, command_id=command_id)
+            )
+        finally:
+            state.command, state.progress, state.operation_id = "", "", None
+        if outcome is None and state.link is LinkState.LOST:
+            return None
+        self._unanswered = None
+        if outcome is not None and outcome.handled:
+            if outcome.new_thread_id:
+                await self._open(outcome.new_thread_id, is_joined=True)
+            state.notice = outcome_notice(outcome)
+            if self._following is not None:
+                self._following.want("threads", "context")
+        self.changes.note()
+        return outcome
+
+    async def complete(self, text: str) -> list[CommandInfo]:
+        """Returns the commands that a text can become; none while the daemon is not there."""
+        if self._client is None:
+            return []
+        try:
+            return await self._client.complete_command(text)
+        except ClientError:
+            return []
+
+    async def interrupt(self) -> bool:
+        """Stops the turn, or the compaction, that is under way; returns whether there was one."""
+        state = self.state
+        if state.operation_id is not None and state.turn_id is None:
+            params = CancelParams(operation_id=state.operation_id)
+            await self.attempt(
+                lambda client: client.request("commands/cancel", params, result=CancelResult)
+            )
+            return True
+        if state.turn_id is None:
+            return False
+        await self.attempt(
+            lambda client: client.request(
+                "turn/interrupt", {"threadId": state.thread_id, "turnId": state.turn_id}
+            )
+        )
+        return True
+
+    def answer(self, question: Question, result: Any) -> None:
+        """Answers a question of the agent."""
+        if self._following is not None:
+            self._following.answer(question, result)
+
+    # --- history --------------------------------------------------------------------------------
+
+    async def read_older(self) -> bool:
+        """Loads the page before; returns whether there was one."""
+        following = self._following
+        if following is None:
+            return False
+        found = await self.attempt(lambda _: following.read_older())
+        self.changes.note()
+        return bool(found)
+
+    def read_newest(self) -> None:
+        """Loads the newest page again, after it was given up."""
+        if self._following is not None:
+            self._following.want("timeline")
+
+    async def toggle(self, trim_point_id: str) -> None:
+        """Opens or closes the section that a trim point hides."""
+        expanded = self.state.expanded
+        expanded.symmetric_difference_update({trim_point_id})
+        following = self._following
+        if following is not None:
+            await self.attempt(lambda _: following.read("timeline"))
+
+    # --- threads --------------------------------------------------------------------------------
+
+    async def open(self, thread_id: str) -> None:
+        """Shows another thread."""
+        if thread_id != self.state.thread_id:
+            self.state.notice = None
+            await self.attempt(lambda _: self._open(thread_id))
+
+    def open_new(self, folder: str) -> None:
+        """Shows an empty thread, which is begun with its first prompt."""
+        self._leave()
+        self._sequence = None
+        self.state.open(None, folder)
+        self.state.notice = None
+        self.changes.note()
+
+    async def rename(self, thread_id: str, name: str) -> None:
+        """Gives a thread a name."""
+        await self._change("thread/name/set", threadId=thread_id, name=" ".join(name.split()))
+
+    async def archive(self, thread_id: str, *, back: bool) -> None:
+        """Archives a thread, or brings it back."""
+        await self._change("thread/unarchive" if back else "thread/archive", threadId=thread_id)
+
+    async def fork(self, thread_id: str) -> None:
+        """Copies a thread and shows the copy."""
+        answer = await self._change("thread/fork", threadId=thread_id, excludeTurns=True)
+        if answer is not None:
+            new_id = str(answer["thread"]["id"])
+            await self.attempt(lambda _: self._open(new_id, is_joined=True))
+            self.state.tell(Tone.DONE, "This is a copy of the thread. The files are shared.")
+
+    async def sessions(self) -> list[SessionOverview]:
+        """Returns the sessions of other agents, the last changed one first."""
+        params = SessionListParams(limit=MAX_SESSIONS)
+        found = await self.attempt(
+            lambda client: client.request("sessions/list", params, result=SessionList)
+        )
+        return [one for one in found.sessions if one.agent != "trimpoint"] if found else []
+
+    async def continue_session(self, session: SessionOverview) -> None:
+        """Begins a thread that goes on from another agent's session, and shows it."""
+        params = SessionContinueParams(session_id=session.id, agent=session.agent)
+        done = await self.attempt(
+            lambda client: client.request("sessions/continue", params, result=ContinuedSession)
+        )
+        if done is None:
+            return
+        await self.attempt(lambda _: self._open(done.thread_id))
+        left_out = f" Left out: {'; '.join(done.left_out)}." if done.left_out else ""
+        said = f"Goes on from {session.agent}'s session with {done.turns} turns.{left_out}"
+        self.state.tell(Tone.DONE, said)
+        self.changes.note()
+
+    async def _change(self, method: str, **params: Any) -> Any:
+        answer = await self.attempt(lambda client: client.request(method, params))
+        if self._following is not None:
+            await self.attempt(lambda _: self._read_threads())
+        return answer
+
+    async def _read_threads(self) -> None:
+        if self._following is not None:
+            await self._following.read("threads")
+
+    async def _open(self, thread_id: str, *, is_joined: bool = False) -> None:
+        following = self._following
+        assert following is not None
+        self._leave()
+        overview = next((one for one in self.state.threads if one.id == thread_id), None)
+        self.state.open(thread_id, overview.cwd if overview else self.state.folder)
+        if is_joined:
+            following.joined(thread_id)
+        self._sequence = await following.begin(None)
+        if (found := self.state.overview) is not None:
+            self.state.folder = found.cwd
+        self.changes.note()
+
+    def _leave(self) -> None:
+        if self._following is not None and self.state.thread_id is not None:
+            self._following.end(self.state.thread_id)
+
+    # --- context and files ----------------------------------------------------------------------
+
+    async def inspect(self) -> tuple[ContextInspection, ContextMessageList] | None:
+        """Returns what the model is sent next, and what of it may go."""
+        thread_id = self.state.thread_id
+        if thread_id is None:
+            return None
+
+        async def both(client: Client) -> tuple[ContextInspection, ContextMessageList]:
+            params = ThreadParams(thread_id=thread_id)
+            found = await client.request("context/inspect", params, result=ContextInspection)
+            return found, await client.context_messages(thread_id)
+
+        return await self.attempt(both)
+
+    async def discard(self, entry_ids: list[str]) -> bool:
+        """Takes entries out of the agent's context; returns whether that was done."""
+        command = c.DiscardContext(
+            command_id=new_command_id(), thread_id=self._thread_id(), entry_ids=entry_ids
+        )
+        return await self.attempt(lambda client: client.dispatch(command)) is not None
+
+    async def pin(self, turn_id: str) -> bool:
+        """Keeps a turn in the context whatever is trimmed; returns whether that was done."""
+        command = c.PinContext(
+            command_id=new_command_id(), thread_id=self._thread_id(), turns=[turn_id]
+        )
+        return await self.attempt(lambda client: client.dispatch(command)) is not None
+
+    async def turns(self, limit: int) -> CheckpointList | None:
+        """Returns the newest turns with what each changed."""
+        return await self.attempt(
+            lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
+        )
+
+    async def preview_revert(self, turn_id: str | None, *, files: bool) -> CommandOutcome | None:
+        """Returns what going back to the end of a turn would do; None for before the first."""
+        params = RevertPreviewParams(
+            thread_id=self._thread_id(),
+            turn_id=turn_id,
+            turn_count=0 if turn_id is None else None,
+            scope="files+context" if files else "context",
+        )
+        return await self.attempt(lambda client: client.preview_revert(params))
+
+    def _thread_id(self) -> str:
+        assert self.state.thread_id is not None
+        return self.state.thread_id
+
+    async def _awaited_client(self) -> Client | None:
+        """Returns the client; while the first connection is being made, waits for it."""
+        if self.state.link is LinkState.CONNECTING:
+            with anyio.move_on_after(_CONNECTING_DEADLINE_S):
+                await self._is_settled.wait()
+        return self._client
+
+    async def attempt(self, act: Callable[[Client], Awaitable[T]]) -> T | None:
+        """Does something that the daemon may refuse, and says so if it does."""
+        client = await self._awaited_client()
+        if client is None:
+            self.state.notice = _NOT_CONNECTED
+            self.changes.note()
+            return None
+        try:
+            return await act(client)
+        except RemoteError as error:
+            self.state.tell(Tone.PROBLEM, str(error), error.hint)
+        except ClientError:
+            self.state.tell(Tone.PROBLEM, "The connection to the daemon was lost meanwhile.")
+        self.changes.note()
+        return None
+
+
+def _can_be_mended(outcome: CommandOutcome) -> bool:
+    """Returns whether a command was not carried out, and could be after a change or a wait."""
+    return outcome.status == "failed" or outcome.blocker is not None

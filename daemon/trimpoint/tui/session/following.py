@@ -1,0 +1,305 @@
+"""Keeps the state of one thread true: by its events, by Codex's notifications, by reading again.
+
+What an event means for the timeline is for the daemon to say: after one that changes it, its newest
+page is read again. Events only tell when.
+"""
+
+from typing import Literal
+
+import anyio
+import msgspec
+from trimpoint_protocol.checkpoints import CheckpointList, CheckpointListParams
+from trimpoint_protocol.client import Client, Message, RemoteError, ServerRequest
+from trimpoint_protocol.methods import (
+    CommandProgress,
+    ContextAdvice,
+    SubscribeParams,
+    ThreadParams,
+    TimelinePage,
+)
+from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
+
+from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
+from trimpoint.tui.model.state import ChatState, Question, Tone
+from trimpoint.tui.session.changes import Changes
+
+FIRST_PAGE, PAGE, TAIL = 100, 500, 60
+MARKED_TURNS = 300
+Reading = Literal["timeline", "tail", "threads", "marks", "context"]
+
+# What is read again after an event. Those that are not here change nothing that is shown.
+_READ_AFTER: dict[str, tuple[Reading, ...]] = {
+    "thread.entry-recorded": ("tail",),
+    "thread.turn-requested": ("threads",),
+    "thread.turn-request-ended": ("threads",),
+    "thread.turn-started": ("threads", "marks"),
+    "thread.turn-completed": ("tail", "threads", "marks"),
+    "thread.turn-retried": ("threads",),
+    "thread.trim-point-created": ("timeline", "context"),
+    "thread.context-summarized": ("timeline",),
+    "thread.context-discarded": ("timeline", "context"),
+    "thread.trim-undone": ("timeline", "context"),
+    "thread.trim-redone": ("timeline", "context"),
+    "thread.turns-reverted": ("timeline", "marks", "context"),
+    "thread.context-pinned": ("context",),
+    "thread.context-unpinned": ("context",),
+    "thread.operation-started": ("threads",),
+    "thread.operation-advanced": ("threads", "context"),
+    "thread.request-opened": ("threads",),
+    "thread.request-closed": ("threads",),
+    "thread.archived": ("threads",),
+    "thread.unarchived": ("threads",),
+    "thread.renamed": ("threads",),
+    "thread.reverted": ("timeline", "threads", "marks"),
+}
+_LIST_CHANGED = frozenset(
+    {
+        "thread/started", "thread/archived", "thread/unarchived", "thread/deleted",
+        "thread/name/updated",
+    }
+)  # fmt: skip
+
+
+class _Subscribed(msgspec.Struct, frozen=True):
+    """The answer to a subscription, without the snapshot: it may be megabytes, and is read from
+    pages.
+    """
+
+    mode: str
+    sequence: int
+
+
+class Following:
+    """Follows the open thread over one connection, until that ends."""
+
+    def __init__(self, client: Client, state: ChatState, changes: Changes) -> None:
+        self._client = client
+        self._state = state
+        self._changes = changes
+        self._asked: dict[str | int, ServerRequest] = {}
+        self._joined: set[str] = set()
+        self._wanted: dict[Reading, None] = {"threads": None}
+        self._is_wanted = anyio.Event()
+        self._is_wanted.set()
+        self.settled = anyio.Event()
+        """Set when the thread has become idle, or may have; the owner sets a new one."""
+
+    # --- what is followed -----------------------------------------------------------------------
+
+    async def begin(self, after: int | None) -> int:
+        """Subscribes to the open thread and reads it; returns the last event that is known.
+
+        :param after: the last event that was known before, to have only those after it
+        """
+        state = self._state
+        assert state.thread_id is not None
+        if after is None:
+            after = (await self._client.status()).sequence
+        params = SubscribeParams(thread_id=state.thread_id, after_sequence=after)
+        answer = await self._client.request(
+            "orchestration/subscribeThread", params, result=_Subscribed
+        )
+        state.questions = []
+        state.live.clear()
+        state.turn_id = None
+        await self.read("timeline", "threads", "context", "marks")
+        if state.busy is not None:
+            await self.join()
+        return max(after, answer.sequence) if answer.mode == "replay" else answer.sequence
+
+    def end(self, thread_id: str) -> None:
+        """Follows a thread no longer."""
+        self._client.begin("orchestration/unsubscribeThread", ThreadParams(thread_id=thread_id))
+        if thread_id in self._joined:
+            self._joined.discard(thread_id)
+            self._client.begin("thread/unsubscribe", {"threadId": thread_id})
+
+    async def join(self) -> None:
+        """Takes part in the thread: from then on what Codex says and asks comes here, too.
+
+        :raises RemoteError: it is archived, or another process has it open.
+        """
+        thread_id = self._state.thread_id
+        if thread_id is None or thread_id in self._joined:
+            return
+        self._joined.add(thread_id)
+        try:
+            answer = await self._client.resume_thread(thread_id, excludeTurns=True)
+        except RemoteError:
+            self._joined.discard(thread_id)
+            raise
+        self._state.model = str(answer.get("model") or "")
+
+    def joined(self, thread_id: str) -> None:
+        """Notes that this client takes part already, as whoever begins a thread does."""
+        self._joined.add(thread_id)
+
+    # --- what arrives ---------------------------------------------------------------------------
+
+    def take(self, message: Message) -> int | None:
+        """Takes in a message; returns its sequence number if it is an event of the open thread."""
+        if isinstance(message, ServerRequest):
+            self._take_question(message)
+        elif message.method == "orchestration/event":
+            return self._take_event(message.read_as(EventEnvelope))
+        elif message.thread_id in (None, self._state.thread_id):
+            self._take_notification(message)
+        elif message.method in _LIST_CHANGED:
+            self.want("threads")
+        return None
+
+    def _take_event(self, event: EventEnvelope) -> int | None:
+        if event.thread_id != self._state.thread_id:
+            return None
+        self._state.note_turn(event.type, event.payload)
+        self.want(*_READ_AFTER.get(event.type, ()))
+        self._changes.note()
+        return event.sequence
+
+    def _take_notification(self, message: Message) -> None:
+        state = self._state
+        match message.method:
+            case "context/updated":
+                state.context = message.read_as(ContextStatus)
+                self.want("context")
+            case "commands/progress":
+                self._take_progress(message.read_as(CommandProgress))
+            case "serverRequest/resolved":
+                request_id = message.params.get("requestId")
+                if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):
+                    state.tell(Tone.NEUTRAL, "The question was answered elsewhere.")
+            case _ if message.method in _LIST_CHANGED:
+                self.want("threads")
+            case _:
+                if not state.live.note(message.method, as_dict(message.params)):
+                    return
+        self._changes.note()
+
+    def _take_progress(self, progress: CommandProgress) -> None:
+        ended = progress.phase in {"ready", "failed", "cancelled"}
+        self._state.progress = "" if ended else progress.message
+        self._state.operation_id = None if ended else progress.operation_id
+
+    def _take_question(self, request: ServerRequest) -> None:
+        params = as_dict(request.params)
+        item = self._state.live.item(str(params.get("itemId")))
+        card = card_of(request.method, params, item)
+        is_ours = params.get("threadId") in (None, self._state.thread_id)
+        if card is None or request.method not in ANSWERED_HERE or not is_ours:
+            request.refuse()
+            return
+        self._asked[request.id] = request
+        self._state.ask(Question(request.id, request.method, card))
+        self._changes.note()
+
+    def answer(self, question: Question, result: object) -> None:
+        """Answers a question of the agent."""
+        self._state.withdraw(question.id)
+        if (request := self._asked.pop(question.id, None)) is not None:
+            request.answer(result)
+        self._changes.note()
+
+    # --- what is read ---------------------------------------------------------------------------
+
+    def want(self, *readings: Reading) -> None:
+        """Has something read again soon, once for many reasons."""
+        if readings:
+            self._wanted.update(dict.fromkeys(readings))
+            self._is_wanted.set()
+
+    async def keep_reading(self) -> None:
+        """Reads what is wanted, until the connection ends."""
+        while True:
+            await self._is_wanted.wait()
+            self._is_wanted = anyio.Event()
+            wanted, self._wanted = list(self._wanted), {}
+            try:
+                await self.read(*wanted)
+                if self._state.busy is not None:
+                    await self.join()
+            except RemoteError as error:
+                self._state.tell(Tone.PROBLEM, str(error), error.hint)
+                self._changes.note()
+            if self._state.busy is None:
+                self.settled.set()
+
+    async def read(self, *readings: Reading) -> None:
+        """Reads parts of the state from the daemon."""
+        state = self._state
+        thread_id = state.thread_id
+        if "threads" in readings:
+            state.threads = (await self._client.snapshot()).threads
+        if thread_id is None:
+            self._changes.note()
+            return
+        if "timeline" in readings:
+            await self._read_timeline(thread_id)
+        elif "tail" in readings:
+            await self._read_tail(thread_id)
+        if "context" in readings:
+            await self._read_context(thread_id)
+        if "marks" in readings:
+            await self._read_marks(thread_id)
+        self._changes.note()
+
+    async def read_older(self) -> bool:
+        """Reads the page before what is loaded; returns whether there was one."""
+        state = self._state
+        transcript, thread_id = state.transcript, state.thread_id
+        if thread_id is None or transcript.cursor is None:
+            return False
+        try:
+            page = await self._page(thread_id, PAGE, transcript.cursor)
+        except RemoteError:  # it was of another view of the thread
+            await self._read_timeline(thread_id)
+            return False
+        if transcript is state.transcript:
+            transcript.prepend(page)
+        return True
+
+    async def _page(self, thread_id: str, limit: int, cursor: str | None = None) -> TimelinePage:
+        expand = sorted(self._state.expanded)
+        return await self._client.timeline(thread_id, expand=expand, cursor=cursor, limit=limit)
+
+    async def _read_timeline(self, thread_id: str) -> None:
+        """Reads as much as was loaded before, from the newest back."""
+        state = self._state
+        wanted = max(FIRST_PAGE, min(len(state.transcript.entries), PAGE))
+        try:
+            page = await self._page(thread_id, wanted)
+        except RemoteError:  # an opened section is gone: its trim was undone or reverted
+            state.expanded.clear()
+            page = await self._page(thread_id, wanted)
+        if thread_id == state.thread_id:
+            state.transcript.replace(page)
+            state.live.forget(state.transcript.known_keys(wanted))
+
+    async def _read_tail(self, thread_id: str) -> None:
+        page = await self._page(thread_id, TAIL)
+        state = self._state
+        if thread_id == state.thread_id:
+            state.transcript.merge(page)
+            state.live.forget(state.transcript.known_keys(TAIL))
+
+    async def _read_context(self, thread_id: str) -> None:
+        state = self._state
+        context = await self._client.context_status(thread_id)
+        advice = None
+        if context.level in ("warning", "critical"):
+            params = ThreadParams(thread_id=thread_id)
+            found = await self._client.request("context/advice", params, result=ContextAdvice)
+            advice = next(iter(found.advice), None)
+        if thread_id == state.thread_id:
+            state.context, state.advice = context, advice
+
+    async def _read_marks(self, thread_id: str) -> None:
+        params = CheckpointListParams(thread_id=thread_id, limit=MARKED_TURNS, changes=False)
+        found = await self._client.request("checkpoint/list", params, result=CheckpointList)
+        if thread_id == self._state.thread_id:
+            self._state.marks = {
+                turn.turn_id: TurnMark(turn.number, "", turn.status or "", None)
+                for turn in found.turns
+                if turn.turn_id is not None
+            }

@@ -1,0 +1,69 @@
+"""Connections to the daemon: where it listens, who we are, and when it is there again."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from trimpoint_protocol.client import Client, ClientInfo, initialize, open_connection
+from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
+
+from trimpoint import __version__
+
+LOOK_AGAIN_S = 0.25
+# They come often and show nothing here.
+_UNWANTED = (
+    "rawResponseItem/completed", "account/rateLimits/updated", "thread/tokenUsage/updated",
+    "turn/diff/updated", "thread/status/changed",
+)  # fmt: skip
+_INFO = ClientInfo("trimpoint-chat", __version__, opt_out=_UNWANTED)
+
+
+class Link:
+    """How to reach the daemon.
+
+    :param find: returns the socket of a daemon that answers, None when there is none
+    :param start: returns the socket of a daemon, and starts one if there is none
+    :param profile: the Codex that this client brings along, None for the daemon's own
+    """
+
+    def __init__(
+        self,
+        find: Callable[[], Awaitable[Path | None]],
+        start: Callable[[], Awaitable[Path]],
+        profile: ProfileParams | None,
+    ) -> None:
+        self._find = find
+        self._start = start
+        self._profile = profile
+        self._is_start_wanted = False
+
+    def start_one(self) -> None:
+        """Has a daemon started, the next time that one is waited for."""
+        self._is_start_wanted = True
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[Client]:
+        """Waits for a daemon and introduces this client to it.
+
+        :raises CliError: it could not be started, or is closed to us.
+        :raises ClientError: it refused.
+        :raises OSError: it has ended meanwhile.
+        """
+        socket = await self._socket()
+        async with (
+            await anyio.connect_unix(socket) as stream,
+            open_connection(stream) as connection,
+        ):
+            if self._profile is not None:
+                await connection.request(USE_PROFILE, self._profile, result=ProfileChosen)
+            yield await initialize(connection, _INFO)
+
+    async def _socket(self) -> Path:
+        # A socket that is not there yet tells nobody when it comes.
+        while (socket := await self._find()) is None:
+            if self._is_start_wanted:
+                self._is_start_wanted = False
+                return await self._start()
+            await anyio.sleep(LOOK_AGAIN_S)
+        return socket

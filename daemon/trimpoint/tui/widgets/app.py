@@ -1,0 +1,237 @@
+"""The screen of `trimpoint chat`, put together, and the keys that work everywhere."""
+
+import os
+import time
+from typing import ClassVar
+
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from trimpoint.tui.model.state import ChatState, Tone
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
+from trimpoint.tui.widgets.composer import CommandMenu, Composer
+from trimpoint.tui.widgets.transcript_view import TranscriptView
+
+_FRAME_S = 1 / 30
+_SPIN_S = 0.12
+_QUIT_WITHIN_S = 2.0
+
+
+class ChatApp(App[None]):
+    """Shows what the state holds, and does what keys say."""
+
+    CSS_PATH = "chat.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "#composer"
+    TITLE = "trimpoint"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "escape", show=False, priority=True),
+        Binding("ctrl+c", "stop", show=False, priority=True),
+        Binding("ctrl+d", "leave", show=False, priority=True),
+        Binding("ctrl+q", "quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+        Binding("ctrl+l", "redraw", show=False, priority=True),
+        Binding("ctrl+o", "fold", show=False, priority=True),
+        Binding("ctrl+g", "take_advice", show=False, priority=True),
+        Binding("ctrl+s", "start_daemon", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+up", "lines(-1)", show=False, priority=True),
+        Binding("ctrl+down", "lines(1)", show=False, priority=True),
+        Binding("ctrl+end", "end", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__(ansi_color=True)
+        self._chat = chat
+        self._state = chat.state
+        self._busy_since: float | None = None
+        self._stopped_at = 0.0
+        self._transcript = TranscriptView(chat.state)
+        self._activity = ActivityBar(id="activity")
+        self._menu = CommandMenu(id="menu")
+        self._composer = Composer(self._menu, chat.complete)
+        self._status = StatusBar(id="status")
+        self._spinner: Timer
+
+    @property
+    def state(self) -> ChatState:
+        """Returns what is shown."""
+        return self._state
+
+    def compose(self) -> ComposeResult:
+        """Yields the parts of the screen, from top to bottom."""
+        yield self._transcript
+        yield self._activity
+        yield self._menu
+        yield self._composer
+        yield self._status
+
+    def on_mount(self) -> None:
+        self._menu.display = False
+        self._spinner = self.set_interval(_SPIN_S, self._spin)
+        self.run_worker(self._chat.run())
+        self.run_worker(self._follow())
+        self._show()
+
+    async def _follow(self) -> None:
+        """Draws after each change, at most so often."""
+        while True:
+            await self._chat.changes.wait()
+            self._show()
+            await self._pause()
+
+    async def _pause(self) -> None:
+        import anyio
+
+        await anyio.sleep(_FRAME_S)
+
+    def _show(self) -> None:
+        self._transcript.take_state()
+        self._show_bars()
+
+    def _show_bars(self) -> None:
+        state = self._state
+        is_working = state.busy is not None or bool(state.command)
+        if not is_working:
+            self._busy_since = None
+        elif self._busy_since is None:
+            self._busy_since = time.monotonic()
+        since = self._busy_since
+        seconds = 0.0 if since is None else time.monotonic() - since
+        self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds)
+        self._status.show(state, _short_folder(state.folder))
+
+    def _spin(self) -> None:
+        self._show_bars()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show)
+
+    # --- the composer ---------------------------------------------------------------------------
+
+    def on_composer_sent(self, message: Composer.Sent) -> None:
+        self._transcript.to_end()
+        self._submit(message.text)
+
+    @work
+    async def _submit(self, text: str) -> None:
+        if not await self._chat.submit(text) and not self._composer.text:
+            self._composer.put(text)
+        self._show()
+
+    def on_composer_wants_queued(self) -> None:
+        waiting = self._state.queue.take_back(self._state.thread_id)
+        if waiting is not None:
+            self._composer.put(waiting)
+            self._show_bars()
+        else:
+            self._composer.show_older()
+
+    def on_composer_wants_history(self) -> None:
+        self._transcript.focus()
+
+    # --- the transcript -------------------------------------------------------------------------
+
+    @work(exclusive=True, group="older")
+    async def on_transcript_view_older(self) -> None:
+        await self._chat.read_older()
+
+    def on_transcript_view_newest(self) -> None:
+        self._chat.read_newest()
+
+    @work(exclusive=True, group="fold")
+    async def on_transcript_view_toggled(self, message: TranscriptView.Toggled) -> None:
+        await self._chat.toggle(message.trim_point_id)
+
+    def on_transcript_view_copied(self, message: TranscriptView.Copied) -> None:
+        self._copy(message.text)
+
+    def _copy(self, text: str) -> None:
+        self.copy_to_clipboard(text)
+        count = len(text.splitlines())
+        self._state.tell(Tone.DONE, f"Copied {count} line{'' if count == 1 else 's'}.")
+        self._show_bars()
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    def action_escape(self) -> None:
+        """Closes what is open, else interrupts, else goes back to the composer."""
+        if self._composer.close_menu():
+            return
+        if self._transcript.has_focus:
+            self._composer.focus()
+            return
+        if self._state.busy is not None or self._state.command:
+            self._interrupt()
+        elif self._state.notice is not None:
+            self._state.notice = None
+            self._show_bars()
+
+    @work
+    async def _interrupt(self) -> None:
+        await self._chat.interrupt()
+
+    def action_stop(self) -> None:
+        """Copies what is marked, else clears the composer, else ends the chat the second time."""
+        if text := self.screen.get_selected_text():
+            self._copy(text)
+            self.screen.clear_selection()
+        elif self._composer.text:
+            self._composer.text = ""
+        elif time.monotonic() - self._stopped_at < _QUIT_WITHIN_S:
+            self.exit()
+        else:
+            self._stopped_at = time.monotonic()
+            self._state.tell(Tone.NEUTRAL, "Ctrl+C once more ends the chat; the thread stays.")
+            self._show_bars()
+
+    def action_leave(self) -> None:
+        """Ends the chat where nothing is typed."""
+        if self._composer.text and isinstance(self.focused, TextArea):
+            self._composer.action_delete_right()
+        else:
+            self.exit()
+
+    def action_redraw(self) -> None:
+        """Draws everything anew."""
+        self.refresh(repaint=True, layout=True)
+
+    def action_fold(self) -> None:
+        """Opens or closes the chosen row, else the last one in sight that can be."""
+        if self._transcript.has_focus:
+            self._transcript.action_fold()
+        else:
+            self._transcript.toggle_last()
+
+    def action_take_advice(self) -> None:
+        """Types the command that is advised."""
+        if self._state.advice is not None and not self._composer.text:
+            self._composer.put(self._state.advice.command)
+
+    def action_start_daemon(self) -> None:
+        """Starts a daemon if there is none."""
+        self._chat.start_daemon()
+
+    def action_page(self, pages: int) -> None:
+        """Moves the history by screens."""
+        self._transcript.scroll_page(pages)
+
+    def action_lines(self, lines: int) -> None:
+        """Moves the history by lines."""
+        self._transcript.scroll_lines(lines)
+
+    def action_end(self) -> None:
+        """Shows the end of the history."""
+        self._transcript.to_end()
+
+
+def _short_folder(folder: str) -> str:
+    home = os.path.expanduser("~")
+    if folder == home or folder.startswith(f"{home}{os.sep}"):
+        return f"~{folder[len(home) :]}"
+    return folder

@@ -1,0 +1,116 @@
+"""The lines around the composer: what is going on, what is said, and the status bar."""
+
+from rich.text import Text
+from textual.widgets import Static
+
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.age import duration
+from trimpoint.tui.model.state import ChatState, LinkState, Tone
+from trimpoint.tui.model.status import LEVELS, status_bar
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
+_MAX_QUEUED = 3
+_MAX_NOTICE_LINES = 24
+
+
+class StatusBar(Static):
+    """`[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
+
+    def show(self, state: ChatState, folder: str) -> None:
+        """Draws the bar as the state is now."""
+        text = Text(no_wrap=True, overflow="crop")
+        for piece in status_bar(folder, state.title, state.context, max(10, self.size.width - 2)):
+            text.append(" " if text else "").append(piece.text, piece.style)
+        self.update(text)
+
+
+class ActivityBar(Static):
+    """What is going on, the prompts that wait, the advice, and what was said last."""
+
+    def show(self, state: ChatState, frame: int, seconds: float) -> None:
+        """Draws the lines, or hides them where there is nothing to say."""
+        lines = [
+            *_notice(state),
+            *_advice(state),
+            *_queued(state),
+            *_doing(state, frame, seconds),
+        ]
+        self.display = bool(lines)
+        self.update(Text("\n").join(lines))
+
+
+def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
+    spinner = SPINNER[frame % len(SPINNER)]
+    if state.link is LinkState.CONNECTING:
+        return [Text(f"{spinner} connecting …", "bright_black")]
+    if state.link is LinkState.LOST:
+        why = f" ({one_line(state.link_problem)})" if state.link_problem else ""
+        said = f"{spinner} The daemon is not there{why}. Waiting for it; Ctrl+S starts one."
+        return [Text(said, "yellow")]
+    if state.question is not None:
+        return []
+    words = _words(state)
+    if not words:
+        return []
+    line = Text.assemble((f"{spinner} ", "cyan"), words)
+    if seconds >= 1:
+        line.append(f" {duration(seconds)}", "bright_black")
+    if state.turn_id is not None or state.operation_id is not None:
+        line.append(" · Esc interrupts", "bright_black")
+    return [line]
+
+
+def _words(state: ChatState) -> str:
+    if state.live.retry:
+        return one_line(state.live.retry)
+    if state.progress:
+        return one_line(state.progress).rstrip(".")
+    if state.command:
+        return one_line(state.command, 60)
+    busy = state.busy
+    if busy is None:
+        return ""
+    kind, _, detail = busy.partition(": ")
+    if kind == "turn":
+        return "writing" if state.live.is_writing else "working"
+    return one_line(detail or kind, 60)
+
+
+def _queued(state: ChatState) -> list[Text]:
+    waiting = state.queue.of(state.thread_id)
+    lines = [
+        Text.assemble(("next ", "yellow"), (one_line(text), "bright_black"))
+        for text in waiting[:_MAX_QUEUED]
+    ]
+    if len(waiting) > _MAX_QUEUED:
+        lines.append(Text(f"… and {len(waiting) - _MAX_QUEUED} more", "bright_black"))
+    return lines
+
+
+def _advice(state: ChatState) -> list[Text]:
+    context = state.context
+    if context is None or context.level not in ("warning", "critical"):
+        return []
+    style = LEVELS[context.level]
+    if context.auto is not None and context.auto.message:
+        return [Text(f"▲ {one_line(context.auto.message, 300)}", style)]
+    if state.advice is None:
+        return []
+    keys = Text(" · Ctrl+G types it", "bright_black")
+    return [Text(f"▲ {one_line(state.advice.text, 300)}", style).append_text(keys)]
+
+
+def _notice(state: ChatState) -> list[Text]:
+    if state.notice is None:
+        return []
+    glyph, style = _TONES[state.notice.tone]
+    said = printable(state.notice.text.strip()).splitlines() or [""]
+    shown = said[:_MAX_NOTICE_LINES]
+    lines = [Text.assemble((f"{glyph} ", f"bold {style}"), shown[0])]
+    lines += [Text(f"  {line}") for line in shown[1:]]
+    if len(said) > len(shown):
+        lines.append(Text(f"  … {len(said) - len(shown)} more lines", "bright_black"))
+    if state.notice.hint:
+        lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "bright_black"))
+    return lines

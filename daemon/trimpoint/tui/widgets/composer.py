@@ -1,0 +1,198 @@
+"""Where a person types: prompts of several lines, slash commands with their menu, prompts of
+before.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Static, TextArea
+from trimpoint_protocol.methods import CommandInfo
+
+from trimpoint.cli.terminal import one_line
+from trimpoint.tui.model.popup import Popup
+from trimpoint.tui.model.prompt import History, is_command
+
+_MENU_ROWS = 8
+Complete = Callable[[str], Awaitable[list[CommandInfo]]]
+
+
+class CommandMenu(Static):
+    """The menu above the composer."""
+
+    def show(self, popup: Popup, width: int) -> None:
+        """Draws the menu, or hides it."""
+        self.display = popup.is_open
+        if popup.is_open:
+            self.update(menu_text(popup, width))
+
+
+def menu_text(popup: Popup, width: int) -> Text:
+    """Returns the part of the menu around the choice, a command a line."""
+    commands = popup.commands
+    first = max(0, min(popup.chosen - _MENU_ROWS // 2, len(commands) - _MENU_ROWS))
+    shown = list(enumerate(commands))[first : first + _MENU_ROWS]
+    column = min(max(len(one_line(command.usage)) for _, command in shown), width // 2)
+    lines = [_menu_line(command, column, is_chosen=at == popup.chosen) for at, command in shown]
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return Text("\n").join(lines)
+
+
+def _menu_line(command: CommandInfo, column: int, *, is_chosen: bool) -> Text:
+    usage = one_line(command.usage)
+    usage = usage if len(usage) <= column else f"{usage[: column - 1]}…"
+    return Text.assemble(
+        ("❯ " if is_chosen else "  ", "bold cyan"),
+        (f"{usage:<{column}}  ", "bold cyan" if is_chosen else "cyan"),
+        (one_line(command.summary), "" if is_chosen else "bright_black"),
+    )
+
+
+class Composer(TextArea):
+    """Enter sends; Shift+Enter, Alt+Enter, Ctrl+J or a backslash before Enter begin a line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+enter,alt+enter,ctrl+j", "line", show=False),
+        Binding("tab", "complete", show=False),
+        Binding("up", "up", show=False),
+        Binding("down", "down", show=False),
+    ]
+
+    class Sent(Message):
+        """A text is to be sent."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class WantsQueued(Message):
+        """The last prompt that waits is to be changed."""
+
+    class WantsHistory(Message):
+        """Tab was pressed where there is nothing to complete."""
+
+    class WantsHelp(Message):
+        """A question mark was typed where there was nothing."""
+
+    def __init__(self, menu: CommandMenu, complete: Complete) -> None:
+        super().__init__(
+            id="composer", soft_wrap=True, tab_behavior="focus", show_line_numbers=False,
+            placeholder="Ask, or type / for commands",
+        )  # fmt: skip
+        self.popup = Popup()
+        self.prompts = History()
+        self._menu = menu
+        self._complete = complete
+        self.cursor_blink = False
+        self.highlight_cursor_line = False
+
+    def put(self, text: str) -> None:
+        """Shows a text to be changed or sent."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def show_menu(self) -> None:
+        """Draws the menu anew."""
+        self._menu.show(self.popup, max(20, self.app.size.width - 2))
+
+    def on_text_area_changed(self) -> None:
+        if is_command(self.text) and " " not in self.text.lstrip():
+            self._look_up(self.text)
+        else:
+            self.popup.hide()
+            self.show_menu()
+
+    @work(exclusive=True)
+    async def _look_up(self, text: str) -> None:
+        commands = await self._complete(text.strip())
+        if self.text == text:
+            self.popup.show(text, commands)
+            self.show_menu()
+
+    def close_menu(self) -> bool:
+        """Closes the menu; returns whether it was open."""
+        was_open = self.popup.is_open
+        self.popup.close()
+        self.show_menu()
+        return was_open
+
+    def action_complete(self) -> None:
+        """Takes the choice of the menu."""
+        completed = self.popup.completed()
+        if completed is None:
+            self.post_message(self.WantsHistory())
+        else:
+            self.put(completed)
+
+    def action_send(self) -> None:
+        """Sends the text; where the menu's choice is not typed out, takes the choice."""
+        if self.text.endswith("\\") and self.cursor_location == self.document.end:
+            self.action_delete_left()
+            self.action_line()
+            return
+        completed = self.popup.completed()
+        if completed is not None and not self.popup.is_whole():
+            self.put(completed)
+            if completed.endswith(" "):
+                return
+        text = self.text.strip()
+        if text:
+            self.prompts.add(text)
+            self.text = ""
+            self.post_message(self.Sent(text))
+
+    def action_line(self) -> None:
+        """Begins a line."""
+        self.insert("\n")
+
+    def action_up(self) -> None:
+        """Goes up: in the menu, in the text, then through the prompts of before."""
+        if self.popup.is_open:
+            self.popup.move(-1)
+            self.show_menu()
+        elif self.cursor_location[0] > 0 or self.wrapped_document_up():
+            self.action_cursor_up()
+        elif not self.text:
+            self.post_message(self.WantsQueued())
+        else:
+            self.show_older()
+
+    def show_older(self) -> None:
+        """Shows the prompt before."""
+        text = self.prompts.older(self.text)
+        if text is not None:
+            self.put(text)
+            self.move_cursor((0, 0))
+
+    def action_down(self) -> None:
+        """Goes down, as `action_up`."""
+        if self.popup.is_open:
+            self.popup.move(1)
+            self.show_menu()
+        elif self.cursor_location[0] < self.document.line_count - 1:
+            self.action_cursor_down()
+        elif (text := self.prompts.newer()) is not None:
+            self.put(text)
+        else:
+            self.action_cursor_down()
+
+    def wrapped_document_up(self) -> bool:
+        """Returns whether there is a line above the cursor in a text that is wrapped."""
+        return self.wrapped_document.location_to_offset(self.cursor_location).y > 0
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Keeps keys that have a meaning of their own from being typed."""
+        if event.key == "enter":
+            self._take(event)
+            self.action_send()
+        elif event.character == "?" and not self.text:
+            self._take(event)
+            self.post_message(self.WantsHelp())
+
+    def _take(self, event: events.Key) -> None:
+        event.prevent_default()
+        event.stop()

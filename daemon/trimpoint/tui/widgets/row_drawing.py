@@ -1,0 +1,176 @@
+"""Rows of the transcript as lines of styled text, kept until they change."""
+
+from typing import NamedTuple
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.text import Text
+from textual.strip import Strip
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from trimpoint.cli.views.age import clock_time
+from trimpoint.cli.views.timeline_view import (
+    Marks,
+    TurnMark,
+    begins_turn,
+    rows_between,
+    summary_panel,
+    timeline_row,
+    turn_end,
+)
+from trimpoint.tui.model.details import details, short_summary
+from trimpoint.tui.model.streaming import settled
+from trimpoint.tui.model.transcript import key_of
+
+MAX_KEPT = 600
+_LOOKS = {
+    "plain": "bright_black",
+    "added": "green",
+    "removed": "red",
+    "place": "cyan",
+    "dim": "dim",
+}
+_SEALED = "The provider keeps this summary sealed; it cannot be shown."
+
+
+class Place(NamedTuple):
+    """A row with what its look depends on. `before` is the entry above it."""
+
+    entry: TimelineEntry
+    before: TimelineEntry | None
+    mark: TurnMark | None
+    mark_before: TurnMark | None
+    is_open: bool
+    is_last: bool
+    is_live: bool
+
+
+class RowDrawing:
+    """Draws rows for one width, and keeps those that were drawn last."""
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._kept: dict[str, tuple[Place, list[Strip]]] = {}
+        self._settled: tuple[str, list[Strip]] = ("", [])
+        self._console = Console(
+            width=80, force_terminal=True, color_system="truecolor", highlight=False, markup=False,
+            emoji=False, legacy_windows=False,
+        )  # fmt: skip
+
+    def lines(self, place: Place, width: int) -> list[Strip]:
+        """Returns the lines of a row, at least one."""
+        if width != self._width:
+            self._width = width
+            self._kept.clear()
+            self._settled = ("", [])
+        key = key_of(place.entry)
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == place:
+            return kept[1]
+        lines = self._drawn(place) or [Strip.blank(0)]
+        self._kept.pop(key, None)
+        self._kept[key] = (place, lines)
+        if len(self._kept) > MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return lines
+
+    def _drawn(self, place: Place) -> list[Strip]:
+        if place.is_live and isinstance(place.entry, TimelineMessage):
+            return self._streamed(place, place.entry)
+        return self._strips(Group(*_parts(place)))
+
+    def _streamed(self, place: Place, entry: TimelineMessage) -> list[Strip]:
+        """Draws an answer that is being written: only what is not settled is drawn anew."""
+        end = settled(entry.text)
+        begun = f"{entry.id} {entry.text[:end]}"
+        if self._settled[0] != begun:
+            shown = _with_text(entry, entry.text[:end])
+            self._settled = (begun, self._strips(Group(*_parts(place._replace(entry=shown)))))
+        if not end:
+            return self._strips(Group(*_parts(place)))
+        rest = _with_text(entry, entry.text[end:])
+        if not rest.text.strip():
+            return self._settled[1]
+        tail = self._strips(timeline_row(rest, _marks(place), is_first=False))
+        return [*self._settled[1], Strip.blank(0), *(_without_glyph(line) for line in tail)]
+
+    def _strips(self, renderable: RenderableType) -> list[Strip]:
+        options = self._console.options.update(width=max(8, self._width), height=None)
+        rows = self._console.render_lines(renderable, options, pad=False)
+        strips = [Strip(_without_tail(row)) for row in rows]
+        # Markdown puts blank lines around and inside of code blocks.
+        return [
+            strip for at, strip in enumerate(strips)
+            if strip.text.strip() or at == 0 or strips[at - 1].text.strip()
+        ]  # fmt: skip
+
+
+def _with_text(entry: TimelineMessage, text: str) -> TimelineMessage:
+    return TimelineMessage(
+        id=entry.id, turn_id=entry.turn_id, role=entry.role, text=text,
+        created_at=entry.created_at, trimmed=False, trim_point_id=None,
+    )  # fmt: skip
+
+
+def _without_glyph(line: Strip) -> Strip:
+    segments = list(line)
+    if segments and segments[0].text.strip() in {"●", "❯"}:
+        segments[0] = Segment(" " * segments[0].cell_length)
+    return Strip(segments)
+
+
+def _without_tail(row: list[Segment]) -> list[Segment]:
+    """Drops blanks at the end of a line, so that they are not copied."""
+    kept = [segment for segment in row if segment.text != "\n"]
+    while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
+        kept.pop()
+    return kept
+
+
+def _parts(place: Place) -> list[RenderableType]:
+    entry, before, marks = place.entry, place.before, _marks(place)
+    parts = list(rows_between(before, entry, marks))
+    is_first = begins_turn(before, entry)
+    match entry:
+        case ContextSummaryBanner():
+            parts.append(_banner(entry, is_open=place.is_open))
+        case ContextTrimPointDivider() | TimelineMessage():
+            parts.append(timeline_row(entry, marks, is_first=is_first))
+        case TimelineActivity():
+            parts.append(timeline_row(entry, marks, is_first=is_first))
+            if place.is_open:
+                parts.append(_details(entry))
+    if place.is_last and not place.is_live and place.mark and place.mark.status != "running":
+        parts += turn_end(entry, marks)
+    return parts
+
+
+def _marks(place: Place) -> Marks:
+    turns: dict[str, TurnMark] = {}
+    if isinstance(place.before, TimelineMessage | TimelineActivity) and place.mark_before:
+        turns[place.before.turn_id] = place.mark_before
+    if isinstance(place.entry, TimelineMessage | TimelineActivity) and place.mark:
+        when = clock_time(place.entry.created_at)
+        turns[place.entry.turn_id] = place.mark._replace(when=when)
+    return Marks(turns=turns, rich_text=True)
+
+
+def _banner(entry: ContextSummaryBanner, *, is_open: bool) -> RenderableType:
+    short, left_out = short_summary(entry.summary)
+    if is_open or not left_out:
+        return summary_panel(f"{'▾ ' if left_out else ''}{entry.header}", entry.summary or _SEALED)
+    return summary_panel(f"▸ {entry.header} · {left_out} more lines", short)
+
+
+def _details(entry: TimelineActivity) -> RenderableType:
+    lines = Text(no_wrap=False)
+    for number, detail in enumerate(details(entry)):
+        lines.append("\n" if number else "").append(detail.text, _LOOKS[detail.look])
+    return Padding(lines, (0, 0, 0, 4))

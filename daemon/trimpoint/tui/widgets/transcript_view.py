@@ -1,0 +1,293 @@
+"""The history, drawn line by line: only what is in sight is laid out."""
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.reactive import reactive
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+from trimpoint_protocol.readmodel import (
+    ContextSummaryBanner,
+    ContextTrimPointDivider,
+    TimelineActivity,
+    TimelineEntry,
+    TimelineMessage,
+)
+
+from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.tui.model.details import can_open, text_of
+from trimpoint.tui.model.state import ChatState
+from trimpoint.tui.model.transcript import key_of
+from trimpoint.tui.model.viewport import Line, Viewport
+from trimpoint.tui.widgets.row_drawing import Place, RowDrawing
+
+_GUTTER, _SCROLLBAR = 1, 1
+_NEAR_TOP = 20
+_WHEEL_LINES = 3
+_CHOSEN = Style(color="cyan", bold=True)
+_THUMB, _TRACK = Style(color="bright_black"), Style.null()
+
+
+class TranscriptView(Widget, can_focus=True):
+    """Draws the entries of the state, and what is live. `chosen` is the key of a row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "choose(-1)", "Row up", show=False),
+        Binding("down,j", "choose(1)", "Row down", show=False),
+        Binding("enter,ctrl+o,space", "fold", "Open", show=False),
+        Binding("c,y", "copy", "Copy", show=False),
+        Binding("home,g", "start", "Start", show=False),
+        Binding("end,G", "end", "End", show=False),
+    ]
+
+    class Older(Message):
+        """The page before is wanted."""
+
+    class Newest(Message):
+        """The newest page is wanted, which was given up."""
+
+    class Toggled(Message):
+        """A pruned section is to be opened or closed."""
+
+        def __init__(self, trim_point_id: str) -> None:
+            super().__init__()
+            self.trim_point_id = trim_point_id
+
+    class Copied(Message):
+        """A row's text is to be copied."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    version: reactive[int] = reactive(0)
+
+    def __init__(self, state: ChatState) -> None:
+        super().__init__(id="transcript")
+        self._state = state
+        self._drawing = RowDrawing()
+        self._viewport = Viewport()
+        self._rows: list[TimelineEntry] = []
+        self._live_from = 0
+        self._shown: list[Line] = []
+        self._opened: set[str] = set()
+        self._chosen: str | None = None
+        self._shown_thread: str | None = None
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def height(self, row: int) -> int:
+        """Returns how many lines a row has."""
+        return len(self._lines(row))
+
+    def _lines(self, row: int) -> list[Strip]:
+        width = self.size.width - _GUTTER - _SCROLLBAR
+        return self._drawing.lines(self._place(row), width)
+
+    def _place(self, row: int) -> Place:
+        entry = self._rows[row]
+        before = self._rows[row - 1] if row > 0 else None
+        return Place(
+            entry, before, self._mark(entry), self._mark(before), key_of(entry) in self._opened,
+            is_last=row == len(self._rows) - 1, is_live=row >= self._live_from,
+        )  # fmt: skip
+
+    def _mark(self, entry: TimelineEntry | None) -> TurnMark | None:
+        if isinstance(entry, TimelineMessage | TimelineActivity):
+            return self._state.marks.get(entry.turn_id)
+        return None
+
+    def take_state(self) -> None:
+        """Draws what the state holds now, at the same place."""
+        state, anchor = self._state, self._anchor()
+        recorded = state.transcript.entries
+        live = state.live.entries if state.transcript.is_at_end else []
+        self._rows = [*recorded, *live]
+        self._live_from = len(recorded)
+        if self._shown_thread != state.thread_id:
+            self._shown_thread, self._chosen = state.thread_id, None
+            self._viewport.to_end()
+        elif anchor is not None and not self._viewport.follows:
+            self._keep(anchor)
+        self.refresh()
+
+    def _anchor(self) -> tuple[str, int] | None:
+        top = self._viewport.top
+        if top.row >= len(self._rows):
+            return None
+        return key_of(self._rows[top.row]), top.line
+
+    def _keep(self, anchor: tuple[str, int]) -> None:
+        key, line = anchor
+        row = self._row_of(key)
+        if row is not None:
+            self._viewport.top = Line(row, min(line, self.height(row) - 1))
+        else:
+            self._viewport.to_end()
+
+    def _row_of(self, key: str | None) -> int | None:
+        return next((row for row, entry in enumerate(self._rows) if key_of(entry) == key), None)
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Returns lines of the screen, after it was settled which ones are in sight."""
+        self._shown = self._viewport.visible(self, self.size.height)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """Returns one line of the screen."""
+        width = self.size.width
+        if y >= len(self._shown):
+            return Strip.blank(width)
+        row, line = self._shown[y]
+        strip = self._lines(row)[line]
+        gutter = Segment("▌", _CHOSEN) if self._is_chosen(row) else Segment(" ")
+        body = Strip([gutter, *strip]).adjust_cell_length(width - _SCROLLBAR)
+        strip = Strip([*body, self._scrollbar(y)])
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(y)) is not None:
+            strip = self._selected(strip, *span)
+        return strip.apply_offsets(0, y)
+
+    def _is_chosen(self, row: int) -> bool:
+        return self.has_focus and key_of(self._rows[row]) == self._chosen
+
+    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
+        last = self.size.width - _SCROLLBAR if end == -1 else end
+        before, inside, after = strip.divide([start, last, strip.cell_length])
+        return Strip([*before, *inside.apply_style(Style(reverse=True)), *after])
+
+    def _scrollbar(self, y: int) -> Segment:
+        count, height = len(self._rows), self.size.height
+        if count == 0 or len(self._shown) < height:
+            return Segment(" ", _TRACK)
+        first, last = self._shown[0].row / count, (self._shown[-1].row + 1) / count
+        begin = min(int(first * height), height - 1)
+        end = max(begin + 1, round(last * height))
+        return Segment("▐", _THUMB) if begin <= y < end else Segment(" ", _TRACK)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Returns the text that the mouse has marked."""
+        lines = ["" + self._lines(row)[line].text for row, line in self._shown]
+        text = "\n".join(f" {line}".rstrip() for line in lines)
+        return selection.extract(text), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draws the marked text."""
+        self.refresh()
+
+    # --- moving ---------------------------------------------------------------------------------
+
+    def scroll_lines(self, lines: int) -> None:
+        """Moves up or down; loads older pages when the start comes near."""
+        if not self._rows:
+            return
+        self.screen.clear_selection()
+        self._viewport.scroll(self, self.size.height, lines)
+        self._want_pages()
+        self.refresh()
+
+    def scroll_page(self, pages: int) -> None:
+        """Moves by screens, with two lines in common."""
+        self.scroll_lines(pages * max(1, self.size.height - 2))
+
+    def to_end(self) -> None:
+        """Shows the end and follows it."""
+        if not self._state.transcript.is_at_end:
+            self.post_message(self.Newest())
+        self._viewport.to_end()
+        self._chosen = None
+        self.refresh()
+
+    def _want_pages(self) -> None:
+        if self._viewport.top.row < _NEAR_TOP and self._state.transcript.cursor is not None:
+            self.post_message(self.Older())
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_lines(-_WHEEL_LINES)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_lines(_WHEEL_LINES)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y < len(self._shown) and not self.screen.get_selected_text():
+            self._choose_row(self._shown[event.y].row)
+            if isinstance(
+                self._rows[self._shown[event.y].row],
+                ContextTrimPointDivider | ContextSummaryBanner | TimelineActivity,
+            ):
+                self.action_fold()
+
+    def on_focus(self) -> None:
+        if self._row_of(self._chosen) is None and self._rows:
+            self._choose_row(self._shown[-1].row if self._shown else len(self._rows) - 1)
+
+    def _choose_row(self, row: int) -> None:
+        self._chosen = key_of(self._rows[row])
+        self._viewport.show(self, self.size.height, row)
+        self._want_pages()
+        self.refresh()
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    def action_choose(self, step: int) -> None:
+        """Goes to the next row."""
+        at = self._row_of(self._chosen)
+        if self._rows:
+            last = len(self._rows) - 1
+            self._choose_row(last if at is None else max(0, min(last, at + step)))
+
+    def action_fold(self) -> None:
+        """Opens or closes the chosen row."""
+        row = self._row_of(self._chosen)
+        if row is not None:
+            self.toggle(self._rows[row])
+
+    def toggle(self, entry: TimelineEntry) -> None:
+        """Opens or closes a row."""
+        if not can_open(entry):
+            return
+        if isinstance(entry, ContextTrimPointDivider):
+            self.post_message(self.Toggled(entry.trim_point_id))
+            return
+        self._opened.symmetric_difference_update({key_of(entry)})
+        self.refresh()
+
+    def toggle_last(self) -> None:
+        """Opens or closes the last row in sight that can be."""
+        for row in sorted({line.row for line in self._shown}, reverse=True):
+            if can_open(self._rows[row]):
+                self.toggle(self._rows[row])
+                return
+
+    def action_copy(self) -> None:
+        """Copies the chosen row."""
+        row = self._row_of(self._chosen)
+        if row is not None:
+            self.post_message(self.Copied(text_of(self._rows[row])))
+
+    def action_start(self) -> None:
+        """Goes to the first row that is loaded, and loads more."""
+        if self._rows:
+            self._choose_row(0)
+
+    def action_end(self) -> None:
+        """Goes to the end."""
+        self.to_end()
+        if self._rows:
+            self._choose_row(len(self._rows) - 1)

@@ -1,0 +1,18 @@
+"""`trimpoint chat` as a person runs it: in a terminal, with a real daemon."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.cli.stage import CliHarness
+from tests.tui.terminal import Terminal, program_in_terminal
+
+
+@asynccontextmanager
+async def chat(stage: CliHarness, *words: str, **environment: str) -> AsyncIterator[Terminal]:
+    """Run the program until its screen is there."""
+    command = stage.command("chat", *words)
+    async with program_in_terminal(
+        command, stage.environment | environment, str(stage.worktree)
+    ) as terminal:
+        await terminal.shows("Ask, or type / for commands")
+        yield terminal

@@ -209,7 +209,7 @@ def _elicitation(params: Mapping[str, Any]) -> Card:
 
 def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
     """Returns the choices of a question that takes no more than a yes, such as may a tool run."""
-    accepted = {"action": "accept", "content": {}}
+    accepted: dict[str, Any] = {"action": "accept", "content": {}}
     choices = [Choice("y", "yes", accepted)]
     persist = as_dict(params.get("_meta")).get("persist")
     for scope in as_list(persist) or [persist]:

@@ -164,8 +164,8 @@ class Chat:
         self.changes.note()
         try:
             await self._following.join()
-            content = [{"type": "text", "text": text, "text_elements": []}]
-            params = {"threadId": state.thread_id, "input": content}
+            content: list[Any] = [{"type": "text", "text": text, "text_elements": []}]
+            params: dict[str, Any] = {"threadId": state.thread_id, "input": content}
             started = await client.request("turn/start", params)
         except ClientError:
             state.is_sending = False

@@ -97,7 +97,7 @@ class Composer(TextArea):
 
     def show_menu(self) -> None:
         """Draws the menu anew."""
-        self._menu.show(self.popup, max(20, self.app.size.width - 2))
+        self._menu.show(self.popup, max(20, self.screen.size.width - 2))
 
     def on_text_area_changed(self) -> None:
         if is_command(self.text) and " " not in self.text.lstrip():

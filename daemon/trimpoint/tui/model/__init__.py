@@ -3,6 +3,5 @@
 `transcript` holds the loaded history, `live` what streams into it, `viewport` which lines of it are
 in sight, `details` what an opened row shows, `streaming` where a half-written answer is settled.
 `status` is the status bar, `prompt` the composer's text and its history, `popup` the menu of
-commands, `questions` what the agent asks, `choosing` the filtered lists, `inspection` the screen of
-the context.
+commands, `questions` what the agent asks, `choosing` the filtered lists, `state` all together.
 """

@@ -1,8 +1,12 @@
 /** Begins. */
+import { isInShell, overShell, shellObject } from "./link/shell.js";
+import { overWebSocket } from "./link/socket.js";
 import { App } from "./store/app.js";
 import { html, render } from "./vendor.js";
 import { Page } from "./view/page.js";
 
-const app = new App();
+const shell = isInShell() ? await shellObject() : null;
+const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+const app = new App(shell);
 render(html`<${Page} app=${app} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
-app.start();
+app.start(shell ? overShell(shell) : overWebSocket(`${scheme}//${location.host}/rpc`));

@@ -22,14 +22,14 @@ BUILT = "vendor.js"
 """Made by `scripts/build-web`: without it there is no page."""
 
 _HTML = "text/html; charset=utf-8"
-_TYPES = {
+TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": _HTML,
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-_BASE = b"{{base}}"
+BASE = b"{{base}}"
 _DIGEST_LENGTH = 16
 _FOREVER = ("Cache-Control", "private, max-age=31536000, immutable")
 _NOT_BUILT = (
@@ -70,14 +70,14 @@ class StaticFiles:
         policy = ("Content-Security-Policy", PAGE_POLICY)
         if BUILT not in files.plain:
             return Response(503, _NOT_BUILT, _HTML)
-        page = files.plain[INDEX].replace(_BASE, f"{PREFIX}{files.digest}/".encode())
+        page = files.plain[INDEX].replace(BASE, f"{PREFIX}{files.digest}/".encode())
         return Response(200, page, _HTML, (policy,))
 
     def _file(self, request: Request, digest: str, name: str) -> Response | None:
         files = self._loaded if self._loaded.digest == digest else self._current()
         if digest != files.digest or name not in files.plain:
             return None
-        content_type = _TYPES[Path(name).suffix]
+        content_type = TYPES[Path(name).suffix]
         if "gzip" in request.headers.get("accept-encoding", ""):
             packed = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"), _FOREVER)
             return Response(200, files.packed[name], content_type, packed)
@@ -86,7 +86,7 @@ class StaticFiles:
 
     def _current(self) -> _Files:
         """Return the files, read anew if any changed: who works on the page loads it again."""
-        paths = sorted(path for path in self._folder.rglob("*") if path.suffix in _TYPES)
+        paths = sorted(path for path in self._folder.rglob("*") if path.suffix in TYPES)
         signature = [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
         if signature != self._signature:
             self._loaded = _read({str(p.relative_to(self._folder)): p for p in paths})

@@ -1,5 +1,7 @@
 /**
  * Numbers and times in words. Pure: the time now is given.
+ *
+ * @import {ContextStatus} from "../protocol.js"
  */
 
 /**
@@ -71,4 +73,16 @@ export function clock(time, nowMs) {
  */
 export function folderName(path) {
     return path.split("/").filter(Boolean).at(-1) ?? "/";
+}
+
+/**
+ * Returns how full the context is, in words.
+ * @param {ContextStatus} context
+ */
+export function fullness({ percent, usedTokens, windowTokens, estimated, unknown }) {
+    const isAbout = estimated || unknown;
+    const tokens = `${isAbout ? "~" : ""}${shortCount(usedTokens)}${windowTokens ? ` / ${shortCount(windowTokens)}` : ""}`;
+    return percent === null
+        ? `${isAbout ? "about " : ""}${usedTokens} tokens`
+        : `${isAbout ? "about " : ""}${Math.round(percent)} % of the context used, ${tokens} tokens`;
 }

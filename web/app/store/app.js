@@ -1,10 +1,13 @@
 /**
  * What the page knows and what it can do: the threads, the one that is open, and commands.
  *
+ * @import {Carrier} from "../link/lines.js"
+ * @import {ShellObject} from "../link/shell.js"
  * @import {Signal} from "../vendor.js"
  * @import {CommandOutcome, ThreadOverview} from "../protocol.js"
  */
 import { Refusal } from "../link/peer.js";
+import { fullness } from "../model/format.js";
 import { signal } from "../vendor.js";
 import { Session } from "./session.js";
 import { Thread } from "./thread.js";
@@ -25,7 +28,9 @@ const REFRESH_AFTER_MS = 150;
  */
 
 export class App {
-    constructor() {
+    /** @param {ShellObject | null} shell the desktop shell, where the page is shown by it */
+    constructor(shell) {
+        this.shell = shell;
         this.session = new Session({
             onReady: () => this._ready(),
             onNotification: (method, params) => this._onNotification(method, params),
@@ -54,9 +59,10 @@ export class App {
         this._refreshTimer = 0;
     }
 
-    start() {
-        const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-        this.session.start(`${scheme}//${location.host}/rpc`);
+    /** @param {Carrier} carrier */
+    start(carrier) {
+        this.session.start(carrier);
+        this.shell?.chosen.connect((name) => this._onMenu(name));
         addEventListener("hashchange", () => this.select(idInAddress()));
     }
 
@@ -278,6 +284,7 @@ export class App {
             case "context/updated":
                 if (thread) {
                     thread.context.value = params;
+                    this.shell?.showMeter(Math.round(params.percent ?? -1), fullness(params));
                 }
                 this.refreshSoon();
                 break;
@@ -303,7 +310,34 @@ export class App {
         if (wasBusy && !thread.isBusy) {
             this.progress.value = "";
             this.refreshSoon();
+            this._tell("The agent is done", thread);
             this.sendQueued(thread);
+        }
+    }
+
+    /**
+     * Tells a person who looks elsewhere.
+     * @param {string} what
+     * @param {Thread | null} thread
+     */
+    _tell(what, thread) {
+        if (this.shell && !document.hasFocus()) {
+            const overview = this.threads.value?.find((one) => one.id === thread?.id);
+            this.shell.notify(what, thread?.state?.name ?? overview?.preview ?? "");
+        }
+    }
+
+    /** @param {string} name of an entry of the shell's menu */
+    _onMenu(name) {
+        switch (name) {
+            case "new":
+                this.dialog.value = "new";
+                break;
+            case "search":
+            case "context":
+            case "checkpoints":
+                this.panel.value = this.panel.value === name ? null : name;
+                break;
         }
     }
 
@@ -316,6 +350,7 @@ export class App {
         const thread = this.open.value;
         if (thread?.id === params.threadId && ANSWERED_HERE.has(method)) {
             thread?.ask({ id, method, params });
+            this._tell("The agent asks", thread);
         } else {
             this.session.decline(id);
         }

@@ -1,10 +1,12 @@
 /**
  * The page's connection: shakes hands, hands messages out, and tells when it is there and when it is not.
  *
+ * @import {Carrier} from "../link/lines.js"
  * @import {Listener} from "../link/peer.js"
+ * @import {Refusal} from "../link/peer.js"
  */
+import { connect } from "../link/lines.js";
 import { Disconnected, Peer } from "../link/peer.js";
-import { connect } from "../link/socket.js";
 import { signal } from "../vendor.js";
 
 const QUIET = ["rawResponseItem/completed", "rawResponse/completed", "turn/diff/updated", "account/rateLimits/updated"];
@@ -17,11 +19,13 @@ export class Session {
         this._peer = null;
         /** @type {import("../vendor.js").Signal<"connecting" | "open" | "lost">} */
         this.state = signal("connecting");
+        /** @type {import("../vendor.js").Signal<Refusal | null>} why the daemon would not have this page */
+        this.refusal = signal(null);
     }
 
-    /** @param {string} url */
-    start(url) {
-        this._link = connect(url, {
+    /** @param {Carrier} carrier */
+    start(carrier) {
+        this._link = connect(carrier, {
             onOpen: (send) => this._open(send),
             onLine: (line) => this._peer?.receive(line),
             onClose: () => this._close(),
@@ -60,11 +64,12 @@ export class Session {
                 capabilities: { experimentalApi: true, optOutNotificationMethods: QUIET },
             });
         } catch (error) {
-            if (error instanceof Disconnected) {
-                return;
+            if (!(error instanceof Disconnected)) {
+                this.refusal.value = /** @type {Refusal} */ (error);
             }
-            throw error;
+            return;
         }
+        this.refusal.value = null;
         peer.notify("initialized");
         this.state.value = "open";
         this._listener.onReady();

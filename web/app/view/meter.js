@@ -3,17 +3,16 @@
  *
  * @import {ContextStatus} from "../protocol.js"
  */
-import { shortCount } from "../model/format.js";
+import { fullness, shortCount } from "../model/format.js";
 import { html } from "../vendor.js";
 
 /** @param {{context: ContextStatus}} props */
 export function Meter({ context }) {
     const { percent, usedTokens, windowTokens } = context;
     const estimated = context.estimated || context.unknown;
-    const about = estimated ? "about " : "";
     const share = percent === null ? null : Math.round(percent);
     const tokens = `${estimated ? "~" : ""}${shortCount(usedTokens)}${windowTokens ? ` / ${shortCount(windowTokens)}` : ""}`;
-    const words = share === null ? `${about}${usedTokens} tokens` : `${about}${share} % of the context used, ${tokens} tokens`;
+    const words = fullness(context);
     return html`
         <div class=${`meter is-${context.level ?? "ok"}`} role="meter" aria-label="Context" aria-valuemin="0" aria-valuemax="100"
             aria-valuenow=${Math.min(share ?? 0, 100)} aria-valuetext=${words} title=${context.note ?? words}>

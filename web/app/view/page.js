@@ -85,6 +85,10 @@ function NoThread({ app }) {
 
 /** @param {{app: App}} props */
 function Connection({ app }) {
+    const refusal = app.session.refusal.value;
+    if (refusal) {
+        return html`<p class="connection" role="alert"><${Icon} name="warn" /> ${refusal.message} ${refusal.hint}</p>`;
+    }
     return app.session.state.value === "lost" && html`
         <p class="connection" role="status"><span class="spinner" aria-hidden="true"></span>
             The daemon cannot be reached. Nothing is lost; the page comes back by itself.</p>

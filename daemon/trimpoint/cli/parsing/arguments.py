@@ -77,6 +77,7 @@ GROUPS = (
         "the daemon",
         (
             daemons.add_open,
+            daemons.add_desktop,
             daemons.add_serve,
             daemons.add_status,
             daemons.add_shutdown,

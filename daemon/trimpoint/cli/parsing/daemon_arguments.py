@@ -52,6 +52,10 @@ Without a thread it goes on with the last one of this folder, or begins one. ? s
 It needs the extra tui: pip install 'trimpoint[tui]'
 """
 
+DESKTOP = """\
+Talks to the daemon through a pipe, and starts it if none runs: no port is opened. Closing the
+window leaves the daemon running. Needs Qt: pip install 'trimpoint[desktop]'.
+"""
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
 --model, --sandbox and --approve stay as they are set until they are set again.
@@ -93,6 +97,20 @@ def add_open(commands: Commands) -> None:
         "--print", action="store_true", help="print the address instead of opening a browser"
     )
     for_clients(parser, thread=True)
+
+
+def add_desktop(commands: Commands) -> None:
+    """`desktop`."""
+    parser = command(
+        commands,
+        "desktop",
+        "daemon_commands.desktop:run",
+        "show the web page in a window of its own",
+        DESKTOP,
+    )
+    parser.add_argument("-t", "--thread", metavar="ID", help="show this thread")
+    add_location_options(parser)
+    parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
 
 
 def add_serve(commands: Commands) -> None:

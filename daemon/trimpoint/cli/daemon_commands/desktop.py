@@ -1,0 +1,46 @@
+"""`trimpoint desktop`: the page in a window of its own."""
+
+import argparse
+import sys
+from importlib.util import find_spec
+
+from trimpoint.cli.exits import CliError
+from trimpoint.http.static_files import BUILT, default_folder
+
+_LOCATIONS = (
+    ("--socket", "socket"),
+    ("--state-dir", "state_dir"),
+    ("--config", "config"),
+    ("--codex", "codex"),
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Shows the window until it is closed.
+
+    :raises CliError: Qt or the page is not installed.
+    """
+    if find_spec("PySide6") is None or find_spec("PySide6.QtWebEngineCore") is None:
+        raise CliError(
+            "The desktop window needs Qt's browser engine, which is not installed.",
+            "pip install 'trimpoint[desktop]' installs it (about 250 MB); `trimpoint open` shows "
+            "the same page in your browser.",
+            reason="not_installed",
+        )
+    folder = default_folder()
+    if not (folder / BUILT).exists():
+        raise CliError(
+            "The page is not part of this installation, because it could not be built.",
+            "In a clone of trimpoint run scripts/build-web.",
+            reason="not_installed",
+        )
+    from trimpoint.desktop.run import run_window
+
+    return run_window(_sidecar_command(arguments), folder, arguments.thread)
+
+
+def _sidecar_command(arguments: argparse.Namespace) -> list[str]:
+    """What the shell starts: a client's end of the daemon at its stdin and stdout."""
+    named = ((option, getattr(arguments, name)) for option, name in _LOCATIONS)
+    places = [word for option, value in named if value for word in (option, value)]
+    return [sys.executable, "-P", "-m", "trimpoint", "stdio", *places]

@@ -1,0 +1,106 @@
+"""The window: the page, a menu, and the way out for links."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QKeySequence
+from PySide6.QtWebChannel import QWebChannel
+from PySide6.QtWebEngineCore import (
+    QWebEngineNewWindowRequest,
+    QWebEnginePage,
+    QWebEngineProfile,
+    QWebEngineSettings,
+)
+from PySide6.QtWebEngineWidgets import QWebEngineView
+from PySide6.QtWidgets import QMainWindow
+
+from trimpoint.desktop.scheme import NAME, PAGE, PageFiles
+from trimpoint.desktop.shell import Shell
+from trimpoint.desktop.sidecar import Sidecar
+from trimpoint.desktop.tray import Tray, icon
+
+_SIZE = (1280, 820)
+_ZOOM_STEP = 0.1
+_PANELS = (("&Search", "search"), ("&Context", "context"), ("&Files", "checkpoints"))
+_LINKS = frozenset({"http", "https", "mailto"})
+
+
+class _Page(QWebEnginePage):
+    """Shows nothing but the page of trimpoint's own; links go to the person's browser."""
+
+    def acceptNavigationRequest(
+        self, url: QUrl | str, type: QWebEnginePage.NavigationType, isMainFrame: bool
+    ) -> bool:
+        """Returns whether the page may go to an address."""
+        del type, isMainFrame
+        address = QUrl(url)
+        if address.scheme() == NAME.decode():
+            return True
+        open_outside(address)
+        return False
+
+
+class Window(QMainWindow):
+    """One window on the daemon that `sidecar` reaches."""
+
+    def __init__(self, sidecar: Sidecar, folder: Path, thread_id: str | None) -> None:
+        super().__init__()
+        self._sidecar = sidecar
+        self.setWindowTitle("trimpoint")
+        self.setWindowIcon(icon(-1))
+        self.resize(*_SIZE)
+        self._shell = Shell(sidecar, self)
+        # Without a name it keeps nothing on the disk. It must outlive its page, and so the window.
+        self._profile = QWebEngineProfile(sidecar.parent())
+        self._profile.installUrlSchemeHandler(NAME, PageFiles(folder, self))
+        self._view = QWebEngineView(self)
+        self._page = self._opened_page(thread_id)
+        self._view.setPage(self._page)
+        self.setCentralWidget(self._view)
+        self._fill_menu()
+
+    def _opened_page(self, thread_id: str | None) -> QWebEnginePage:
+        page = _Page(self._profile, self._view)
+        settings = page.settings()
+        settings.setAttribute(QWebEngineSettings.WebAttribute.JavascriptCanAccessClipboard, True)
+        page.newWindowRequested.connect(_open_requested)
+        page.titleChanged.connect(self.setWindowTitle)
+        channel = QWebChannel(page)
+        channel.registerObject("shell", self._shell)
+        page.setWebChannel(channel)
+        page.load(QUrl(PAGE + (f"#/thread/{thread_id}" if thread_id else "")))
+        return page
+
+    def _fill_menu(self) -> None:
+        file, view = self.menuBar().addMenu("&Thread"), self.menuBar().addMenu("&View")
+        file.addAction("&New …", QKeySequence.StandardKey.New, partial(self._choose, "new"))
+        file.addSeparator()
+        quit_action = file.addAction("&Quit", QKeySequence("Ctrl+Q"), self.close)
+        for words, name in _PANELS:
+            view.addAction(words, partial(self._choose, name))
+        view.addSeparator()
+        view.addAction("&Larger", QKeySequence.StandardKey.ZoomIn, lambda: self._zoom(_ZOOM_STEP))
+        view.addAction(
+            "S&maller", QKeySequence.StandardKey.ZoomOut, lambda: self._zoom(-_ZOOM_STEP)
+        )
+        view.addAction("&Reload", QKeySequence.StandardKey.Refresh, self._view.reload)
+        self._tray = Tray(self, quit_action)
+        self._shell.told.connect(self._tray.tell)
+        self._shell.metered.connect(self._tray.show_meter)
+
+    def _choose(self, name: str) -> None:
+        self._shell.chosen.emit(name)
+
+    def _zoom(self, step: float) -> None:
+        self._view.setZoomFactor(self._view.zoomFactor() + step)
+
+
+def _open_requested(request: QWebEngineNewWindowRequest) -> None:
+    open_outside(request.requestedUrl())
+
+
+def open_outside(address: QUrl) -> None:
+    """Opens a link in the person's browser, if it is one for it."""
+    if address.scheme() in _LINKS:
+        QDesktopServices.openUrl(address)

@@ -1,0 +1,54 @@
+/**
+ * The desktop shell around the page: it carries lines to the sidecar's process, and shows what a page cannot.
+ *
+ * @import {Carrier} from "./lines.js"
+ */
+
+/**
+ * What the shell offers, as Qt's own channel hands it over: a method answers later, a signal calls back.
+ * @typedef {object} ShellObject
+ * @property {() => void} open
+ * @property {() => void} close
+ * @property {(line: string) => void} send
+ * @property {(title: string, text: string) => void} notify
+ * @property {(share: number, words: string) => void} showMeter
+ * @property {{connect: (call: (line: string) => void) => void}} received
+ * @property {{connect: (call: () => void) => void}} opened
+ * @property {{connect: (call: (problem: string) => void) => void}} closed
+ * @property {{connect: (call: (name: string) => void) => void}} chosen
+ */
+
+/** Returns whether this page is shown by the desktop shell. */
+export function isInShell() {
+    return location.protocol === "trimpoint:";
+}
+
+/** @returns {Promise<ShellObject>} */
+export async function shellObject() {
+    // Only the shell serves this module: it is Qt's.
+    const { QWebChannel } = await import("./qwebchannel.js");
+    return new Promise((resolve) => {
+        new QWebChannel(/** @type {any} */ (globalThis).qt.webChannelTransport, (channel) => resolve(channel.objects.shell));
+    });
+}
+
+/**
+ * @param {ShellObject} shell
+ * @returns {Carrier}
+ */
+export function overShell(shell) {
+    /** @type {import("./lines.js").LineListener | null} */
+    let current = null;
+    shell.opened.connect(() => current?.onOpen((line) => shell.send(line)));
+    shell.received.connect((line) => current?.onLine(line));
+    shell.closed.connect(() => {
+        const ended = current;
+        current = null;
+        ended?.onClose();
+    });
+    return (listener) => {
+        current = listener;
+        shell.open();
+        return { close: () => shell.close() };
+    };
+}

@@ -91,7 +91,30 @@ class Daemon:
         front_deps = FrontDeps(gateway, self.clients, lambda: exposition(self.metrics.families()))
         self.front = Front(front_deps, client_limits, limits.handshake_deadline_s)
         self.http = HttpListeners(self.front, addresses, state_dir, config.http, tasks)
+        if config.fleet.servers:
+            self._join_fleet(config, state_dir, gateway, tasks)
         profiles.resume()
+
+    def _join_fleet(
+        self, config: Config, state_dir: Path, gateway: Gateway, tasks: TaskGroup
+    ) -> None:
+        """Imported here, because few daemons are part of a fleet, and nats takes memory."""
+        try:
+            from trimpoint.fleet.local_client import local_client
+            from trimpoint.fleet.service import Fleet, FleetDeps, host_name
+
+            host = host_name(config.fleet)
+        except (ImportError, ValueError) as error:
+            log.error("fleet_not_joined", detail=f"{error}; see `trimpoint doctor`")
+            return
+
+        deps = FleetDeps(
+            self._engine,
+            StateDirectory(state_dir).journal_path,
+            gateway,
+            local_client(self.front.serve, tasks),
+        )
+        tasks.start_soon(Fleet(config.fleet, host, deps, tasks).run)
 
     def describe(self) -> str:
         """Returns one line for people: threads, clients, Codex. It contains nothing of a

@@ -7,6 +7,7 @@ Strict: an unknown key is an error that names the line and the nearest key there
 import difflib
 import ipaddress
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from trimpoint.core.model.lenient import as_dict
 from trimpoint.git.capture.untracked import SECRET_NAMES
 
 MAX_PORT = 65_535
+FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+"""A tenant, host or person of a fleet: one token of a NATS subject."""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -234,6 +237,28 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+class FleetSection(_Section, frozen=True):
+    """`[fleet]`: the NATS servers that show this machine's threads to a team; nothing is connected
+    without `servers`.
+
+    `content`: which words of a conversation leave this machine. `host` is the machine's own name
+    without it. `person_credentials` are for `trimpoint fleet`, which asks as a person.
+    """
+
+    servers: tuple[str, ...] = ()
+    credentials: str | None = None
+    person_credentials: str | None = None
+    tenant: str = "default"
+    host: str | None = None
+    content: Literal["none", "titles", "full"] = "none"
+    ca: str | None = None
+
+    def __post_init__(self) -> None:
+        for key, name in (("tenant", self.tenant), ("host", self.host)):
+            if name is not None and not FLEET_NAME.fullmatch(name):
+                raise ValueError(f"{key} takes up to 63 letters, digits, - and _, not {name!r}")
+
+
 class Config(_Section, frozen=True):
     """Everything that can be configured."""
 
@@ -252,6 +277,7 @@ class Config(_Section, frozen=True):
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
     http: HttpSection = HttpSection()
+    fleet: FleetSection = FleetSection()
 
 
 _SECTIONS = frozenset({Config, *_Section.__subclasses__()})

@@ -287,6 +287,7 @@ class EventEnvelope(WireStruct, frozen=True, kw_only=True):
     """One journaled event.
 
     `sequence` orders all threads' events, `threadSequence` those of one thread without gaps.
+    `askedBy` names the person of a fleet who gave the command from another machine.
     """
 
     sequence: int
@@ -297,6 +298,7 @@ class EventEnvelope(WireStruct, frozen=True, kw_only=True):
     operation_id: str | None
     type: str
     payload: dict[str, Any]
+    asked_by: str | None = None
 
     @property
     def thread_id(self) -> str:

@@ -82,6 +82,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ),
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400, 8_900, 8_000, 100, 60),
+    ev.TurnInterruptRequested("turn-2", "alice"),
     ev.TurnCompleted("turn-1", "failed", "no room", False, "contextWindowExceeded"),
     ev.TurnsReverted("turn-1"),
     ev.CheckpointCaptured(

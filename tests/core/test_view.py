@@ -81,6 +81,7 @@ def test_an_envelope_names_where_its_event_stands() -> None:
         "operationId": "operation-1",
         "type": "thread.renamed",
         "payload": {"name": "a"},
+        "askedBy": None,
     }
     assert (second["sequence"], second["threadSequence"], second["eventId"]) == (
         101,

@@ -30,7 +30,7 @@ def read_golden() -> dict[str, Golden]:
 
 def record_of(event: ev.AnyEvent) -> ev.Record:
     return ev.Record(
-        70_000, 300, 1_764_000_000_250, (event,), "command", b"fingerprint", "operation"
+        70_000, 300, 1_764_000_000_250, (event,), "command", b"fingerprint", "operation", "alice"
     )
 
 

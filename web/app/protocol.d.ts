@@ -464,7 +464,7 @@ export type Empty = Record<string, never>;
 /**
  * One journaled event.
  *
- * `sequence` orders all threads' events, `threadSequence` those of one thread without gaps.
+ * `sequence` orders all threads' events, `threadSequence` those of one thread without gaps. `askedBy` names the person of a fleet who gave the command from another machine.
  */
 export type EventEnvelope = {
     sequence: number;
@@ -475,6 +475,7 @@ export type EventEnvelope = {
     operationId: string | null;
     type: string;
     payload: Record<string, any>;
+    askedBy?: string | null;
 };
 
 /**

@@ -29,6 +29,7 @@ from trimpoint.core.model.state import Receipt, ThreadState, Turn
 from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
+from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandIdConflict, CommandRefused, JournalRefuses
 from trimpoint.threads.loading import load, read_turns, write_snapshot
 
@@ -313,6 +314,7 @@ class ThreadWriter:
             command_id,
             fingerprint,
             decision.operation_id,
+            asked_by=ASKED_BY.get() if command_id is not None else "",
         )
 
     def _append(self, record: ev.Record, fact: ExternalFact | None) -> None:

@@ -409,6 +409,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.EntryRecorded: _record_entry,
     ev.ContextItemsRecorded: _record_items,
     ev.UsageReported: report_usage,
+    ev.TurnInterruptRequested: _intent_only,
     ev.TurnCompleted: _complete_turn,
     ev.TurnsReverted: revert_turns,
     ev.CheckpointCaptured: capture_checkpoint,

@@ -393,6 +393,17 @@ class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-repor
     reasoning_output: int = 0
 
 
+class TurnInterruptRequested(
+    Event, frozen=True, array_like=True, tag="thread.turn-interrupt-requested"
+):
+    """Someone on another machine, `asked_by`, asked that the turn be ended; how it ended is another
+    event.
+    """
+
+    turn_id: str
+    asked_by: str
+
+
 class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-completed"):
     """`status`: completed | interrupted | failed; `error` is the provider's own message.
 
@@ -573,6 +584,7 @@ AnyEvent = (
     | EntryRecorded
     | ContextItemsRecorded
     | UsageReported
+    | TurnInterruptRequested
     | TurnCompleted
     | TurnsReverted
     | CheckpointCaptured
@@ -594,7 +606,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
 
     `sequence` and `thread_sequence` are of the first event; the others follow without gaps.
     `fingerprint` identifies the command's arguments, so that a re-used command id with other
-    arguments is told apart from a repetition.
+    arguments is told apart from a repetition. `asked_by` names the person who gave the command from
+    another machine; empty for this machine's own clients.
     """
 
     sequence: int
@@ -604,3 +617,4 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     command_id: str | None = None
     fingerprint: bytes = b""
     operation_id: str | None = None
+    asked_by: str = ""

@@ -78,6 +78,7 @@ def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
             operation_id=record.operation_id,
             type=str(event.__struct_config__.tag),
             payload=_payload(state, event),
+            asked_by=record.asked_by or None,
         )
 
 

@@ -14,18 +14,14 @@ from trimpoint import __version__
 from trimpoint.codex.appserver.launch_requests import codex_home
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
-from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize
 from trimpoint.core.model import slash
-from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.model.decision import busy
 from trimpoint.core.model.events import Record, TrimPointCreated
-from trimpoint.core.model.usage import UsageTotals
-from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.core.views.view import envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.methods.session_export import export
+from trimpoint.gateway.methods.thread_overviews import ThreadOverviews
 from trimpoint.gateway.methods.timeline_pages import timeline_page
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
@@ -34,7 +30,6 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.sessions import Sessions
-from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
@@ -60,6 +55,7 @@ class ExtensionHandlers:
     def __init__(self, deps: HandlerDeps) -> None:
         self._deps = deps
         self._engine = deps.engine
+        self._overviews = ThreadOverviews(deps.engine)
         self._began = time.monotonic()
         self.table: dict[str, Handler] = {
             "commands/list": self._commands_list,
@@ -176,7 +172,7 @@ class ExtensionHandlers:
             self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
         )
         return m.SnapshotResult(
-            thread=None, threads=[self._overview(summary) for summary in summaries]
+            thread=None, threads=[self._overviews.of(summary) for summary in summaries]
         )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
@@ -243,44 +239,6 @@ class ExtensionHandlers:
             return any_id
         owner: str | None = self._engine.owner_of(any_id)
         return owner or any_id
-
-    def _overview(self, summary: ThreadSummary) -> m.ThreadOverview:
-        writer = self._engine.loaded(summary.thread_id)
-        block = busy(writer.state) if writer is not None else None
-        size = summary.size
-        return m.ThreadOverview(
-            id=summary.thread_id,
-            name=summary.name,
-            cwd=summary.cwd,
-            archived=summary.archived,
-            created_at=rfc3339(summary.created_at_ms),
-            updated_at=rfc3339(summary.updated_at_ms),
-            generation=len(summary.provider_thread_ids),
-            loaded=writer is not None,
-            busy=None if block is None else f"{block.kind}: {block.detail}",
-            context=self._meter(summary),
-            preview=summary.preview,
-            turns=size.turns if size is not None else None,
-            trims=size.trims if size is not None else None,
-            compactions=size.compactions if size is not None else None,
-            new_thread_id=summary.new_thread_id,
-        )
-
-    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
-        writer, size, policy = (
-            self._engine.loaded(summary.thread_id),
-            summary.size,
-            self._engine.policy,
-        )
-        if writer is not None:
-            return context_status(writer.state, policy)
-        if size is None or size.used_tokens is None:
-            return None
-        note = LAST_KNOWN if size.used_is_estimate else None
-        fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
-        return status_of(
-            summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy
-        )
 
 
 def _codex_status(link: CodexLink) -> m.CodexStatus:

@@ -1,0 +1,215 @@
+"""Answers commands of people on other machines, by the same methods, receipts and busy rule as a
+client of this machine.
+
+Always true: who asks is read from the subject, which the servers let nobody else publish to; and a
+message that a stream delivers is no command, whatever subject it comes to.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+import anyio
+import msgspec
+import structlog
+from anyio.abc import TaskGroup
+from trimpoint_protocol.client import Client, RemoteError
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import CommandOutcome
+
+from trimpoint.core.model import events as ev
+from trimpoint.fleet.hub import Hub, HubFailed
+from trimpoint.fleet.names import Names, inbox_of
+from trimpoint.fleet.requests import FleetAnswer, FleetCommand
+from trimpoint.gateway.session.dispatch import Call
+from trimpoint.gateway.session.errors import WireError
+from trimpoint.threads.asked_by import ASKED_BY
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import ThreadRegistry
+
+log = structlog.get_logger()
+
+MAX_COMMANDS = 16
+"""So many are under way at once; more are refused."""
+METHODS = ("clear", "compact", "interrupt")
+_LOCAL_DEADLINE_S = 60.0
+
+
+class Methods(Protocol):
+    """The methods of trimpoint's own, as the gateway answers them."""
+
+    async def call_extension(
+        self, method: str, params: msgspec.Raw | None, call: Call
+    ) -> bytes | WireError:
+        """Return the result as JSON, or the error."""
+        ...
+
+
+LocalClient = Callable[[], AbstractAsyncContextManager[Client]]
+
+
+class RemotePerson:
+    """A caller of methods without a client's session."""
+
+    def __init__(self) -> None:
+        self.followed: set[str] = set()
+
+    def notify(self, method: str, params: Any) -> None:
+        """Does nothing: progress stays on this machine."""
+
+    def join(self, thread_id: str, *, raw_events: bool = False) -> None:
+        """Does nothing: nothing is sent later."""
+
+
+class Answering:
+    """`run` works for as long as a connection lasts. `local_client` connects to this daemon."""
+
+    def __init__(
+        self,
+        host: str,
+        names: Names,
+        methods: Methods,
+        registry: ThreadRegistry,
+        local_client: LocalClient,
+    ) -> None:
+        self._host = host
+        self._names = names
+        self._methods = methods
+        self._registry = registry
+        self._local_client = local_client
+        self._under_way = 0
+
+    async def run(self, hub: Hub, tasks: TaskGroup) -> None:
+        """Subscribes to the host's commands. What has begun goes on in `tasks` when the connection
+        is gone.
+        """
+
+        async def on_message(subject: str, reply: str, data: bytes) -> None:
+            tasks.start_soon(self._take, hub, subject, reply, data)
+
+        await hub.subscribe(self._names.commands(self._host, "*", "*"), on_message)
+
+    async def _take(self, hub: Hub, subject: str, reply: str, data: bytes) -> None:
+        *_, person, method = subject.split(".")
+        if not reply.startswith(f"{inbox_of(person)}."):
+            log.warning("fleet_command_ignored", person=person, detail="its answer goes elsewhere")
+            return
+
+        async def answer(answer: FleetAnswer) -> None:
+            try:
+                await hub.publish(reply, msgspec.json.encode(answer))
+            except HubFailed as error:
+                log.info("fleet_answer_lost", person=person, detail=error.detail)
+
+        if self._under_way >= MAX_COMMANDS:
+            await answer(_refused(Reason.OVERLOADED, f"{MAX_COMMANDS} commands are under way."))
+            return
+        self._under_way += 1
+        try:
+            await self._answer(person, method, data, answer)
+        finally:
+            self._under_way -= 1
+
+    async def _answer(
+        self,
+        person: str,
+        method: str,
+        data: bytes,
+        answer: Callable[[FleetAnswer], Awaitable[None]],
+    ) -> None:
+        try:
+            command = msgspec.json.decode(data, type=FleetCommand)
+        except msgspec.MsgspecError as error:
+            await answer(_refused(Reason.INVALID_PARAMS, f"This is no command: {error}."))
+            return
+        if method not in METHODS:
+            problem = f"{method!r} cannot be asked from another machine."
+            await answer(_refused(Reason.NOT_SUPPORTED, problem))
+            return
+        log.info("fleet_command", person=person, method=method, thread_id=command.thread_id)
+        await answer(FleetAnswer("begun"))
+        async with anyio.create_task_group() as tasks:
+            ended = anyio.Event()
+            tasks.start_soon(_say_unfinished, command.deadline_s, ended, answer)
+            try:
+                last = await self._carry_out(person, method, command)
+            # a boundary: a command from elsewhere must not end the daemon
+            except Exception:
+                log.exception("fleet_command_broke", person=person, method=method)
+                last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
+            ended.set()
+        await answer(last)
+
+    async def _carry_out(self, person: str, method: str, command: FleetCommand) -> FleetAnswer:
+        token = ASKED_BY.set(person)
+        try:
+            if method == "interrupt":
+                return await self._interrupt(person, command)
+            return await self._execute(method, command)
+        finally:
+            ASKED_BY.reset(token)
+
+    async def _execute(self, method: str, command: FleetCommand) -> FleetAnswer:
+        params = {
+            "text": _typed(method, command),
+            "threadId": command.thread_id,
+            "commandId": command.command_id,
+        }
+        raw = msgspec.Raw(msgspec.json.encode(params))
+        found = await self._methods.call_extension("commands/execute", raw, Call(RemotePerson()))
+        if isinstance(found, WireError):
+            reason = found.data.reason if found.data is not None else Reason.INTERNAL
+            hint = found.data.hint if found.data is not None else ""
+            return FleetAnswer("refused", reason=str(reason), message=found.message, hint=hint)
+        return FleetAnswer("done", msgspec.json.decode(found, type=CommandOutcome))
+
+    async def _interrupt(self, person: str, command: FleetCommand) -> FleetAnswer:
+        thread_id = command.thread_id
+        try:
+            writer = await self._registry.thread(thread_id)
+            running = writer.state.running_turn_id
+            if running is None:
+                outcome = CommandOutcome(
+                    handled=True, command="interrupt", status="skipped",
+                    message="No turn is running.",
+                )  # fmt: skip
+                return FleetAnswer("done", outcome)
+            writer.record_facts(ev.TurnInterruptRequested(running, person))
+            await writer.flush()
+            async with self._local_client() as client:
+                await client.connection.request(
+                    "turn/interrupt", {"threadId": thread_id, "turnId": running},
+                    deadline_s=_LOCAL_DEADLINE_S,
+                )  # fmt: skip
+        except EngineError as error:
+            return _refused(error.reason, str(error))
+        except RemoteError as error:
+            return _refused(Reason.PROVIDER_UNAVAILABLE, str(error))
+        outcome = CommandOutcome(
+            handled=True, command="interrupt", status="completed",
+            message="The turn was interrupted.",
+        )  # fmt: skip
+        return FleetAnswer("done", outcome)
+
+
+async def _say_unfinished(
+    deadline_s: float, ended: anyio.Event, answer: Callable[[FleetAnswer], Awaitable[None]]
+) -> None:
+    with anyio.move_on_after(deadline_s):
+        await ended.wait()
+        return
+    problem = "It is still under way there, and goes on."
+    await answer(FleetAnswer("unfinished", message=problem))
+
+
+def _typed(method: str, command: FleetCommand) -> str:
+    """The command as a person types it."""
+    if method == "clear":
+        return "/clear" if command.keep is None else f"/clear {command.keep}"
+    keep = "" if command.keep is None else f" --keep {command.keep}"
+    guidance = " ".join(command.guidance.split())
+    return f"/compact{keep} {guidance}".rstrip()
+
+
+def _refused(reason: Reason, message: str) -> FleetAnswer:
+    return FleetAnswer("refused", reason=str(reason), message=message)

@@ -1,0 +1,321 @@
+"""A connection to the NATS servers of a fleet: the only module that imports nats.
+
+Always true: a connection that broke is closed and never used again; whoever has it makes another,
+with the credentials that the file holds then. Each call has a deadline.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import nats
+import nats.errors
+import nats.js.api as js_api
+import nats.js.errors
+import structlog
+from nats.aio.client import Client as NatsClient
+from nats.aio.msg import Msg
+
+log = structlog.get_logger()
+
+CONNECT_DEADLINE_S = 15.0
+ANSWER_DEADLINE_S = 10.0
+LAST_SUBJECT_SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
+_WRONG_LAST_SEQUENCE = 10071
+_NO_RESPONDERS = "503"
+
+
+class HubFailed(Exception):
+    """The servers did not do what was asked; `detail` says why. It may be tried again."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+class HubUnreachable(HubFailed):
+    """No server takes the connection."""
+
+
+class StaleWriter(HubFailed):
+    """The subject does not end where the writer thought."""
+
+
+class NobodyListens(HubFailed):
+    """No connection has subscribed to the subject: who should answer is away."""
+
+
+class Place(NamedTuple):
+    """Where the servers are and who connects: `name` is the host or the person."""
+
+    servers: tuple[str, ...]
+    credentials: Path | None
+    inbox_prefix: str
+    name: str
+    ca: Path | None = None
+
+
+class Last(NamedTuple):
+    """The last message of a subject."""
+
+    stream_sequence: int
+    headers: dict[str, str]
+    data: bytes
+
+
+NO_MESSAGE = Last(0, {}, b"")
+
+
+class Stored(NamedTuple):
+    """A message of a stream, and how many more were there when it was sent."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+    pending: int
+
+
+OnMessage = Callable[[str, str, bytes], Awaitable[None]]
+
+
+class Hub:
+    """Made by `connected`. `closed` is set when the connection is gone."""
+
+    def __init__(self, client: NatsClient, closed: anyio.Event) -> None:
+        self.closed = closed
+        self._client = client
+        self._js = client.jetstream(timeout=ANSWER_DEADLINE_S)
+
+    async def last(self, stream: str, subject: str) -> Last:
+        """Returns the last message of a subject; `NO_MESSAGE` where there is none.
+
+        :raises HubFailed: it cannot be had.
+        """
+        with _failures():
+            try:
+                found = await self._js.get_last_msg(stream, subject, direct=True)
+            except nats.js.errors.NotFoundError:
+                return NO_MESSAGE
+        return Last(int(found.seq or 0), dict(found.headers or {}), found.data or b"")
+
+    async def store(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> int:
+        """Returns the number that the stream gave the message, once it has it.
+
+        :raises StaleWriter: the subject does not end where the headers say.
+        :raises HubFailed: it may be stored, or not.
+        """
+        with _failures():
+            stored = await self._js.publish(subject, data, headers=headers)
+        return stored.seq
+
+    async def publish(self, subject: str, data: bytes, reply: str = "") -> None:
+        """Sends a message to whoever listens.
+
+        :raises HubFailed: the connection is gone.
+        """
+        with _failures():
+            await self._client.publish(subject, data, reply=reply)
+
+    async def flush(self) -> None:
+        """Returns when the server has all that was sent.
+
+        :raises HubFailed: it does not say so.
+        """
+        with _failures():
+            await self._client.flush(timeout=int(ANSWER_DEADLINE_S))
+
+    async def subscribe(self, subject: str, on_message: OnMessage) -> None:
+        """Calls `on_message(subject, reply, data)` for each message to a subject.
+
+        :raises HubFailed: the connection is gone.
+        """
+
+        async def heard(message: Msg) -> None:
+            await on_message(message.subject, message.reply, message.data)
+
+        with _failures():
+            await self._client.subscribe(subject, cb=heard)
+
+    async def ask(self, subject: str, data: bytes) -> AsyncGenerator[bytes]:
+        """Yields the answers to a message, without end.
+
+        :raises NobodyListens: who should answer is away.
+        :raises HubFailed: the connection is gone.
+        """
+        inbox = self._client.new_inbox()
+        with _failures():
+            subscription = await self._client.subscribe(inbox)
+            await self._client.publish(subject, data, reply=inbox)
+        while not self.closed.is_set():
+            with _failures():
+                try:
+                    message = await subscription.next_msg(timeout=1.0)
+                except nats.errors.TimeoutError:
+                    continue
+            if (message.headers or {}).get("Status") == _NO_RESPONDERS:
+                raise NobodyListens("nobody answers")
+            yield message.data
+        raise HubFailed("the connection to the hub is gone")
+
+    async def read(self, stream: str, subject: str, policy: str = "all") -> AsyncGenerator[Stored]:
+        """Yields messages of a stream without end: all of them, the `last_per_subject`, or those
+        to come (`new`).
+
+        Before the first message there may be none: `pending` of the consumer is told by an empty
+        `Stored` at the beginning.
+
+        :raises HubFailed: it cannot be read.
+        """
+        with _failures():
+            subscription = await self._js.subscribe(
+                subject, stream=stream, ordered_consumer=True,
+                deliver_policy=js_api.DeliverPolicy(policy), pending_bytes_limit=64 * 1024 * 1024,
+            )  # fmt: skip
+            found = await subscription.consumer_info()
+        waiting = (found.num_pending or 0) + (found.delivered.stream_seq if found.delivered else 0)
+        yield Stored("", b"", {}, waiting)
+        try:
+            while not self.closed.is_set():
+                with _failures():
+                    try:
+                        message = await subscription.next_msg(timeout=1.0)
+                    except nats.errors.TimeoutError:
+                        continue
+                pending = message.metadata.num_pending
+                yield Stored(message.subject, message.data, dict(message.headers or {}), pending)
+        finally:
+            with suppress(Exception):  # the boundary of an end: the server forgets it anyway
+                await subscription.unsubscribe()
+        raise HubFailed("the connection to the hub is gone")
+
+    async def make_stream(self, name: str, subject: str, replicas: int) -> None:
+        """Makes the stream of events if there is none.
+
+        :raises HubFailed: it cannot be made.
+        """
+        await self._make(
+            js_api.StreamConfig(
+                name=name, subjects=[subject], num_replicas=replicas, allow_direct=True,
+                discard=js_api.DiscardPolicy.NEW, deny_delete=True,
+            )
+        )  # fmt: skip
+
+    async def make_bucket(self, bucket: str, replicas: int, ttl_s: float = 0) -> None:
+        """Makes a bucket if there is none; an entry is gone `ttl_s` after it was written.
+
+        :raises HubFailed: it cannot be made.
+        """
+        await self._make(
+            js_api.StreamConfig(
+                name=f"KV_{bucket}", subjects=[f"$KV.{bucket}.>"], max_msgs_per_subject=1,
+                max_age=ttl_s, num_replicas=replicas, allow_direct=True, allow_rollup_hdrs=True,
+                deny_delete=True, discard=js_api.DiscardPolicy.NEW,
+            )
+        )  # fmt: skip
+
+    async def _make(self, config: js_api.StreamConfig) -> None:
+        with _failures():
+            try:
+                await self._js.stream_info(str(config.name))
+            except nats.js.errors.NotFoundError:
+                await self._js.add_stream(config)
+
+    async def replicas_of(self, stream: str) -> int | None:
+        """Returns how many servers keep a stream; None if there is no such stream.
+
+        :raises HubFailed: the servers do not say.
+        """
+        with _failures():
+            try:
+                return (await self._js.stream_info(stream)).config.num_replicas
+            except nats.js.errors.NotFoundError:
+                return None
+
+
+@asynccontextmanager
+async def connected(place: Place) -> AsyncGenerator[Hub]:
+    """Runs the block with a connection.
+
+    :raises HubUnreachable: no server takes it.
+    """
+    client, closed, problems = NatsClient(), anyio.Event(), list[str]()
+    identity = _identity(place.credentials)
+
+    async def on_error(error: Exception) -> None:
+        problems[:] = [str(error) or type(error).__name__]
+        log.debug("hub_error", detail=problems[0])
+
+    async def on_closed() -> None:
+        closed.set()
+
+    try:
+        with anyio.fail_after(CONNECT_DEADLINE_S):
+            await client.connect(
+                list(place.servers), name=f"trimpoint {place.name}", allow_reconnect=False,
+                max_reconnect_attempts=1, reconnect_time_wait=1, connect_timeout=5,
+                error_cb=on_error, closed_cb=on_closed, disconnected_cb=on_closed,
+                inbox_prefix=place.inbox_prefix, ping_interval=10, max_outstanding_pings=2,
+                pending_size=4 * 1024 * 1024, tls=_tls(place), user_credentials=identity.jwt,
+                nkeys_seed=identity.seed,
+            )  # fmt: skip
+    except (OSError, nats.errors.Error, TimeoutError) as error:
+        await _close(client)
+        detail = problems[0] if problems else str(error) or type(error).__name__
+        raise HubUnreachable(f"{', '.join(place.servers)}: {detail}") from error
+    except BaseException:
+        await _close(client)
+        raise
+    try:
+        yield Hub(client, closed)
+    finally:
+        await _close(client)
+
+
+async def _close(client: NatsClient) -> None:
+    with anyio.CancelScope(shield=True), suppress(Exception), anyio.move_on_after(2):
+        await client.close()
+
+
+def _tls(place: Place) -> ssl.SSLContext | None:
+    return ssl.create_default_context(cafile=place.ca) if place.ca is not None else None
+
+
+class _Identity(NamedTuple):
+    """Credentials as the client takes them: a JWT with its key, or an NKEY's seed."""
+
+    jwt: str | None = None
+    seed: str | None = None
+
+
+def _identity(credentials: Path | None) -> _Identity:
+    """:raises OSError: the file cannot be read."""
+    if credentials is None:
+        return _Identity()
+    if "BEGIN NATS USER JWT" in credentials.read_text(encoding="utf-8"):
+        return _Identity(jwt=str(credentials))
+    return _Identity(seed=str(credentials))
+
+
+class _failures:
+    """Turns what nats raises into `HubFailed`."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, nats.js.errors.APIError):
+            if error.err_code == _WRONG_LAST_SEQUENCE:
+                raise StaleWriter(str(error.description)) from error
+            raise HubFailed(str(error.description or error)) from error
+        if isinstance(error, nats.js.errors.NoStreamResponseError):
+            raise HubFailed("no stream takes it; `trimpoint fleet setup` makes one") from error
+        if isinstance(error, nats.errors.NoRespondersError):
+            raise NobodyListens("nobody answers") from error
+        if isinstance(error, nats.errors.Error | TimeoutError | asyncio.TimeoutError | OSError):
+            raise HubFailed(f"no answer: {str(error) or type(error).__name__}") from error

@@ -1,0 +1,33 @@
+"""A client of this daemon inside it: whatever it asks goes the way of every other client."""
+
+import socket
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+from anyio.abc import SocketStream, TaskGroup
+from trimpoint_protocol.client import Client, ClientInfo, connect_stream
+
+from trimpoint import __version__
+from trimpoint.fleet.answering import LocalClient
+from trimpoint.gateway.transport.streams import SocketEnd, Transport
+
+Serve: TypeAlias = Callable[[Transport], Coroutine[Any, Any, None]]
+
+
+def local_client(serve: Serve, tasks: TaskGroup) -> LocalClient:
+    """Returns what connects to the daemon; `serve` talks to one client."""
+
+    @asynccontextmanager
+    async def connected() -> AsyncGenerator[Client]:
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setblocking(False)
+        stream = await SocketStream.from_socket(ours)
+        theirs_end = SocketEnd(theirs)
+        tasks.start_soon(serve, Transport(theirs_end, theirs_end, "fleet"))
+        info = ClientInfo("trimpoint-fleet", __version__)
+        async with stream, connect_stream(info, stream) as client:
+            yield client
+
+    return connected

@@ -1,0 +1,102 @@
+"""Reads what the hub has: for people, who need no daemon for it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import NamedTuple
+
+import msgspec
+from trimpoint_protocol.readmodel import EventEnvelope
+
+from trimpoint.fleet.batches import Message
+from trimpoint.fleet.hub import Hub, Stored
+from trimpoint.fleet.names import Names, bucket_stream, host_and_thread, token_of
+from trimpoint.fleet.requests import FleetThread, HostPresence
+
+
+class ThreadOfHost(NamedTuple):
+    """A thread, and whose it is."""
+
+    host: str
+    thread: FleetThread
+
+
+class EventOfHost(NamedTuple):
+    """An event, and whose thread it is of."""
+
+    host: str
+    thread_id: str
+    event: EventEnvelope
+
+
+async def hosts(hub: Hub, names: Names) -> list[HostPresence]:
+    """Returns the hosts that are there, by name.
+
+    :raises HubFailed: they cannot be read.
+    """
+    found: dict[str, HostPresence] = {}
+    async for stored in _latest(hub, bucket_stream(names.presence_bucket), names.presence("*")):
+        one = msgspec.json.decode(stored.data, type=HostPresence)
+        found[one.host] = one
+    return [found[name] for name in sorted(found)]
+
+
+async def threads(hub: Hub, names: Names, host: str = "*") -> list[ThreadOfHost]:
+    """Returns the overviews of all threads, also of hosts that are away, newest first.
+
+    :raises HubFailed: they cannot be read.
+    """
+    subject = names.overview(host, "*")
+    found: dict[str, ThreadOfHost] = {}
+    async for stored in _latest(hub, bucket_stream(names.threads_bucket), subject):
+        of_host, _ = host_and_thread(stored.subject)
+        found[stored.subject] = ThreadOfHost(
+            of_host, msgspec.json.decode(stored.data, type=FleetThread)
+        )
+    return sorted(found.values(), key=lambda one: one.thread.updated_at, reverse=True)
+
+
+async def events_of(
+    hub: Hub, names: Names, host: str, thread_id: str
+) -> AsyncGenerator[EventEnvelope]:
+    """Yields the events of one thread, oldest first.
+
+    :raises HubFailed: they cannot be read.
+    """
+    subject, last = names.events(host, token_of(thread_id)), 0
+    async for stored in _existing(hub, names.stream, subject, "all"):
+        for event in decode(stored.data):
+            if event.thread_sequence > last:
+                last = event.thread_sequence
+                yield event
+
+
+async def new_events(hub: Hub, names: Names, host: str = "*") -> AsyncGenerator[EventOfHost]:
+    """Yields events as they come, without end.
+
+    :raises HubFailed: they cannot be read any more.
+    """
+    async with aclosing(hub.read(names.stream, names.events(host, "*"), "new")) as messages:
+        async for stored in messages:
+            if stored.subject:
+                of_host, thread_id = host_and_thread(stored.subject)
+                for event in decode(stored.data):
+                    yield EventOfHost(of_host, thread_id, event)
+
+
+def decode(data: bytes) -> list[EventEnvelope]:
+    """Returns the events of a message of the stream."""
+    return msgspec.json.decode(data, type=Message).events
+
+
+def _latest(hub: Hub, stream: str, subject: str) -> AsyncGenerator[Stored]:
+    return _existing(hub, stream, subject, "last_per_subject")
+
+
+async def _existing(hub: Hub, stream: str, subject: str, policy: str) -> AsyncGenerator[Stored]:
+    """The messages that are there now."""
+    async with aclosing(hub.read(stream, subject, policy)) as messages:
+        async for stored in messages:
+            if stored.subject:
+                yield stored
+            if stored.pending == 0:
+                return

@@ -1,0 +1,80 @@
+"""What each role may publish and subscribe to. Pure.
+
+Always true: a right names the tenant, and where a role is about one host or person, that name too.
+Nothing is allowed that is not here.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from trimpoint.fleet.names import Names, bucket_stream, inbox_of
+
+
+class Role(StrEnum):
+    """A daemon is a `host`; people are `viewer` or `operator`; `admin` makes the streams."""
+
+    HOST = "host"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class Rights(NamedTuple):
+    """Subjects. `answers` is how many answers may be given to one message, 0 for none."""
+
+    publish: tuple[str, ...]
+    subscribe: tuple[str, ...]
+    answers: int = 0
+
+
+def rights_of(role: Role, name: str, tenant: str) -> Rights:
+    """Returns the rights of a host or a person."""
+    names = Names(tenant)
+    inbox = f"{inbox_of(name)}.>"
+    match role:
+        case Role.HOST:
+            return Rights(_of_host(names, name), (inbox, names.commands(name, "*", "*")), 8)
+        case Role.VIEWER:
+            return Rights(_of_reader(names), (inbox,))
+        case Role.OPERATOR:
+            commands = tuple(
+                names.commands("*", name, method) for method in ("clear", "compact", "interrupt")
+            )
+            return Rights((*_of_reader(names), *commands), (inbox,))
+        case Role.ADMIN:
+            streams = [f"$JS.API.STREAM.*.{stream}" for stream in _streams(names)]
+            return Rights((*streams, *_of_reader(names)), (inbox,))
+
+
+def _streams(names: Names) -> tuple[str, str, str]:
+    return (
+        names.stream,
+        bucket_stream(names.presence_bucket),
+        bucket_stream(names.threads_bucket),
+    )
+
+
+def _of_host(names: Names, host: str) -> tuple[str, ...]:
+    """Writes its own threads and presence, and asks what the hub has of them."""
+    events = names.events(host, "*")
+    return (
+        events,
+        names.presence(host),
+        names.overview(host, "*"),
+        f"$JS.API.DIRECT.GET.{names.stream}.{events}",
+    )
+
+
+def _of_reader(names: Names) -> tuple[str, ...]:
+    """Reads all of the tenant through consumers that are gone with their connection."""
+    return tuple(
+        f"$JS.API.{right}"
+        for stream in _streams(names)
+        for right in (
+            f"STREAM.INFO.{stream}",
+            f"CONSUMER.CREATE.{stream}",
+            f"CONSUMER.CREATE.{stream}.>",
+            f"CONSUMER.INFO.{stream}.*",
+            f"CONSUMER.DELETE.{stream}.*",
+        )
+    ) + tuple(f"$JS.FC.{stream}.>" for stream in _streams(names))

@@ -1,0 +1,118 @@
+"""A daemon's part in a fleet: it connects, and connects again for as long as the daemon lives.
+
+Always true: nothing of a daemon waits for the hub. What the hub missed is in the journals.
+"""
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from trimpoint_protocol.methods import ThreadOverview
+
+from trimpoint.config import FLEET_NAME, FleetSection
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.fleet.answering import Answering, LocalClient, Methods
+from trimpoint.fleet.batches import BatchReader
+from trimpoint.fleet.hub import Hub, HubFailed, Place, connected
+from trimpoint.fleet.mirror import Mirror, Threads
+from trimpoint.fleet.names import Names, inbox_of
+from trimpoint.fleet.presence import Host, Presence
+from trimpoint.gateway.methods.thread_overviews import ThreadOverviews
+from trimpoint.threads.registry import ThreadRegistry
+
+log = structlog.get_logger()
+
+PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+"""Between attempts to connect; the last one again and again."""
+
+
+class FleetDeps(NamedTuple):
+    """The collaborators in the daemon. `path_of` returns the file of a thread's journal."""
+
+    registry: ThreadRegistry
+    path_of: Callable[[str], Path]
+    methods: Methods
+    local_client: LocalClient
+
+
+class Fleet:
+    """Made once for a daemon; `run` ends when it is cancelled."""
+
+    def __init__(self, section: FleetSection, name: str, deps: FleetDeps, tasks: TaskGroup) -> None:
+        registry = deps.registry
+        names = Names(section.tenant)
+        threads = Threads(registry.summaries, deps.path_of)
+        self._place = place_of(section, name, section.credentials)
+        self._tasks = tasks
+        self.mirror = Mirror(name, names, threads, BatchReader(section.content))
+        overviews = ThreadOverviews(registry)
+
+        def overview(thread_id: str) -> ThreadOverview | None:
+            summary = registry.summaries.get(thread_id)
+            return None if summary is None else overviews.of(summary)
+
+        host = Host(name, names, section.content, _now())
+        self._presence = Presence(host, threads, overview, self.mirror, _now)
+        self._answering = Answering(name, names, deps.methods, registry, deps.local_client)
+        registry.subscribe(self._on_record)
+
+    async def run(self) -> None:
+        """Stays connected until it is cancelled."""
+        attempt, said = 0, ""
+        while True:
+            try:
+                async with connected(self._place) as hub:
+                    log.info("fleet_connected", host=self._place.name)
+                    attempt, said = 0, ""
+                    await self._serve(hub)
+                log.warning("fleet_disconnected", host=self._place.name)
+            except (HubFailed, OSError, ValueError) as error:
+                if str(error) != said:
+                    said = str(error)
+                    log.warning("fleet_not_connected", detail=said)
+            await anyio.sleep(PAUSES_S[min(attempt, len(PAUSES_S) - 1)])
+            attempt += 1
+
+    async def _serve(self, hub: Hub) -> None:
+        async with anyio.create_task_group() as tasks:
+            await self._answering.run(hub, self._tasks)
+            tasks.start_soon(self.mirror.run, hub)
+            tasks.start_soon(self._presence.run, hub)
+            await hub.closed.wait()
+            tasks.cancel_scope.cancel()
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        self.mirror.on_record(thread_id, record)
+        self._presence.on_record(thread_id, record)
+
+
+def host_name(section: FleetSection) -> str:
+    """Returns the configured name, or that of the machine.
+
+    :raises ValueError: the machine's name cannot be used.
+    """
+    name = section.host or socket.gethostname().partition(".")[0]
+    if not FLEET_NAME.fullmatch(name):
+        raise ValueError(f"this machine is called {name!r}; set host in [fleet]")
+    return name
+
+
+def place_of(section: FleetSection, name: str, credentials: str | None) -> Place:
+    """Returns where to connect, and as whom."""
+    return Place(
+        section.servers,
+        Path(credentials).expanduser() if credentials is not None else None,
+        inbox_of(name),
+        name,
+        Path(section.ca).expanduser() if section.ca is not None else None,
+    )
+
+
+def _now() -> str:
+    return rfc3339(time.time_ns() // 1_000_000)

@@ -1,0 +1,58 @@
+"""One line for each thread, without opening it: for lists, and for the fleet."""
+
+from trimpoint_protocol import methods as m
+from trimpoint_protocol.readmodel import ContextStatus
+
+from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize
+from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.decision import busy
+from trimpoint.core.model.usage import UsageTotals
+from trimpoint.core.views.meter import context_status, status_of
+from trimpoint.threads.catalogue import ThreadSummary
+from trimpoint.threads.registry import ThreadRegistry
+
+
+class ThreadOverviews:
+    """Makes overviews of the threads of a registry."""
+
+    def __init__(self, engine: ThreadRegistry) -> None:
+        self._engine = engine
+
+    def of(self, summary: ThreadSummary) -> m.ThreadOverview:
+        """Returns a thread's line; what only an open thread knows is null for the others."""
+        writer = self._engine.loaded(summary.thread_id)
+        block = busy(writer.state) if writer is not None else None
+        size = summary.size
+        return m.ThreadOverview(
+            id=summary.thread_id,
+            name=summary.name,
+            cwd=summary.cwd,
+            archived=summary.archived,
+            created_at=rfc3339(summary.created_at_ms),
+            updated_at=rfc3339(summary.updated_at_ms),
+            generation=len(summary.provider_thread_ids),
+            loaded=writer is not None,
+            busy=None if block is None else f"{block.kind}: {block.detail}",
+            context=self._meter(summary),
+            preview=summary.preview,
+            turns=size.turns if size is not None else None,
+            trims=size.trims if size is not None else None,
+            compactions=size.compactions if size is not None else None,
+            new_thread_id=summary.new_thread_id,
+        )
+
+    def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
+        writer, size, policy = (
+            self._engine.loaded(summary.thread_id),
+            summary.size,
+            self._engine.policy,
+        )
+        if writer is not None:
+            return context_status(writer.state, policy)
+        if size is None or size.used_tokens is None:
+            return None
+        note = LAST_KNOWN if size.used_is_estimate else None
+        fill = ContextSize(size.used_tokens, size.used_is_estimate, is_unknown=False, note=note)
+        return status_of(
+            summary.thread_id, UsageTotals(window=size.window_tokens), None, fill, policy
+        )

@@ -1,0 +1,1 @@
+"""The fleet, against real NATS servers."""

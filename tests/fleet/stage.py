@@ -1,0 +1,148 @@
+"""A daemon's threads without Codex, and what the hub has of them."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+from trimpoint.config import FleetSection
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.fleet import setup
+from trimpoint.fleet.hub import HubFailed, Place, connected
+from trimpoint.fleet.mirror import Mirror
+from trimpoint.fleet.names import Names
+from trimpoint.fleet.reading import events_of
+from trimpoint.fleet.service import Fleet, FleetDeps
+from trimpoint.journal.codec.records import decode_record
+from trimpoint.journal.storage.directory import StateDirectory
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint_protocol.readmodel import EventEnvelope
+
+from tests.deadlines import STEP_S
+
+HOST = "desk"
+THREAD = "01900000-0000-7000-8000-000000000001"
+OTHER = "01900000-0000-7000-8000-000000000002"
+SECRET = "xylophone"
+
+
+class Unreachable:
+    """A gateway that nothing is asked of."""
+
+    async def call_extension(self, method: str, params: object, call: object) -> bytes:
+        raise AssertionError(method)
+
+
+def section(url: str, **settings: object) -> FleetSection:
+    return FleetSection(servers=(url,), host=HOST, **settings)  # type: ignore[arg-type]
+
+
+def place(url: str, name: str = "admin", credentials: Path | None = None) -> Place:
+    return Place((url,), credentials, f"_INBOX.{name}", name)
+
+
+async def make_streams(url: str, names: Names, replicas: int = 1) -> None:
+    """As `trimpoint fleet setup` does."""
+    async with connected(place(url)) as hub:
+        with anyio.fail_after(STEP_S):
+            while True:
+                try:
+                    return await setup.make_streams(hub, names, replicas)
+                except HubFailed:
+                    await anyio.sleep(0.1)
+
+
+class Desk(NamedTuple):
+    """A registry on disk with a fleet that runs."""
+
+    registry: ThreadRegistry
+    store: StateDirectory
+    fleet: Fleet
+
+    @property
+    def mirror(self) -> Mirror:
+        return self.fleet.mirror
+
+    async def begin(self, thread_id: str = THREAD) -> None:
+        await self.registry.create(
+            internal.CreateThread(thread_id=thread_id, cwd="/w", origin="started", settings=b"{}")
+        )
+
+    async def say(self, text: str, thread_id: str = THREAD, times: int = 1) -> None:
+        """Turns with a prompt each, durable on return."""
+        writer = await self.registry.thread(thread_id)
+        for number in range(times):
+            turn = f"turn-{writer.state.thread_sequence}-{number}"
+            writer.record_facts(ev.TurnStarted(turn, 0))
+            writer.record_facts(ev.EntryRecorded(turn, f"{turn}-e", "message", "user", text))
+            writer.record_facts(ev.TurnCompleted(turn, "completed"))
+        await writer.flush()
+
+    async def journaled(self, thread_id: str = THREAD) -> list[tuple[int, int, str]]:
+        """Number in the thread, number in the daemon and type of each event."""
+        records = [decode_record(one) for one in await self.store.read_journal(thread_id)]
+        return [
+            (record.thread_sequence + at, record.sequence + at, str(event.__struct_config__.tag))
+            for record in records
+            for at, event in enumerate(record.events)
+        ]
+
+
+@asynccontextmanager
+async def desk(state_dir: Path, settings: FleetSection) -> AsyncGenerator[Desk]:
+    store = StateDirectory(state_dir)
+    with store.lock():
+        async with (
+            ThreadRegistry.running(store, Policy()) as registry,
+            anyio.create_task_group() as tasks,
+        ):
+            deps = FleetDeps(registry, store.journal_path, Unreachable(), no_client)  # type: ignore[arg-type]
+            fleet = Fleet(settings, str(settings.host), deps, tasks)
+            tasks.start_soon(fleet.run)
+            yield Desk(registry, store, fleet)
+            registry.clear_subscribers()
+            tasks.cancel_scope.cancel()
+
+
+def no_client() -> object:
+    raise AssertionError
+
+
+async def mirrored(
+    url: str, thread_id: str = THREAD, host: str = HOST, tenant: str = "default"
+) -> list[EventEnvelope]:
+    """What the hub has of a thread, in the order in which it is stored."""
+    async with connected(place(url)) as hub:
+        return [event async for event in events_of(hub, Names(tenant), host, thread_id)]
+
+
+def places(events: list[EventEnvelope]) -> list[tuple[int, int, str]]:
+    return [(event.thread_sequence, event.sequence, event.type) for event in events]
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Returns when something that tells nobody has happened."""
+    with anyio.fail_after(STEP_S):
+        while not is_so():  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
+async def until_mirrored(desk: Desk, url: str, thread_id: str = THREAD) -> list[EventEnvelope]:
+    """Returns the mirror once it is as the journal."""
+    expected, found = await desk.journaled(thread_id), list[EventEnvelope]()
+    try:
+        with anyio.fail_after(STEP_S):
+            while True:
+                try:
+                    found = await mirrored(url, thread_id)
+                except HubFailed:
+                    found = []
+                if places(found) == expected:
+                    return found
+                await anyio.sleep(0.05)
+    except TimeoutError:
+        assert places(found) == expected
+        raise

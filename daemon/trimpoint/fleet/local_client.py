@@ -10,7 +10,8 @@ from trimpoint_protocol.client import Client, ClientInfo, connect_stream
 
 from trimpoint import __version__
 from trimpoint.fleet.answering import LocalClient
-from trimpoint.gateway.transport.streams import SocketEnd, Transport
+from trimpoint.gateway.transport.client_stream import Transport
+from trimpoint.streams.ends import SocketEnd
 
 Serve: TypeAlias = Callable[[Transport], Coroutine[Any, Any, None]]
 

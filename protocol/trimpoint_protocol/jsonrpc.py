@@ -315,6 +315,11 @@ def encode_error(
     )
 
 
+def encode_error_object(id_text: Text, error: Text, *, versioned: bool) -> bytes:
+    """Encode a failed answer whose ``error`` object is JSON already."""
+    return b'%b"id":%b,"error":%b}' % (_opening(versioned), id_text, error)
+
+
 def encode_batch(messages: Iterable[Text]) -> bytes:
     """Join encoded messages into a batch; rather than an empty one the caller sends nothing."""
     return b"[%b]" % b",".join(messages)

@@ -25,6 +25,7 @@ __all__ = [
     "Batch",
     "Call",
     "Event",
+    "Message",
     "Peer",
     "Refused",
     "Run",
@@ -109,18 +110,11 @@ class Run(Struct, frozen=True):
     lines: list[bytes]
 
 
-Event: TypeAlias = (
-    Asked
-    | jsonrpc.Notification
-    | Answered[T]
-    | Refused[T]
-    | Unexpected
-    | Unreadable
-    | Run
-    | TooLarge
-    | Malformed
-    | Truncated
+Message: TypeAlias = (
+    Asked | jsonrpc.Notification | Answered[T] | Refused[T] | Unexpected | Unreadable
 )
+"""What one message, or a member of a batch, means."""
+Event: TypeAlias = Message[T] | Run | TooLarge | Malformed | Truncated
 
 
 class Peer(Generic[T]):
@@ -131,22 +125,25 @@ class Peer(Generic[T]):
         framer: Framer | None = None,
         *,
         decode: Decode = jsonrpc.decode,
+        encode: Callable[[bytes], bytes] | None = None,
         versioned: bool = False,
     ) -> None:
         """Speaks lines and checks all that it reads, unless told otherwise.
 
         :param decode: `jsonrpc.decode_trusted` for a peer that needs no checks, which is faster
+        :param encode: frames a message, for those who frame themselves and call `read`
         :param versioned: whether our own calls have the `jsonrpc` member
         """
         self.versioned = versioned
         self._framer = framer or LineFramer(DEFAULT_MAX_MESSAGE_BYTES)
         self._decode = decode
+        self._encode = encode or self._framer.encode
         self._ids = count(1)
         self._calls: dict[int, Call[T]] = {}
         self._deadlines: list[tuple[float, int]] = []
         self._frames: list[Frame] = []
         self._position = 0
-        self._members: list[Event[T]] = []
+        self._members: list[Message[T]] = []
 
     # --- what we send ---------------------------------------------------------------------------
 
@@ -167,7 +164,7 @@ class Peer(Generic[T]):
         self._calls[call_id] = Call(call_id, method, deadline, context)
         if deadline is not None:
             heappush(self._deadlines, (deadline, call_id))
-        return call_id, self._framer.encode(message)
+        return call_id, self._encode(message)
 
     def abandon(self, call_id: int) -> Call[T] | None:
         """Forgets a call; its answer will be `Unexpected`. Returns None if it had ended."""
@@ -176,11 +173,11 @@ class Peer(Generic[T]):
     def notify(self, method: str, params: object = None) -> bytes:
         """Returns the bytes of a notification; `params` as in `call`."""
         message = jsonrpc.encode_notification(method, params, versioned=self.versioned)
-        return self._framer.encode(message)
+        return self._encode(message)
 
     def encode(self, message: bytes) -> bytes:
         """Frames a message that was encoded by the caller."""
-        return self._framer.encode(message)
+        return self._encode(message)
 
     def answer(self, asked: Asked, result: object) -> bytes:
         """Returns the bytes of an answer; none while others of the same batch are owed."""
@@ -196,9 +193,15 @@ class Peer(Generic[T]):
         error = jsonrpc.encode_error(owed.id, code, message, data, versioned=owed.versioned)
         return self._encode_owed(error, asked.batch)
 
+    def refuse_with(self, asked: Asked | Unreadable, error: bytes) -> bytes:
+        """Returns the bytes of an answer whose error object is JSON already, as `answer` does."""
+        owed = asked.request if isinstance(asked, Asked) else asked.problem
+        answer = jsonrpc.encode_error_object(owed.id, error, versioned=owed.versioned)
+        return self._encode_owed(answer, asked.batch)
+
     def _encode_owed(self, answer: bytes, batch: Batch | None) -> bytes:
         message = answer if batch is None else batch.add(answer)
-        return b"" if message is None else self._framer.encode(message)
+        return b"" if message is None else self._encode(message)
 
     # --- what we read ---------------------------------------------------------------------------
 
@@ -236,7 +239,7 @@ class Peer(Generic[T]):
             return first
         return self._event(decoded)
 
-    def read(self, message: bytes) -> list[Event[T]]:
+    def read(self, message: bytes) -> list[Message[T]]:
         """Returns what one message means, for those who frame messages themselves."""
         decoded = self._decode(message)
         if isinstance(decoded, jsonrpc.Batch):
@@ -252,11 +255,11 @@ class Peer(Generic[T]):
         self._position += len(lines)
         return Run(lines)
 
-    def _batch_events(self, decoded: jsonrpc.Batch) -> list[Event[T]]:
+    def _batch_events(self, decoded: jsonrpc.Batch) -> list[Message[T]]:
         batch = Batch(sum(map(wants_answer, decoded.members)))
         return [self._event(member, batch) for member in decoded.members]
 
-    def _event(self, message: jsonrpc.Message, batch: Batch | None = None) -> Event[T]:
+    def _event(self, message: jsonrpc.Message, batch: Batch | None = None) -> Message[T]:
         # One after the other instead of `match`, which is slower, and the most frequent first.
         if isinstance(message, jsonrpc.Notification):
             return message
@@ -266,7 +269,7 @@ class Peer(Generic[T]):
             return Asked(message, batch)
         return Unreadable(message, batch)
 
-    def _answered(self, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> Event[T]:
+    def _answered(self, message: jsonrpc.Response | jsonrpc.ErrorResponse) -> Message[T]:
         call = self._call_of(message.id)
         if call is None:
             return Unexpected(message)

@@ -1,12 +1,15 @@
 """Clients without a socket: what each was sent is in `received`, decoded, in order."""
 
+import json
 from itertools import count
 from typing import Any, cast
 
-import msgspec
 from trimpoint.gateway.session.clients import Client, Clients
+from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import Dialect
+from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.peer import Asked, Peer, Unreadable
 
 _numbers = count(1)
 
@@ -21,13 +24,24 @@ class FakeConnection:
         self.dropped_because: str | None = None
         self.sent_bytes = self.queued_bytes = 0
         self.dialect = Dialect.LINES
+        self.versioned = False
         self.lines: list[bytes] = []
+        self.answers: list[bytes] = []
         self.received: list[dict[str, Any]] = []
+        self._peer: Peer[None] = Peer(encode=bytes)
 
     def send(self, message: bytes) -> None:
-        self.received.append(msgspec.json.decode(message))
+        # Not msgspec, which refuses numbers that a client may use as an id (1e400).
+        self.received.append(json.loads(message))
 
-    def answer(self, message: bytes) -> None:
+    def answer(self, asked: Asked, result: object) -> None:
+        self._send_owed(self._peer.answer(asked, result))
+
+    def refuse(self, asked: Asked | Unreadable, error: bytes) -> None:
+        self._send_owed(self._peer.refuse_with(asked, error))
+
+    def _send_owed(self, message: bytes) -> None:
+        self.answers.append(message)
         self.send(message)
 
     def send_encoded_lines(self, lines: bytes) -> None:
@@ -63,3 +77,10 @@ class FakeClient:
 
     def methods(self) -> list[str]:
         return [message.get("method", "answer") for message in self.received]
+
+
+def client_request(fake_client: FakeClient, message: bytes) -> ClientRequest:
+    """A request as the gateway makes it of what a client sends."""
+    request = jsonrpc.decode(message)
+    assert isinstance(request, jsonrpc.Request)
+    return ClientRequest(fake_client.client, Asked(request))

@@ -114,7 +114,7 @@ def test_a_notification_is_made_once_whatever_the_number_of_clients() -> None:
     clients = Clients()
     guests = [FakeClient(clients, "t") for _ in range(5)]
     for fake_client in guests[3:]:
-        fake_client.client.versioned = True
+        fake_client.connection.versioned = True
     made: list[bytes] = []
 
     def make() -> bytes:
@@ -152,7 +152,7 @@ def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, obj
     message.pop("jsonrpc", None)
     message["method"] = DELTA
     fake_client = FakeClient(Clients())
-    fake_client.client.versioned = True
+    fake_client.connection.versioned = True
     Delivery(DELTA, lambda: msgspec.json.encode(message)).to([fake_client.client])
     assert fake_client.received == [{"jsonrpc": "2.0", **message}]
 
@@ -160,7 +160,7 @@ def test_the_versioned_line_says_the_same_and_the_version(message: dict[str, obj
 def test_a_run_of_notifications_is_handed_over_in_one_piece_and_each_gets_the_version() -> None:
     clients = Clients()
     plain, versioned = FakeClient(clients, "t"), FakeClient(clients, "t")
-    versioned.client.versioned = True
+    versioned.connection.versioned = True
     run = [{"method": DELTA, "params": {"delta": text}} for text in ("{", "\n{", "")]
     clients.broadcast("t", DELTA, lambda: b"\n".join(map(msgspec.json.encode, run)))
     assert len(plain.connection.lines) == len(versioned.connection.lines) == 1

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import (
+    ClientMessage,
     Connection,
     Limits,
-    wants_answer,
 )
 from trimpoint.streams.ends import SocketEnd, dup_nonblocking
 from trimpoint.streams.reader import READ_CHUNK_BYTES
 from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.peer import Asked, Unreadable
 
 from tests.deadlines import STEP_S
 
@@ -73,11 +75,11 @@ class Client:
 class Recorder:
     """An `on_message` that keeps what it gets, and can be waited on."""
 
-    got: list[jsonrpc.Decoded] = field(default_factory=list[jsonrpc.Decoded])
+    got: list[ClientMessage] = field(default_factory=list[ClientMessage])
     _news: anyio.Event = field(default_factory=anyio.Event)
 
-    def __call__(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        self.got.append(decoded)
+    def __call__(self, connection: Connection, message: ClientMessage) -> None:
+        self.got.append(message)
         self._news.set()
         self._news = anyio.Event()
 
@@ -87,24 +89,25 @@ class Recorder:
 
     @property
     def methods(self) -> list[str]:
-        return [
-            one.method
-            for one in self.got
-            if isinstance(one, jsonrpc.Request | jsonrpc.Notification)
-        ]
+        methods: list[str] = []
+        for one in self.got:
+            match one:
+                case Asked(request):
+                    methods.append(request.method)
+                case jsonrpc.Notification():
+                    methods.append(one.method)
+                case _:
+                    pass
+        return methods
 
 
-def answer_everything(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-    match decoded:
-        case jsonrpc.Request():
-            connection.answer(
-                jsonrpc.encode_result(decoded.id, decoded.method, versioned=decoded.versioned)
-            )
-        case jsonrpc.Invalid():
-            text = jsonrpc.encode_error(
-                decoded.id, decoded.code, decoded.message, versioned=decoded.versioned
-            )
-            connection.answer(text)
+def answer_everything(connection: Connection, message: ClientMessage) -> None:
+    match message:
+        case Asked(request):
+            connection.answer(message, request.method)
+        case Unreadable(problem):
+            error = {"code": problem.code, "message": problem.message}
+            connection.refuse(message, msgspec.json.encode(error))
         case _:
             pass
 
@@ -118,7 +121,7 @@ class Talk:
 
 @asynccontextmanager
 async def connected(
-    on_message: Callable[[Connection, jsonrpc.Decoded], None] = answer_everything,
+    on_message: Callable[[Connection, ClientMessage], None] = answer_everything,
     limits: Limits = PATIENT,
 ) -> AsyncGenerator[Talk, None]:
     ours, theirs = socket.socketpair()
@@ -164,15 +167,15 @@ async def test_input_that_comes_byte_by_byte_is_the_same_input() -> None:
     whole, bytewise = Recorder(), Recorder()
     async with connected(whole) as talk:
         await talk.client.say(text)
-        await whole.until(4)
+        await whole.until(5)
     async with connected(bytewise) as talk:
         for at in range(len(text)):
             await talk.client.say(text[at : at + 1])
             await asyncio.sleep(0)
-        await bytewise.until(4)
-    assert bytewise.got == whole.got
-    assert isinstance(whole.got[1], jsonrpc.Batch)
-    assert isinstance(whole.got[2], jsonrpc.Invalid)
+        await bytewise.until(5)
+    assert bytewise.methods == whole.methods == ["a", "b", "c", "d"]
+    assert [type(one) for one in bytewise.got] == [type(one) for one in whole.got]
+    assert isinstance(whole.got[3], Unreadable)
 
 
 async def test_garbage_is_answered_and_the_connection_lives_on() -> None:
@@ -185,9 +188,9 @@ async def test_garbage_is_answered_and_the_connection_lives_on() -> None:
 async def test_a_huge_message_arrives_whole_and_is_sent_whole() -> None:
     text = "x" * (10 * MIB)
 
-    def echo(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        assert isinstance(decoded, jsonrpc.Request)
-        connection.answer(jsonrpc.encode_result(decoded.id, decoded.params, versioned=False))
+    def echo(connection: Connection, message: ClientMessage) -> None:
+        assert isinstance(message, Asked)
+        connection.answer(message, message.request.params)
 
     async with connected(echo) as talk:
         await talk.client.say(jsonrpc.encode_request(b"1", "echo", [text], versioned=False) + b"\n")
@@ -260,24 +263,27 @@ async def test_a_client_that_stopped_writing_still_gets_the_answers_it_is_owed()
             request(1) + b'[{"id":2,"method":"a"},{"id":3,"method":"b"}]\n{"cut off'
         )
         talk.client.stop_writing()
-        await recorder.until(2)
-        talk.connection.answer(b"first")
-        await talk.client.receive(6)
+        await recorder.until(3)
+        first, second, third = (one for one in recorder.got if isinstance(one, Asked))
+        talk.connection.answer(first, 1)
+        assert await talk.client.message() == {"id": 1, "result": 1}
         assert not talk.ended.is_set()
-        talk.connection.answer(b"second")
-        assert await talk.client.rest() == b"second\n"
+        talk.connection.answer(third, 3)
+        talk.connection.answer(second, 2)
+        assert await talk.client.rest() == b'[{"id":3,"result":3},{"id":2,"result":2}]\n'
         await talk.ended.wait()
     assert talk.connection.closed_because == "the client closed it"
 
 
 async def test_a_client_that_stopped_writing_gets_a_long_answer_to_its_end() -> None:
-    def answer_at_length(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        connection.answer(b"x" * (8 * MIB))
+    def answer_at_length(connection: Connection, message: ClientMessage) -> None:
+        assert isinstance(message, Asked)
+        connection.answer(message, "x" * (8 * MIB))
 
     async with connected(answer_at_length) as talk:
         await talk.client.say(request(1))
         talk.client.stop_writing()
-        assert len(await talk.client.rest()) == 8 * MIB + 1
+        assert len(await talk.client.rest()) == 8 * MIB + len(b'{"id":1,"result":""}\n')
 
 
 async def test_a_client_that_stopped_writing_and_is_owed_nothing_is_let_go() -> None:
@@ -378,9 +384,9 @@ async def test_a_client_that_is_dropped_is_logged_with_what_waited_for_it() -> N
 
 
 async def test_a_client_that_asks_faster_than_it_reads_is_slowed_and_not_dropped() -> None:
-    def answer_at_length(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        assert isinstance(decoded, jsonrpc.Request)
-        connection.answer(jsonrpc.encode_result(decoded.id, "x" * 10_000, versioned=False))
+    def answer_at_length(connection: Connection, message: ClientMessage) -> None:
+        assert isinstance(message, Asked)
+        connection.answer(message, "x" * 10_000)
 
     count = 1000
     async with connected(answer_at_length, Limits(max_outbox_bytes=256 * 1024)) as talk:
@@ -396,7 +402,7 @@ async def test_a_flood_of_tiny_messages_leaves_the_others_their_turn() -> None:
     flood_ended = anyio.Event()
     count = READ_CHUNK_BYTES // 32
 
-    def note(connection: Connection, decoded: jsonrpc.Decoded) -> None:
+    def note(connection: Connection, message: ClientMessage) -> None:
         nonlocal handled
         if not handled:
             asyncio.get_running_loop().call_soon(lambda: handled_when_others_ran.append(handled))
@@ -411,7 +417,7 @@ async def test_a_flood_of_tiny_messages_leaves_the_others_their_turn() -> None:
 
 
 async def test_a_handler_that_fails_ends_its_own_connection_only() -> None:
-    def fail(connection: Connection, decoded: jsonrpc.Decoded) -> None:
+    def fail(connection: Connection, message: ClientMessage) -> None:
         raise RuntimeError("a defect")
 
     async with connected() as other, connected(fail) as talk:
@@ -448,9 +454,10 @@ async def test_closing_does_not_wait_for_ever_for_a_client_that_does_not_read() 
 async def test_messages_behind_one_that_led_to_closing_are_not_handled() -> None:
     seen = Recorder()
 
-    def close_at_once(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        seen(connection, decoded)
-        connection.answer(b"{}")
+    def close_at_once(connection: Connection, message: ClientMessage) -> None:
+        seen(connection, message)
+        assert isinstance(message, Asked)
+        connection.answer(message, {})
         connection.close("enough")
 
     async with connected(close_at_once) as talk:
@@ -580,5 +587,19 @@ def test_an_end_of_a_pipe_never_blocks(
         (b"[]", True),
     ],
 )
-def test_only_requests_and_bad_input_want_an_answer(text: bytes, wanted: bool) -> None:
-    assert wants_answer(jsonrpc.decode(text)) is wanted
+async def test_a_client_that_stopped_writing_is_kept_only_while_it_is_owed_an_answer(
+    text: bytes, wanted: bool
+) -> None:
+    recorder = Recorder()
+    async with connected(recorder) as talk:
+        await talk.client.say(text + b"\n")
+        talk.client.stop_writing()
+        await recorder.until(1)
+        if wanted:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert not talk.ended.is_set()
+            for one in recorder.got:
+                if isinstance(one, Asked | Unreadable):
+                    talk.connection.refuse(one, b"{}")
+        await talk.ended.wait()

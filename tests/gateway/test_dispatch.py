@@ -18,12 +18,11 @@ from trimpoint.gateway.session.dispatch import Answer, Call, ExtensionMethods
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.errors import CommandRefused, ThreadNotFound
-from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandList, Empty, Result
 
 from tests.deadlines import STEP_S
-from tests.gateway.stage import FakeClient
+from tests.gateway.stage import FakeClient, client_request
 
 SECRET = "a secret out of the program"
 
@@ -58,7 +57,7 @@ async def answered(
 
 def on_the_wire(answer: Answer) -> dict[str, Any]:
     assert answer.error is not None
-    error: dict[str, Any] = msgspec.json.decode(answer.error.encode(b"7", versioned=True))["error"]
+    error: dict[str, Any] = msgspec.json.decode(answer.error.encode())
     return error
 
 
@@ -243,10 +242,8 @@ async def test_calls_at_the_same_time_keep_apart() -> None:
 
 
 def exchange_of(request: bytes) -> tuple[ClientRequest, list[bytes]]:
-    sent: list[bytes] = []
-    decoded = jsonrpc.decode(request)
-    assert isinstance(decoded, jsonrpc.Request)
-    return ClientRequest(FakeClient(Clients()).client, decoded, sent.append), sent
+    fake_client = FakeClient(Clients())
+    return client_request(fake_client, request), fake_client.connection.answers
 
 
 IDS = [

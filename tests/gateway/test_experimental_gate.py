@@ -15,10 +15,8 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session import experimental_gate
 from trimpoint.gateway.session.clients import EXPERIMENTAL, Clients
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
-from trimpoint.gateway.session.request import ClientRequest
-from trimpoint_protocol import jsonrpc
 
-from tests.gateway.stage import FakeClient
+from tests.gateway.stage import FakeClient, client_request
 
 API = ExperimentalApi({"new": frozenset()}, {"old": {"member": True}})
 
@@ -56,12 +54,9 @@ class Setup:
 
     async def refusal(self, fake_client: FakeClient, method: str, params: Any) -> Any:
         """The error object that the client gets; None when Codex would look at its request."""
-        request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
-        assert isinstance(request, jsonrpc.Request)
+        message = msgspec.json.encode({"id": 1, "method": method, "params": params})
         try:
-            await self.gate.check(
-                ClientRequest(fake_client.client, request, fake_client.connection.send)
-            )
+            await self.gate.check(client_request(fake_client, message))
         except ProviderError as error:
             return msgspec.json.decode(error.raw)
         return None

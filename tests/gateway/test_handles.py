@@ -14,10 +14,9 @@ from trimpoint.gateway.ids.handles import CANCELS, HANDLE_TYPES, Cancel, Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.request import ClientRequest
-from trimpoint_protocol import jsonrpc
 
 from tests.deadlines import STEP_S
-from tests.gateway.stage import FakeClient
+from tests.gateway.stage import FakeClient, client_request
 
 STARTS_THAT_LAST = [kind for kind in HANDLE_TYPES if kind.over != kind.starts]
 USES = [
@@ -102,11 +101,8 @@ class Setup:
     async def send(
         self, fake_client: FakeClient, method: str, params: Any, request_id: Any = 1
     ) -> dict[str, Any]:
-        request = jsonrpc.decode(
-            msgspec.json.encode({"id": request_id, "method": method, "params": params})
-        )
-        assert isinstance(request, jsonrpc.Request)
-        exchange = ClientRequest(fake_client.client, request, fake_client.connection.send)
+        message = msgspec.json.encode({"id": request_id, "method": method, "params": params})
+        exchange = client_request(fake_client, message)
         with anyio.fail_after(STEP_S):
             try:
                 exchange.answer(await self.table.get(method, self.codex.handle)(exchange))

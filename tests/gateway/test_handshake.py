@@ -11,12 +11,10 @@ from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.handshake import Handshake, require_initialized
-from trimpoint.gateway.session.request import ClientRequest
-from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 
 from tests.deadlines import STEP_S
-from tests.gateway.stage import FakeClient
+from tests.gateway.stage import FakeClient, client_request
 
 USER_AGENT = "trimpoint/0.163.0 (Debian 12.0.0; x86_64) xterm (trimpoint; 0.1.0)"
 IDENTITY = InitializeResult(
@@ -55,13 +53,8 @@ class Setup:
         return self.fake_client.client
 
     async def initialize(self, params: Any) -> None:
-        request = jsonrpc.decode(
-            msgspec.json.encode({"id": 1, "method": "initialize", "params": params})
-        )
-        assert isinstance(request, jsonrpc.Request)
-        await self._handshake.initialize(
-            ClientRequest(self.client, request, self.fake_client.connection.send)
-        )
+        message = msgspec.json.encode({"id": 1, "method": "initialize", "params": params})
+        await self._handshake.initialize(client_request(self, message))
 
 
 async def refusal_of(setup: Setup, params: Any) -> Reason:

@@ -23,7 +23,7 @@ import structlog
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport import listeners
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import ClientMessage, Connection, Limits
 from trimpoint.gateway.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
     Accept,
@@ -36,7 +36,7 @@ from trimpoint.gateway.transport.listeners import (
     SocketUnsuitable,
     serve_unix,
 )
-from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.peer import Asked
 
 from tests.deadlines import STEP_S
 
@@ -44,9 +44,9 @@ REQUEST = b'{"id":1,"method":"m"}\n'
 ANSWER = b'{"id":1,"result":"m"}\n'
 
 
-def answer(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-    assert isinstance(decoded, jsonrpc.Request)
-    connection.answer(jsonrpc.encode_result(decoded.id, decoded.method, versioned=False))
+def answer(connection: Connection, message: ClientMessage) -> None:
+    assert isinstance(message, Asked)
+    connection.answer(message, message.request.method)
 
 
 async def serve_answers(transport: Transport) -> None:
@@ -524,9 +524,9 @@ STDIO_SERVER = """
 import os, subprocess, sys, anyio
 if sys.stdout and not sys.stdout.isatty():
     print("printed before")
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import ClientMessage, Connection, Limits
 from trimpoint.gateway.transport.listeners import StdioClosed, serve_stdio
-from trimpoint_protocol import jsonrpc
+from trimpoint_protocol.peer import Asked
 import structlog
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 

@@ -449,7 +449,7 @@ def test_a_client_that_opted_out_is_asked_but_not_told() -> None:
 def test_each_client_is_asked_in_the_dialect_it_speaks() -> None:
     setup = Setup()
     plain, versioned = setup.fake_client("t"), setup.fake_client("t")
-    versioned.client.versioned = True
+    versioned.connection.versioned = True
     setup.ask()
     assert "jsonrpc" not in plain.received[0]
     assert versioned.received[0]["jsonrpc"] == "2.0"

@@ -17,7 +17,7 @@ from trimpoint.codex.appserver.peer import (
 )
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
 from trimpoint.core.model.decision import BusyReason
-from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error, wire_error
+from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error
 from trimpoint.operations.runner import SessionRestarting
 from trimpoint.threads.errors import (
     CommandIdConflict,
@@ -34,12 +34,9 @@ SECRET = "/home/somebody/secret"
 SHARED_CODE = -32600
 
 
-def on_the_wire(error: Exception, *, versioned: bool = False) -> dict[str, Any]:
-    message: dict[str, Any] = msgspec.json.decode(
-        as_wire_error(error).encode(b'"id"', versioned=versioned)
-    )
-    assert message["id"] == "id"
-    return message["error"] | {}
+def on_the_wire(error: Exception) -> dict[str, Any]:
+    error_object: dict[str, Any] = msgspec.json.decode(as_wire_error(error).encode())
+    return error_object
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -67,10 +64,8 @@ def test_a_hint_is_given_where_none_was(reason: Reason) -> None:
 
 def test_an_error_of_codex_is_passed_on_as_it_came() -> None:
     raw = b'{"message": "thread not found: x", "code": -32600, "data": {"input_error_code":"y"}, "future": [1e3]}'
-    encoded = as_wire_error(ProviderError(-32600, "thread not found: x", None, Raw(raw))).encode(
-        b"7", versioned=True
-    )
-    assert encoded == b'{"jsonrpc":"2.0","id":7,"error":' + raw + b"}"
+    error = ProviderError(-32600, "thread not found: x", None, Raw(raw))
+    assert as_wire_error(error).encode() == raw
 
 
 @pytest.mark.parametrize(
@@ -143,9 +138,3 @@ def test_wrong_parameters_are_said_to_be_wrong_and_where() -> None:
 
 def test_what_an_engine_error_subclass_forgot_to_say_is_internal_but_told() -> None:
     assert on_the_wire(EngineError("A sentence."))["data"]["reason"] == "internal"
-
-
-@pytest.mark.parametrize("versioned", [False, True])
-def test_an_error_is_written_in_the_dialect_of_the_request(versioned: bool) -> None:
-    encoded = wire_error(Reason.USAGE, "No.").encode(b"1", versioned=versioned)
-    assert (b'"jsonrpc":"2.0"' in encoded) is versioned

@@ -298,3 +298,20 @@ def test_a_message_that_was_framed_elsewhere_is_read_alone() -> None:
     assert isinstance(first, jsonrpc.Notification)
     assert isinstance(second, Asked)
     assert peer.encode(b'{"own":1}') == b'{"own":1}\n'
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_an_error_object_is_sent_as_it_is_in_the_version_of_the_request(versioned: bool) -> None:
+    peer: Peer[None] = Peer(encode=bytes)
+    opening = b'{"jsonrpc":"2.0",' if versioned else b"{"
+    (asked,) = peer.read(opening + b'"id":7,"method":"m"}')
+    assert isinstance(asked, Asked)
+    error = b'{"message": "no", "code": 1, "future": [1e3]}'
+    assert peer.refuse_with(asked, error) == opening + b'"id":7,"error":' + error + b"}"
+
+
+def test_what_cannot_be_read_is_refused_without_an_id() -> None:
+    peer: Peer[None] = Peer()
+    (unreadable,) = peer.read(b"nonsense")
+    assert isinstance(unreadable, Unreadable)
+    assert peer.refuse_with(unreadable, b"{}") == b'{"id":null,"error":{}}\n'

@@ -4,9 +4,8 @@ Always true: nothing that a client sends ends more than its own request, and eac
 answered exactly once.
 """
 
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, assert_never
 
 import msgspec
 import structlog
@@ -15,6 +14,7 @@ from anyio.lowlevel import checkpoint
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import USE_PROFILE, AnswerIgnored, ProfileChosen, ProfileParams
+from trimpoint_protocol.peer import Answered, Asked, Refused, Unexpected, Unreadable
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.gateway.ids.identity import Identity
@@ -27,14 +27,11 @@ from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
 from trimpoint.gateway.session.request import ClientRequest, Handler
-from trimpoint.gateway.transport.connection import Connection, wants_answer
+from trimpoint.gateway.transport.connection import ClientMessage, Connection
 from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
-NoRequest: TypeAlias = (
-    jsonrpc.Notification | jsonrpc.Response | jsonrpc.ErrorResponse | jsonrpc.Invalid
-)
 LARGE_MESSAGE_BYTES = 256 * 1024
 DAEMON_PREFIX = "sidecar/"
 
@@ -144,51 +141,26 @@ class Gateway:
                 profile.own_questions.client_left(client)
             self._in_flight.pop(client.id, None)
 
-    def on_message(self, connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        """Take one frame of a client."""
+    def on_message(self, connection: Connection, message: ClientMessage) -> None:
+        """Takes one message of a client."""
         client = self._clients.of(connection)
-        members = decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,)
-        client.versioned = client.versioned or any(member.versioned for member in members)
-        if isinstance(decoded, jsonrpc.Batch):
-            self._on_batch(client, decoded)
-        elif isinstance(decoded, jsonrpc.Request):
-            self._begin(ClientRequest(client, decoded, connection.answer))
-        else:
-            self._on_other(client, decoded, connection.answer)
-
-    def _on_batch(self, client: Client, batch: jsonrpc.Batch) -> None:
-        expected = sum(wants_answer(member) for member in batch.members)
-        answers: list[bytes] = []
-
-        def collect(answer: bytes) -> None:
-            answers.append(answer)
-            if len(answers) == expected:
-                client.connection.answer(jsonrpc.encode_batch(answers))
-
-        for member in batch.members:
-            if isinstance(member, jsonrpc.Request):
-                self._begin(ClientRequest(client, member, collect))
-            else:
-                self._on_other(client, member, collect)
-
-    def _on_other(self, client: Client, message: NoRequest, send: Callable[[bytes], None]) -> None:
         match message:
-            case jsonrpc.Notification(method="initialized") | jsonrpc.Notification():
-                # `initialized` ends the handshake; Codex knows no other notification of a client
+            case Asked():
+                self._begin(ClientRequest(client, message))
+            case Unexpected(answer):
+                self._on_answer(client, answer)
+            case Unreadable(problem) if message.is_owed:
+                text = f"This is no message: {problem.message}."
+                connection.refuse(message, WireError(problem.code, text).encode())
+            case Unreadable(problem):
+                log.info("bad_answer_ignored", client=client.id, detail=problem.message)
+            case jsonrpc.Notification():
+                # `initialized` ends the handshake; Codex knows no other notification of a client.
                 pass
-            case jsonrpc.Response() | jsonrpc.ErrorResponse():
-                self._on_answer(client, message)
-            case jsonrpc.Invalid() if message.answerable:
-                send(
-                    jsonrpc.encode_error(
-                        message.id,
-                        message.code,
-                        f"This is no message: {message.message}.",
-                        versioned=message.versioned,
-                    )
-                )
-            case jsonrpc.Invalid():
-                log.info("bad_answer_ignored", client=client.id, detail=message.message)
+            case Answered() | Refused():
+                pass  # no connection's peer calls its client
+            case _:
+                assert_never(message)
 
     def _begin(self, client_request: ClientRequest) -> None:
         self._clients.requests += 1

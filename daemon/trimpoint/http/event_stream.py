@@ -7,10 +7,9 @@ and a client that does not read costs no more than its outbox limit, then it is 
 from collections.abc import Awaitable, Callable
 
 import anyio
-from trimpoint_protocol import jsonrpc
 
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import ClientMessage, Connection, Limits
 from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, encode_event
 from trimpoint.http.exchange import EVENT_STREAM, SECURITY_HEADERS
 
@@ -78,5 +77,5 @@ async def _ping(connection: Connection) -> None:
         connection.send_framed(_PING)
 
 
-def _nothing_comes(connection: Connection, decoded: jsonrpc.Decoded) -> None:
+def _nothing_comes(connection: Connection, message: ClientMessage) -> None:
     """Never called: the wire reads nothing."""

@@ -6,13 +6,14 @@ show it (measured: 0.163).
 """
 
 import anyio
+import orjson
 import structlog
-from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
+from trimpoint_protocol.peer import Asked
 
 from trimpoint.cli.exits import CliError
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import ClientMessage, Connection, Limits
 from trimpoint.logging import configure_logging
 
 # For a client that says nothing: it is not waited for longer than a person would notice.
@@ -23,15 +24,15 @@ async def refuse_client(transport: Transport, error: CliError) -> None:
     """Answer the first request with `error`, then end the connection."""
     if not structlog.is_configured():
         configure_logging("error")
-    data = {"reason": error.reason, "retryable": False, "hint": error.hint}
+    refusal = {
+        "code": ERROR_KINDS[Reason.PROVIDER_UNAVAILABLE].code,
+        "message": error.message,
+        "data": {"reason": error.reason, "retryable": False, "hint": error.hint},
+    }
 
-    def on_message(connection: Connection, decoded: jsonrpc.Decoded) -> None:
-        if isinstance(decoded, jsonrpc.Request):
-            code = ERROR_KINDS[Reason.PROVIDER_UNAVAILABLE].code
-            answer = jsonrpc.encode_error(
-                decoded.id, code, error.message, data, versioned=decoded.versioned
-            )
-            connection.answer(answer)
+    def on_message(connection: Connection, message: ClientMessage) -> None:
+        if isinstance(message, Asked):
+            connection.refuse(message, orjson.dumps(refusal))
             connection.close("it was refused")
 
     with anyio.move_on_after(_PATIENCE_S):

@@ -51,7 +51,6 @@ class Client:
         self.initialized = False
         self.handshake: anyio.Event | None = None
         """None before `initialize`; set once that is dealt with."""
-        self.versioned = False
         self.name = ""
         self.opted_out: frozenset[str] = frozenset()
         self.experimental = False
@@ -69,6 +68,11 @@ class Client:
     def id(self) -> str:
         """The connection's id."""
         return self.connection.id
+
+    @property
+    def versioned(self) -> bool:
+        """Returns whether messages to it carry the version of JSON-RPC."""
+        return self.connection.versioned
 
     def introduce(
         self, name: str, opted_out: frozenset[str], *, experimental: bool = False

@@ -7,7 +7,6 @@ under the same id.
 
 import msgspec
 import structlog
-from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, ErrorData, Reason
 
 from trimpoint.codex.appserver.peer import (
@@ -54,14 +53,15 @@ class WireError(msgspec.Struct, frozen=True):
     data: ErrorData | None = None
     raw: bytes = b""
 
-    def encode(self, request_id: bytes, *, versioned: bool) -> bytes:
-        """The whole response."""
-        if self.raw:
-            opening = b'{"jsonrpc":"2.0",' if versioned else b"{"
-            return opening + b'"id":%b,"error":%b}' % (request_id, self.raw)
-        return jsonrpc.encode_error(
-            request_id, self.code, self.message, self.data, versioned=versioned
-        )
+    def encode(self) -> bytes:
+        """Returns the error object as JSON."""
+        return self.raw or msgspec.json.encode(_ErrorObject(self.code, self.message, self.data))
+
+
+class _ErrorObject(msgspec.Struct, omit_defaults=True):
+    code: int
+    message: str
+    data: ErrorData | None = None
 
 
 def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) -> WireError:

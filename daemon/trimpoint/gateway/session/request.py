@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import structlog
-from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.peer import Asked
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
@@ -20,17 +20,15 @@ class ClientRequest:
     it.
     """
 
-    def __init__(
-        self, client: Client, request: jsonrpc.Request, send: Callable[[bytes], None]
-    ) -> None:
+    def __init__(self, client: Client, asked: Asked) -> None:
         self.client = client
-        self.message = request
+        self.message = asked.request
         self.is_answered = False
         self.on_sent: Callable[[int], None] | None = None
         """Told Codex's id of the request as it is passed on."""
         self.amend: Callable[[Any], Any] | None = None
         """What becomes of the result before it is sent."""
-        self._send = send
+        self._asked = asked
 
     @property
     def method(self) -> str:
@@ -56,13 +54,9 @@ class ClientRequest:
         """Send the result; bytes and Raw are JSON already."""
         if not self.is_answered:
             result = result if self.amend is None else self.amend(result)
-            message = jsonrpc.encode_result(
-                self.message.id, result, versioned=self.message.versioned
-            )
-            self.is_answered = (
-                True  # only now: a result that cannot be encoded still leaves room for an error
-            )
-            self._send(message)
+            self.client.connection.answer(self._asked, result)
+            # Only now: a result that cannot be encoded still leaves room for an error.
+            self.is_answered = True
 
     def refuse(self, error: Exception) -> None:
         """Answers with `error`. If the request was answered already, only logs it."""
@@ -76,7 +70,7 @@ class ClientRequest:
         """Send an error object."""
         if not self.is_answered:
             self.is_answered = True
-            self._send(error.encode(self.message.id, versioned=self.message.versioned))
+            self.client.connection.refuse(self._asked, error.encode())
 
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]

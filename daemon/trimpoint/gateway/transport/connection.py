@@ -14,12 +14,21 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias, assert_never
 
 import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.framing import Malformed, TooLarge, Truncated
+from trimpoint_protocol.peer import (
+    Answered,
+    Asked,
+    Message,
+    Peer,
+    Refused,
+    Unexpected,
+    Unreadable,
+)
 
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal, malformed, too_large
@@ -61,15 +70,19 @@ class Limits:
     close_grace_s: float = 2.0
 
 
-OnMessage: TypeAlias = Callable[["Connection", jsonrpc.Decoded], None]
+ClientMessage: TypeAlias = Message[NoReturn]
+"""What a client says. Its answers are all `Unexpected` here: what many clients are asked is encoded
+once, so it is no call of one connection's peer.
+"""
+OnMessage: TypeAlias = Callable[["Connection", ClientMessage], None]
 
 
 class Connection:
-    """A client. `on_message(connection, decoded)` is called for each frame, in order, and must not
-    raise.
+    """A client. `on_message(connection, message)` is called for each message, in order, and must
+    not raise.
 
-    `decoded` may be an `Invalid` or a batch; for each one that `wants_answer`, call `answer` once,
-    now or later. Made on the running asyncio loop; nothing is read before `run`.
+    Each `Asked` is owed one `answer` or `refuse`, now or later, and so is an `Unreadable` that says
+    so. Made on the running asyncio loop; nothing is read before `run`.
     """
 
     def __init__(
@@ -87,7 +100,7 @@ class Connection:
         self.is_local = wire is None
         """Whether it came straight over the Unix socket, from a process of the same user."""
         self._wire = wire or StreamWire(limits.max_message_bytes)
-        self._speaks_versioned = False
+        self._peer: Peer[NoReturn] = Peer(encode=self._wire.encode)
         self._frames: deque[Received] = deque()
         self._frames_turn: asyncio.Handle | None = None
         self._pending_replies = 0
@@ -141,10 +154,26 @@ class Connection:
         if self.closed_because is None:
             self._outbox.append(self._wire.encode(message))
 
-    def answer(self, message: bytes) -> None:
-        """Send the answer to one frame: a response, an error, or a batch of them."""
-        self.send(message)
-        self._pending_replies = max(0, self._pending_replies - 1)
+    @property
+    def versioned(self) -> bool:
+        """Returns whether the client names the version of JSON-RPC in its messages."""
+        return self._peer.versioned
+
+    def answer(self, asked: Asked, result: object) -> None:
+        """Sends the result of a request; within a batch, once all others have theirs.
+
+        :raises TypeError: the result cannot be encoded; the request is still to be answered.
+        """
+        self._settle(self._peer.answer(asked, result))
+
+    def refuse(self, asked: Asked | Unreadable, error: bytes) -> None:
+        """Sends an error object, which is JSON already, in the place of a result."""
+        self._settle(self._peer.refuse_with(asked, error))
+
+    def _settle(self, framed: bytes) -> None:
+        if framed:  # nothing while others of the same batch are owed
+            self.send_framed(framed)
+        self._pending_replies -= 1
 
     def send_encoded_lines(self, lines: bytes) -> None:
         """Send JSON messages, each of which ends in its only newline."""
@@ -217,7 +246,7 @@ class Connection:
             if not isinstance(frame, bytes):
                 self._on_odd_frame(frame)
                 continue
-            self._dispatch(jsonrpc.decode(frame))
+            self._dispatch(self._peer.read(frame))
             if len(frame) > _LARGE_FRAME_BYTES:
                 break
         self._update_io()
@@ -240,16 +269,16 @@ class Connection:
         """A last message without its newline, as from `printf`, is one if it is whole; a client
         that died mid-line left none.
         """
-        decoded = jsonrpc.decode(received)
-        if not isinstance(decoded, jsonrpc.Invalid):
-            self._dispatch(decoded)
+        messages = self._peer.read(received)
+        if not (isinstance(messages[0], Unreadable) and messages[0].batch is None):
+            self._dispatch(messages)
 
-    def _dispatch(self, decoded: jsonrpc.Decoded) -> None:
-        if not isinstance(decoded, jsonrpc.Batch):
-            self._speaks_versioned = decoded.versioned
-        self._pending_replies += wants_answer(decoded)
+    def _dispatch(self, messages: list[ClientMessage]) -> None:
+        self._pending_replies += sum(map(_is_owed, messages))
         try:
-            self._on_message(self, decoded)
+            for message in messages:
+                self._peer.versioned = self._peer.versioned or _is_versioned(message)
+                self._on_message(self, message)
         except Exception:
             # Boundary: a defect above costs this one connection, where its request would wait for
             # ever.
@@ -257,7 +286,7 @@ class Connection:
             self.close("internal error", CloseCode.INTERNAL_ERROR)
 
     def _refuse(self, reason: Reason, message: str, hint: str) -> None:
-        self.send(encode_refusal(reason, message, hint, versioned=self._speaks_versioned))
+        self.send(encode_refusal(reason, message, hint, versioned=self._peer.versioned))
 
     def _update_io(self) -> None:
         """Decide what is next, after anything that could change it."""
@@ -329,12 +358,21 @@ class Connection:
         _log.info("client_disconnected", client=self.id, reason=self.closed_because)
 
 
-def wants_answer(decoded: jsonrpc.Decoded) -> bool:
-    """Returns whether a frame needs an answer; a batch needs one if any member does."""
-    match decoded:
-        case jsonrpc.Batch(members):
-            return any(map(wants_answer, members))
-        case jsonrpc.Invalid():
-            return decoded.answerable
+def _is_owed(message: ClientMessage) -> bool:
+    return isinstance(message, Asked) or (isinstance(message, Unreadable) and message.is_owed)
+
+
+def _is_versioned(message: ClientMessage) -> bool:
+    match message:
+        case Asked(request):
+            return request.versioned
+        case Unexpected(answer):
+            return answer.versioned
+        case Unreadable(problem):
+            return problem.versioned
+        case jsonrpc.Notification():
+            return message.versioned
+        case Answered() | Refused():
+            return False
         case _:
-            return isinstance(decoded, jsonrpc.Request)
+            assert_never(message)

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.core.decide.agent_tools import SPECIFICATIONS
-from trimpoint.gateway.commands.agent_tools import with_agent_tools
+from trimpoint.gateway.commands.agent_tools import SPECIFICATIONS, with_agent_tools
 from trimpoint.gateway.session.errors import Refusal
 
 OWN = {"name": "lookup", "inputSchema": {}}

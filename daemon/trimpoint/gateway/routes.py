@@ -12,6 +12,7 @@ from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.clear_hint import ClearHint
 from trimpoint.gateway.commands.context_inspections import ContextInspections
 from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -40,6 +41,7 @@ from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
 from trimpoint.operations.build import Operations
 from trimpoint.operations.imports import Imports
+from trimpoint.recall.history import History
 from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -87,7 +89,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     inspections = ContextInspections(engine, sessions)
     slash = SlashRunner(engine, sessions, previews, inspections, rules.wait_s, rules.discard)
     starts = TurnStarts(sessions, threads, identity, captures)
-    agent_tools = AgentTools(engine, sessions, rules.discard, starts, rules.wait_s, tasks)
+    history = HistoryAnswers(History(daemon.recall, engine))
+    agent_tools = AgentTools(engine, sessions, rules.discard, starts, history, rules.wait_s, tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
     meters = ContextMeters(engine, side.clients, router.foreign_usage)
     methods = ThreadMethods(

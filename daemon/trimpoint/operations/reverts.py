@@ -26,7 +26,7 @@ from trimpoint.operations.messages import reverted_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.provider.settings import start_params
+from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
@@ -151,7 +151,7 @@ class RevertSteps:
     ) -> Prepared:
         lost = await complete_context(writer, target.active)
         target = resolve_target(writer.state, reverting) or target  # with those items
-        params = {**start_params(writer.state.settings), "sessionStartSource": "clear"}
+        params = {**session_params(writer.state), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
         await self._threads.inject(str(thread["id"]), target_items(writer.state, target))

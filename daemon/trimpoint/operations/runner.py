@@ -42,7 +42,7 @@ from trimpoint.operations.provider.provider_threads import (
     TemporaryThread,
     thread_in,
 )
-from trimpoint.operations.provider.settings import start_params
+from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
@@ -448,7 +448,7 @@ class OperationRunner:
         self, writer: ThreadWriter, operation: Operation, generation: Generation
     ) -> None:
         lost = await complete_context(writer, writer.state.active_turns)
-        params = start_params(writer.state.settings)
+        params = session_params(writer.state)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
         with self._threads.inbound.buffering():

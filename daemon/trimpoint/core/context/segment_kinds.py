@@ -18,6 +18,7 @@ class SegmentKind(StrEnum):
     """The kinds, ordered from least to most needed; messages come last."""
 
     CONTEXT_TOOL = "contextTool"  # get_messages, discard_messages
+    HISTORY = "history"  # search_history, read_history
     TITLE = "title"
     FILE_READ = "fileRead"
     COMMAND = "command"
@@ -30,6 +31,7 @@ class SegmentKind(StrEnum):
 
 
 CONTEXT_TOOLS = frozenset({"get_messages", "discard_messages"})
+HISTORY_TOOLS = frozenset({"search_history", "read_history"})
 _SHELLS = frozenset(
     {
         "exec_command",
@@ -119,6 +121,8 @@ def _call_kind(call: dict[str, Any]) -> SegmentKind:
         return SegmentKind.PLAN
     if name in CONTEXT_TOOLS:
         return SegmentKind.CONTEXT_TOOL
+    if name in HISTORY_TOOLS:
+        return SegmentKind.HISTORY
     if "title" in name:
         return SegmentKind.TITLE
     if name in _SHELLS:

@@ -30,6 +30,7 @@ from trimpoint.core.model.state import ThreadState, qualified_entry_id
 # What `/compress` takes, in this order; within a class the oldest first.
 PRIORITY: tuple[SegmentKind, ...] = (
     SegmentKind.CONTEXT_TOOL,
+    SegmentKind.HISTORY,
     SegmentKind.FILE_READ,
     SegmentKind.COMMAND,
     SegmentKind.CHECK,

@@ -14,6 +14,7 @@ from trimpoint.core.decide.discarding import (
 
 _CLASSES: dict[SegmentKind, str] = {
     SegmentKind.CONTEXT_TOOL: "listings of the context",
+    SegmentKind.HISTORY: "what was looked up in the history",
     SegmentKind.FILE_READ: "file reads",
     SegmentKind.COMMAND: "command output",
     SegmentKind.CHECK: "quick checks",

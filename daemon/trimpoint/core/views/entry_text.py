@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from trimpoint_protocol.history import HistoryKind
 
-from trimpoint.core.context.segment_kinds import CONTEXT_TOOLS
+from trimpoint.core.context.segment_kinds import CONTEXT_TOOLS, HISTORY_TOOLS
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import as_typed
 
@@ -34,7 +34,7 @@ def is_own_tool_call(role: str, text: str) -> bool:
     """Returns whether an entry is a call of one of the tools that the daemon answers itself: what
     was found is not to be found again.
     """
-    return role == "dynamicToolCall" and text in CONTEXT_TOOLS
+    return role == "dynamicToolCall" and text in CONTEXT_TOOLS | HISTORY_TOOLS
 
 
 def entry_text(kind: str, role: str, text: str, detail: bytes) -> str:

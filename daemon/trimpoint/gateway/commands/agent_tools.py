@@ -1,5 +1,5 @@
-"""`get_messages` and `discard_messages`: tool calls of an agent that the daemon answers itself; no
-client is asked (docs/spec/context.md).
+"""The tools of an agent that the daemon answers itself, no client being asked: `get_messages` and
+`discard_messages`, and those of `history_answers` (docs/spec/context.md).
 
 The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself
 only then. Whatever a person does meanwhile goes first: a prompt of theirs takes the place of the
@@ -23,6 +23,8 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.views import history_tools
+from trimpoint.gateway.commands.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.provider.settings import has_agent_tools
@@ -35,6 +37,8 @@ from trimpoint.threads.writer import ThreadWriter
 log = structlog.get_logger()
 
 TOOL_CALL = "item/tool/call"
+NAMES = tools.NAMES | history_tools.NAMES
+SPECIFICATIONS = (*tools.SPECIFICATIONS, *history_tools.SPECIFICATIONS)
 OPTION = "trimpoint"
 _BUSY = frozenset({Reason.TURN_IN_PROGRESS, Reason.REQUEST_PENDING})
 
@@ -63,9 +67,11 @@ class AgentTools:
         sessions: Sessions,
         policy: DiscardPolicy,
         starts: TurnStarts,
+        history: HistoryAnswers,
         wait_s: float,
         tasks: TaskGroup,
     ) -> None:
+        self._history = history
         self._engine = engine
         self._sessions = sessions
         self._policy = policy
@@ -91,7 +97,7 @@ class AgentTools:
         if writer is None or not has_agent_tools(writer.state.settings):
             return False
         call = msgspec.json.decode(params, type=_Call)
-        if call.tool not in tools.NAMES:
+        if call.tool not in NAMES:
             return False
         # Codex repeats what is open whenever a thread is resumed (measured: 0.163).
         if bytes(request_id) not in self._answering:
@@ -115,6 +121,8 @@ class AgentTools:
 
     async def _result_of(self, writer: ThreadWriter, call: _Call) -> tools.Answer:
         try:
+            if call.tool in history_tools.NAMES:
+                return await self._history.answer(writer, call.tool, call.arguments)
             await self._sessions.complete_context(writer)
             return self._list_or_choose(writer, call)
         except Exception:  # a boundary: an agent that gets no answer would wait for ever
@@ -239,7 +247,7 @@ def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[
             "The member trimpoint of thread/start is {agentTools: true} or {agentTools: false}.",
         )
     own = as_list(params.get("dynamicTools"))
-    clashing = sorted(tools.NAMES & {str(as_dict(tool).get("name")) for tool in own})
+    clashing = sorted(NAMES & {str(as_dict(tool).get("name")) for tool in own})
     if not asked or (clashing and option is None):
         return rest, False
     if clashing:
@@ -247,4 +255,4 @@ def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[
             Reason.INVALID_PARAMS,
             f"dynamicTools has {' and '.join(clashing)}, as trimpoint's own tools are called.",
         )
-    return {**rest, "dynamicTools": [*own, *tools.SPECIFICATIONS]}, True
+    return {**rest, "dynamicTools": [*own, *SPECIFICATIONS]}, True

@@ -41,7 +41,7 @@ from trimpoint.operations.provider.settings import (
     missing_params,
     resume_params,
     resumed_settings,
-    start_params,
+    session_params,
     update_params,
 )
 from trimpoint.operations.provider.terminals import Terminals
@@ -332,7 +332,7 @@ class ProviderThreads:
 
     async def _start_empty(self, writer: ThreadWriter) -> Thread:
         return thread_in(
-            await self.start({**start_params(writer.state.settings), "sessionStartSource": "clear"})
+            await self.start({**session_params(writer.state), "sessionStartSource": "clear"})
         )
 
     def _temporary(self, writer: ThreadWriter, thread: Thread, role: ThreadRole) -> TemporaryThread:

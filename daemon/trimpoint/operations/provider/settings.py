@@ -11,8 +11,10 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
+from trimpoint.core.views.history_tools import told_of_history
 
 # What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is
 # the provider's own affair.
@@ -215,6 +217,16 @@ def start_params(settings: bytes) -> dict[str, Any]:
     ):
         if current.get(name) is not None:
             params[name] = current[name]
+    return params
+
+
+def session_params(state: ThreadState) -> dict[str, Any]:
+    """Parameters of `thread/start` for a new provider thread of this thread; its agent is told how
+    much it can look up, where it has the tools for it.
+    """
+    params = start_params(state.settings)
+    if has_agent_tools(state.settings):
+        params["dynamicTools"] = told_of_history(as_list(params.get("dynamicTools")), state)
     return params
 
 

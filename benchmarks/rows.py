@@ -59,6 +59,7 @@ ROWS = (
     Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("sessions", "A long rollout read into unified records", session_logs.run_read),
+    Row("session-huge", "A rollout of 10 GiB, with memory watched", session_logs.run_huge),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

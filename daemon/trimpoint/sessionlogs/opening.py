@@ -5,6 +5,7 @@ first looked at.
 import importlib
 import io
 import os
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from trimpoint.sessionlogs.text.lines import CHUNK_BYTES, LineSource
 
 COMPRESSED = ".zst"
+PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 # More than any level of zstd that Codex uses needs, and little enough for a small daemon.
 MAX_ZSTD_WINDOW_BYTES = 32 * 1024 * 1024
 
@@ -28,11 +30,7 @@ def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, N
     :param size: where a plain file ends for us, if it may have grown since.
     :raises CannotRead: it is gone, or compressed with nothing here that could read it.
     """
-    try:
-        raw = path.open("rb", buffering=0)
-    except OSError as error:
-        raise CannotRead(f"{path}: {error.strerror}.") from error
-    with raw:
+    with _raw(path) as raw:
         if path.suffix == COMPRESSED:
             yield io.BufferedReader(_Decompressed(path, raw), CHUNK_BYTES)
         else:
@@ -40,9 +38,40 @@ def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, N
             yield io.BufferedReader(source, CHUNK_BYTES)
 
 
+def bytes_of(path: Path, start: int, count: int) -> bytes:
+    """Returns a part of a file; a negative start counts from its end. None of what is no plain file
+    or cannot be read.
+    """
+    try:
+        fd = os.open(path, PLAIN)
+    except OSError:
+        return b""
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        return os.pread(fd, count, max(0, found.st_size + start) if start < 0 else start)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
 def is_compressed_readable() -> bool:
     """Returns whether compressed files can be read here."""
     return _zstd() is not None
+
+
+def _raw(path: Path) -> io.FileIO:
+    """Never waits: a pipe that someone put into an agent's folder has no writer."""
+    try:
+        fd = os.open(path, PLAIN)
+    except OSError as error:
+        raise CannotRead(f"{path}: {error.strerror}.") from error
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return io.FileIO(fd)
+    os.close(fd)
+    raise CannotRead(f"{path} is no file.")
 
 
 class _UpTo(io.RawIOBase):

@@ -6,6 +6,7 @@ another version is made anew.
 """
 
 import os
+import stat
 import zlib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import msgspec
 from trimpoint_protocol.agent_sessions import LineageKind, SessionOverview
 
-from trimpoint.sessionlogs.opening import CannotRead
+from trimpoint.sessionlogs.opening import PLAIN, CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
 VERSION = 1
@@ -80,11 +81,13 @@ def _read(path: Path) -> dict[str, Entry]:
 
 def _key_of(path: Path) -> FileKey:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, PLAIN)
     except OSError:
         return (0, 0, 0, 0)
     try:
         found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            return (0, 0, 0, 0)
         ends = os.pread(fd, DIGESTED_BYTES, 0)
         if found.st_size > DIGESTED_BYTES:
             tail = max(DIGESTED_BYTES, found.st_size - DIGESTED_BYTES)

@@ -45,8 +45,8 @@ def survey(session: FoundSession) -> Survey:
     sizes = [size_of(path) for path, _ in session.parts]
     records = Records(clears=session.clears)
     reader = session.reader(records)
-    for _ in _feed(session, reader, sizes):
-        pass
+    for _ in _feed(session, reader, records, sizes):
+        pass  # nothing is made the first time
     return Survey(records, reader.about(), sizes)
 
 
@@ -76,9 +76,8 @@ class Reading:
     def __iter__(self) -> Iterator[u.Record]:
         records, session = self._records, self._session
         yield u.SessionRecord(session=described(session, self._first))
-        for _ in _feed(session, session.reader(records), self._first.sizes):
-            if records.ready:
-                yield from records.take()
+        for _ in _feed(session, session.reader(records), records, self._first.sizes):
+            yield from records.take()
         yield from records.take()
         yield records.usage.record()
 
@@ -87,15 +86,18 @@ class Reading:
         return self._records.end(digest)
 
 
-def _feed(session: FoundSession, reader: Reader, sizes: list[int]) -> Iterator[None]:
-    """Gives the reader all lines; yields after each, so that the records can be taken."""
+def _feed(
+    session: FoundSession, reader: Reader, records: Records, sizes: list[int]
+) -> Iterator[None]:
+    """Gives the reader all lines; yields when there are records, so that they can be taken."""
     for (path, part), size in zip(session.parts, sizes, strict=True):
         with opened(path, size) as source:
             reader.begin_part(part)
             feed = reader.feed
             for line in lines_of(source):
                 feed(line)
-                yield
+                if records.ready:
+                    yield
                 if reader.part_done:
                     break
     reader.finish()

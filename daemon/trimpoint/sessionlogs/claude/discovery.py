@@ -1,13 +1,11 @@
 """The sessions of Claude Code below its configuration folder."""
 
 import io
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from trimpoint_protocol import unified as u
@@ -24,6 +22,7 @@ from trimpoint.sessionlogs.claude.clears import (
 from trimpoint.sessionlogs.claude.ends import last_time_in, process_session_in, queues_clear
 from trimpoint.sessionlogs.claude.forks import Copied, copied_rows, first_process_session
 from trimpoint.sessionlogs.claude.reader import ClaudeReader
+from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.sessions import FoundSession
 from trimpoint.sessionlogs.text.lines import lines_of
 
@@ -62,11 +61,11 @@ def _main_session(path: Path, clears: list[u.Clear], typed: list[Typed]) -> Foun
 
 def _copied(path: Path) -> Copied | None:
     """Returns what a file has copied from one beside it, if that is there and has the same row."""
-    head = _bytes(path, 0, FORKED_HEAD_BYTES)
+    head = bytes_of(path, 0, FORKED_HEAD_BYTES)
     first = first_process_session(head)
     if first in (None, path.stem) or FORKED_FROM in head:
         return None
-    with suppress(OSError, ValueError), path.open("rb") as file:
+    with suppress(CannotRead, OSError, ValueError), opened(path) as file:
         copied = copied_rows(path.stem, islice(lines_of(file), MAX_COPIED_ROWS))
         if copied is not None and _has(path.with_name(f"{copied.origin}.jsonl"), copied.uuid):
             return copied
@@ -74,8 +73,8 @@ def _copied(path: Path) -> Copied | None:
 
 
 def _has(path: Path, text: bytes) -> bool:
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return data.find(text) >= 0
+    with opened(path) as file:
+        return any(text in line for line in lines_of(file))
 
 
 def _session(
@@ -139,34 +138,21 @@ def _clear(head: Head, typed: list[Typed], neighbours: list[Neighbour]) -> u.Cle
 
 
 def _head(path: Path) -> Head | None:
-    data = _bytes(path, 0, HEAD_BYTES)
+    data = bytes_of(path, 0, HEAD_BYTES)
     if not any(mark in data for mark in _MARKS):
         return None
-    return head_of(path.stem, io.BytesIO(_bytes(path, 0, CLEARED_HEAD_BYTES)))
+    return head_of(path.stem, io.BytesIO(bytes_of(path, 0, CLEARED_HEAD_BYTES)))
 
 
 def _neighbour(path: Path) -> Neighbour:
-    data = _bytes(path, -TAIL_BYTES, TAIL_BYTES)
+    data = bytes_of(path, -TAIL_BYTES, TAIL_BYTES)
     process = process_session_in(data)
     return Neighbour(path.stem, last_time_in(data), queues_clear(data), process)
 
 
-def _bytes(path: Path, start: int, count: int) -> bytes:
-    """Returns a part of a file; a negative start counts from its end."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        at = max(0, os.fstat(fd).st_size + start) if start < 0 else start
-        return os.pread(fd, count, at)
-    finally:
-        os.close(fd)
-
-
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
-            yield from file
-    except OSError:
+        with opened(path) as file:
+            yield from lines_of(file)
+    except (CannotRead, OSError):
         return

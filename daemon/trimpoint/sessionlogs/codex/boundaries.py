@@ -59,6 +59,15 @@ def id_of(compacted: Compacted, session_id: str, place: int) -> str:
     return compacted.compaction_response_id or made_id(session_id, place)
 
 
+class Turn:
+    """What of the present turn tells how a compaction in it came about."""
+
+    def __init__(self, *, started: bool, attributed: bool) -> None:
+        self.started = started
+        self.attributed = attributed
+        self.has_prompt = False
+
+
 class PendingBoundary:
     """A boundary that is not known whole yet."""
 

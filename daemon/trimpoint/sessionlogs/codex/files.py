@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from trimpoint.sessionlogs.codex.reader import Part
-from trimpoint.sessionlogs.codex.rows import Meta
-from trimpoint.sessionlogs.opening import COMPRESSED, CannotRead, opened
+from trimpoint.sessionlogs.codex.parts import Part
+from trimpoint.sessionlogs.codex.rows import BROKEN, Meta
+from trimpoint.sessionlogs.opening import COMPRESSED, CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -22,6 +22,9 @@ _NAME = re.compile(
     rf"rollout-(?P<time>.+?)-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.(?:jsonl(?:\.zst)?|json)"
 )
 FOLDERS = ("sessions", "archived_sessions")
+# Instructions of some 20 KB stand in the first row.
+FIRST_LINE_BYTES = 32 * 1024
+MAX_FIRST_LINE_BYTES = 1024 * 1024
 
 
 class RolloutFile(NamedTuple):
@@ -89,16 +92,37 @@ def _rank(file: RolloutFile) -> tuple[bool, bool, str]:
     return file.path.suffix == COMPRESSED, file.archived, str(file.path)
 
 
+class _FirstRow(msgspec.Struct):
+    payload: Meta | None = None
+
+
+_decode_first = msgspec.json.Decoder(_FirstRow).decode
+
+
 def meta_of(path: Path) -> Meta:
     """Returns the first row of a file; an empty one where it cannot be read."""
     try:
-        with opened(path) as source:
-            line = source.readline(1024 * 1024)
+        line = _first_line(path)
     except (CannotRead, OSError):
         return Meta()
+    try:
+        meta = _decode_first(line).payload
+    except BROKEN:
+        meta = None
+    if meta is not None:
+        return meta
     row = decode_object(line) or {}
     payload = row.get("payload", row.get("session", row))
     return convert_or_none(payload, Meta) or Meta()
+
+
+def _first_line(path: Path) -> bytes:
+    if path.suffix != COMPRESSED:
+        head, newline, _ = bytes_of(path, 0, FIRST_LINE_BYTES).partition(b"\n")
+        if newline:
+            return head
+    with opened(path) as source:
+        return source.readline(MAX_FIRST_LINE_BYTES)
 
 
 class Chain:

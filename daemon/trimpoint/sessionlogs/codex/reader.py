@@ -6,7 +6,8 @@ the same for a user interface; the order is that of the files; what a fork took 
 counts as inherited.
 """
 
-from typing import Any, NamedTuple
+import re
+from typing import Any
 
 import msgspec
 from trimpoint_protocol import unified as u
@@ -16,7 +17,9 @@ from trimpoint.sessionlogs.codex import boundaries as b
 from trimpoint.sessionlogs.codex.copies import still_copied
 from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
+from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import (
+    BROKEN,
     HEAD,
     NULL,
     ROWS,
@@ -29,45 +32,25 @@ from trimpoint.sessionlogs.codex.rows import (
     Meta,
     Row,
     Tokens,
-    TurnContext,
     UsageOfCall,
+    decode_context,
+    decode_event,
+    decode_item,
+    decode_item_row,
+    decode_meta,
+    decode_usage,
     mended_row,
+    parent_of,
     row_of,
     says_nothing,
 )
+from trimpoint.sessionlogs.codex.usage import CallUsage
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
-from trimpoint.sessionlogs.recent import Recent
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+from trimpoint.sessionlogs.text.whole import WholeFile
 from trimpoint.sessionlogs.window import Place
-
-_BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-MAX_WHOLE_BYTES = 64 * 1024 * 1024
-# A repeated usage record follows the first one closely.
-MAX_RESPONSES = 4096
-
-
-class Part(NamedTuple):
-    """A file of the session. `cuts` are the ordinals at which other files go on from it, rising;
-    `stop` is where it ends for this session, if it is another's; `base` is the file and ordinal
-    that it goes on from.
-    """
-
-    name: str
-    id: str
-    base: tuple[str, int] | None = None
-    cuts: tuple[int, ...] = ()
-    stop: int | None = None
-    inherited: bool = False
-    is_whole: bool = False
-
-
-class _Turn:
-    def __init__(self, *, started: bool, attributed: bool) -> None:
-        self.started = started
-        self.attributed = attributed
-        self.has_prompt = False
 
 
 class CodexReader:
@@ -81,21 +64,18 @@ class CodexReader:
         self._window = records.window
         self._known = KnownMessages()
         self._counts = b.TokenCounts()
-        self._turn = _Turn(started=False, attributed=False)
+        self._turn = b.Turn(started=False, attributed=False)
         self._pending: b.PendingBoundary | None = None
         self._places: dict[tuple[str, int], Place] = {}
         self._part = Part("", "")
         self._cuts: list[int] = []
         self._dropped = Ranges()
-        self._whole: list[bytes] = []
-        self._whole_bytes = 0
+        self._whole: WholeFile | None = None
         self._line = 0
         self._metas = 0
         self._copied_at: str | None = None
         self._copied_from: str | None = None
-        self._total = Tokens()
-        self._responses: Recent[str, bool] = Recent(MAX_RESPONSES)
-        self._counts_calls = False
+        self._usage = CallUsage(records.usage)
         self.part_done = False
         self.meta: Meta | None = None
 
@@ -108,6 +88,7 @@ class CodexReader:
         self._end_part()
         self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
         self._copied_at, self.part_done = None, False
+        self._whole = WholeFile() if part.is_whole else None
         place = self._places.get(part.base) if part.base is not None else None
         if place is not None:
             self._dropped = self._window.rewind(place)
@@ -121,10 +102,13 @@ class CodexReader:
         dropped, self._dropped = self._dropped, Ranges()
         self._records.rewound(dropped, timestamp, u.SourceRef(file=self._part.name, line=1))
 
-    def _read_whole(self) -> None:
+    def _read_whole(self, whole: WholeFile) -> None:
         """Reads a file of the first age that is one object: the session, and its items."""
-        found = decode_object(b"".join(self._whole)) or {}
-        self._whole = []
+        data = whole.content()
+        found = decode_object(data) if data is not None else None
+        if found is None:
+            self._records.unparsed += 1
+            return
         self._session_meta(Row(), convert_or_none(found.get("session"), Meta) or Meta())
         for item in as_list(found.get("items")):
             known = convert_or_none(item, Item)
@@ -134,8 +118,10 @@ class CodexReader:
                 self._item_of(Row(timestamp=self.meta.timestamp if self.meta else None), known)
 
     def _end_part(self) -> None:
-        if self._whole:
-            self._read_whole()
+        if self._whole is not None:
+            self._read_whole(self._whole)
+            self._whole = None
+        self._records.lines += self._line
         self._settle()
         self._rewound(None)
         for cut in self._cuts:
@@ -145,14 +131,17 @@ class CodexReader:
     def feed(self, line: bytes) -> None:
         """Reads one line, its newline included."""
         self._line += 1
-        self._records.lines += 1
-        if self._part.is_whole:
-            self._whole_bytes += len(line)
-            if self._whole_bytes <= MAX_WHOLE_BYTES:
-                self._whole.append(line)
+        if self._whole is not None:
+            self._whole.add(line)
             return
-        if self._took_at_once(line):
-            return
+        head = HEAD.match(line)
+        if head is not None and line.endswith(b"}\n"):
+            kind = head[2]
+            if kind == b"response_item":
+                if self._took_item(line, head):
+                    return
+            elif says_nothing(kind, head[3]):
+                return
         try:
             row = row_of(line)
         except BadLine:
@@ -160,24 +149,16 @@ class CodexReader:
             return
         self._take(row, line)
 
-    def _took_at_once(self, line: bytes) -> bool:
-        """Takes a line of a frequent kind without the long way; false: it has to go that way. A
-        line that was torn has.
-        """
-        head = HEAD.match(line)
-        if head is None or not line.endswith(b"}\n"):
-            return False
-        timestamp, kind, payload_kind, item_id = head.groups()
-        if kind != b"response_item":
-            return says_nothing(kind, payload_kind)
+    def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
+        """Takes a response item without the long way; false: it has to go that way."""
         if self._part.stop is not None or self._cuts or self._copied_at is not None:
             return False
-        if not self._records.wanted and payload_kind not in (None, b"message"):
-            self._counted_item(timestamp, payload_kind, item_id)
+        if not self._records.wanted and head[3] not in (None, b"message"):
+            self._counted_item(head[1], head[3], head[4])
             return True
         try:
-            row = _item_row(line)
-        except _BROKEN:
+            row = decode_item_row(line)
+        except BROKEN:
             return False
         self._item_of(row, row.payload)
         return True
@@ -201,13 +182,13 @@ class CodexReader:
             self._copied_at = still_copied(self._copied_at, row)
         try:
             self._dispatch(row, line)
-        except _BROKEN:
+        except BROKEN:
             self._dispatch_mended(line)
 
     def _dispatch_mended(self, line: bytes) -> None:
         try:
             self._dispatch(mended_row(line), line)
-        except (BadLine, *_BROKEN):
+        except (BadLine, *BROKEN):
             self._records.unparsed += 1
 
     def _pass_cuts(self, ordinal: int) -> None:
@@ -219,15 +200,15 @@ class CodexReader:
             case "response_item":
                 self._item(row, row.payload)
             case "event_msg":
-                self._event(row, _event(row.payload))
+                self._event(row, decode_event(row.payload))
             case "compacted":
                 self._compacted(row, b.convert_compacted(row.payload))
             case "token_usage_record":
-                self._call_used(_usage(row.payload))
+                self._call_used(decode_usage(row.payload))
             case "turn_context":
-                self._records.model = _context(row.payload).model or self._records.model
+                self._records.model = decode_context(row.payload).model or self._records.model
             case "session_meta":
-                self._session_meta(row, _meta(row.payload))
+                self._session_meta(row, decode_meta(row.payload))
             case _ if row.type in SKIPPED:
                 return
             case _:
@@ -264,7 +245,7 @@ class CodexReader:
     # --- messages
 
     def _item(self, row: Row, payload: msgspec.Raw) -> None:
-        self._item_of(row, _item(payload))
+        self._item_of(row, decode_item(payload))
 
     def _item_of(self, row: Row | ItemRow, item: Item) -> None:
         if row.metadata is not None and row.metadata.compaction_output:
@@ -304,10 +285,10 @@ class CodexReader:
         match event.type:
             case "task_started" | "turn_started":
                 self._settle()
-                self._turn = _Turn(started=True, attributed=event.turn_attribution != NULL)
+                self._turn = b.Turn(started=True, attributed=event.turn_attribution != NULL)
             case "task_complete" | "turn_complete" | "turn_aborted":
                 self._settle()
-                self._turn = _Turn(started=False, attributed=False)
+                self._turn = b.Turn(started=False, attributed=False)
             case "token_count" if event.info is not None:
                 self._counted(event.info.last_token_usage, event.info.total_token_usage)
             case "thread_rolled_back":
@@ -321,21 +302,11 @@ class CodexReader:
             self._counts.add(last.total_tokens)
         elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
             self._pending.post_tokens = last.total_tokens
-        before, self._total = self._total, total
-        if self._inherited or self._counts_calls or total.total_tokens == before.total_tokens:
-            return
-        grew = total.total_tokens > before.total_tokens
-        self._records.usage.add(_usage_of(_difference(total, before) if grew else last))
+        self._usage.total(total, last, inherited=self._inherited)
 
     def _call_used(self, record: UsageOfCall) -> None:
         self._counts.answered(record.response_id)
-        response_id = record.response_id
-        if self._inherited or (response_id is not None and self._responses.get(response_id)):
-            return
-        self._counts_calls = True
-        if response_id is not None:
-            self._responses.put(response_id, True)
-        self._records.usage.add(_usage_of(record.usage))
+        self._usage.call(record, inherited=self._inherited)
 
     # --- boundaries and rewinds
 
@@ -424,45 +395,6 @@ class CodexReader:
             agent_version=meta.cli_version,
             git_branch=meta.git.branch if meta.git is not None else None,
             lineage=u.Lineage(
-                forked_from=meta.forked_from_id or self._copied_from, parent=_parent_of(meta.source)
+                forked_from=meta.forked_from_id or self._copied_from, parent=parent_of(meta.source)
             ),
         )
-
-
-def _parent_of(source: Any) -> str | None:
-    """Returns the thread that spawned this one, if it is a sub-agent's."""
-    match source:
-        case {"subagent": {"thread_spawn": {"parent_thread_id": str(parent)}}}:
-            return parent
-        case _:
-            return None
-
-
-def _difference(total: Tokens, before: Tokens) -> Tokens:
-    return Tokens(
-        *(
-            max(0, new - old)
-            for new, old in zip(
-                msgspec.structs.astuple(total), msgspec.structs.astuple(before), strict=True
-            )
-        )
-    )
-
-
-def _usage_of(tokens: Tokens) -> u.Usage:
-    return u.Usage(
-        input_tokens=tokens.input_tokens,
-        cached_input_tokens=tokens.cached_input_tokens,
-        cache_creation_input_tokens=tokens.cache_write_input_tokens,
-        output_tokens=tokens.output_tokens,
-        reasoning_output_tokens=tokens.reasoning_output_tokens,
-        total_tokens=tokens.total_tokens,
-    )
-
-
-_item = msgspec.json.Decoder(Item).decode
-_item_row = msgspec.json.Decoder(ItemRow).decode
-_event = msgspec.json.Decoder(Event).decode
-_usage = msgspec.json.Decoder(UsageOfCall).decode
-_context = msgspec.json.Decoder(TurnContext).decode
-_meta = msgspec.json.Decoder(Meta).decode

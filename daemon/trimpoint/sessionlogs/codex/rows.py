@@ -246,3 +246,22 @@ def mended_row(line: bytes) -> Row:
         payload=msgspec.Raw(msgspec.json.encode(found.get("payload", {}))),
         metadata=convert_or_none(metadata, ItemMetadata) if isinstance(metadata, dict) else None,
     )
+
+
+def parent_of(source: Any) -> str | None:
+    """Returns the thread that spawned this one, if it is a sub-agent's."""
+    match source:
+        case {"subagent": {"thread_spawn": {"parent_thread_id": str(parent)}}}:
+            return parent
+        case _:
+            return None
+
+
+# What decoding raises for a row of a shape that no version writes.
+BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+decode_item = msgspec.json.Decoder(Item).decode
+decode_item_row = msgspec.json.Decoder(ItemRow).decode
+decode_event = msgspec.json.Decoder(Event).decode
+decode_usage = msgspec.json.Decoder(UsageOfCall).decode
+decode_context = msgspec.json.Decoder(TurnContext).decode
+decode_meta = msgspec.json.Decoder(Meta).decode

@@ -1,6 +1,5 @@
 """The sessions of Gemini CLI below its home folder."""
 
-import os
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -12,11 +11,13 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.gemini.clears import Beginning, clears_between
 from trimpoint.sessionlogs.gemini.prompt_log import NO_LOG, PromptLog, prompt_log, time_of
 from trimpoint.sessionlogs.gemini.reader import GeminiReader, Part
+from trimpoint.sessionlogs.opening import bytes_of
 from trimpoint.sessionlogs.sessions import FoundSession
 
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _START = re.compile(rb'"startTime"\s*:\s*"([^"\\]{1,40})"')
 HEAD_BYTES = 4096
+MAX_BESIDE_BYTES = 64 * 1024 * 1024
 
 
 def gemini_sessions(home: Path) -> Iterator[FoundSession]:
@@ -64,8 +65,8 @@ def _lineage(session_id: str, parent: str | None, clears: list[u.Clear]) -> u.Li
 
 
 def _beginning(path: Path) -> Beginning:
-    head = _bytes(path, 0)
-    time = _START.search(head) or _START.search(_bytes(path, -HEAD_BYTES))
+    head = bytes_of(path, 0, HEAD_BYTES)
+    time = _START.search(head) or _START.search(bytes_of(path, -HEAD_BYTES, HEAD_BYTES))
     began = time_of(time[1].decode("utf-8", "replace")) if time is not None else None
     return Beginning(_id_in(path) or path.stem, began)
 
@@ -74,26 +75,17 @@ def _id_in(path: Path) -> str | None:
     """Returns the id that the file says: at its beginning, or at the end of one of an older
     version.
     """
-    found = _SESSION_ID.search(_bytes(path, 0)) or _SESSION_ID.search(_bytes(path, -HEAD_BYTES))
+    found = _SESSION_ID.search(bytes_of(path, 0, HEAD_BYTES)) or _SESSION_ID.search(
+        bytes_of(path, -HEAD_BYTES, HEAD_BYTES)
+    )
     return found[1].decode("utf-8", "replace") if found is not None else None
-
-
-def _bytes(path: Path, start: int) -> bytes:
-    """Returns a part of a file; a negative start counts from its end."""
-    try:
-        with path.open("rb") as file:
-            if start < 0:
-                file.seek(max(0, file.seek(0, os.SEEK_END) + start))
-            return file.read(HEAD_BYTES)
-    except OSError:
-        return b""
 
 
 def _project_folders(home: Path) -> dict[str, str]:
     """Returns the folder of each project by its short name."""
     try:
-        found = msgspec.json.decode((home / "projects.json").read_bytes(), type=_Projects)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        found = msgspec.json.decode(_small(home / "projects.json"), type=_Projects)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
     return {slug: path for path, slug in found.projects.items()}
 
@@ -104,13 +96,16 @@ class _Projects(msgspec.Struct):
 
 def _root_of(folder: Path) -> str | None:
     try:
-        return (folder / ".project_root").read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
+        return _small(folder / ".project_root").decode().strip() or None
+    except UnicodeDecodeError:
         return None
 
 
 def _log_of(folder: Path) -> PromptLog:
-    try:
-        return prompt_log((folder / "logs.json").read_bytes())
-    except OSError:
-        return NO_LOG
+    data = _small(folder / "logs.json")
+    return prompt_log(data) if data else NO_LOG
+
+
+def _small(path: Path) -> bytes:
+    """Returns a file beside the sessions, nothing of one that is larger than any program writes."""
+    return bytes_of(path, 0, MAX_BESIDE_BYTES)

@@ -18,11 +18,11 @@ from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
+from trimpoint.sessionlogs.text.whole import WholeFile
 
 # A compression is typed, then takes as long as its model does.
 TYPED_WITHIN = timedelta(seconds=120)
 NO_TIME_YET = timedelta(seconds=2)
-MAX_WHOLE_BYTES = 64 * 1024 * 1024
 
 
 class Part(NamedTuple):
@@ -52,22 +52,20 @@ class GeminiReader:
         self._header = Header()
         self._part = Part("")
         self._line = 0
-        self._whole: list[bytes] = []
-        self._whole_bytes = 0
+        self._whole: WholeFile | None = None
 
     def begin_part(self, part: Part) -> None:
         """The lines that follow are of this file."""
         self._part, self._line = part, 0
+        self._whole = WholeFile() if part.is_whole else None
         self._records.hold_all()
 
     def feed(self, line: bytes) -> None:
         """Reads one line, its newline included."""
         self._line += 1
         self._records.lines += 1
-        if self._part.is_whole:
-            self._whole_bytes += len(line)
-            if self._whole_bytes <= MAX_WHOLE_BYTES:
-                self._whole.append(line)
+        if self._whole is not None:
+            self._whole.add(line)
             return
         record = record_of(line)
         if record is None:
@@ -216,8 +214,8 @@ class GeminiReader:
 
     def finish(self) -> None:
         """No line follows."""
-        if self._part.is_whole:
-            self._read_whole()
+        if self._whole is not None:
+            self._read_whole(self._whole)
         self._settle()
         for tokens in self._tokens.values():
             usage = usage_of(tokens)
@@ -226,8 +224,9 @@ class GeminiReader:
         self._records.put_clears()
         self._records.close()
 
-    def _read_whole(self) -> None:
-        record = record_of(b"".join(self._whole)) if self._whole_bytes <= MAX_WHOLE_BYTES else None
+    def _read_whole(self, whole: WholeFile) -> None:
+        data = whole.content()
+        record = record_of(data) if data is not None else None
         self._line = 1
         if isinstance(record, Header):
             self._begin(record)

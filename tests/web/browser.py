@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from trimpoint.http.static_files import BUILT, default_folder
 
+from tests.deadlines import STEP_S
+
 REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_BROWSER"))
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
@@ -49,4 +51,4 @@ async def until_counted(locator: Any, count: int) -> None:
     """
     from playwright.async_api import expect
 
-    await expect(locator).to_have_count(count)
+    await expect(locator).to_have_count(count, timeout=STEP_S * 1000)

@@ -27,10 +27,18 @@ from trimpoint.demo.stage import DemoEnvironment
 from trimpoint.testkit import ModelRequest
 
 TURN_DEADLINE_S = 30.0
-# For whoever watches: long enough to see that something happened, short enough for the whole to
-# stay below 20 s.
-_PAUSE_AFTER_TURN_S = 0.4
-_PAUSE_AFTER_TABLE_S = 2.0
+
+
+class Pauses(NamedTuple):
+    """For whoever watches: long enough to see that something happened."""
+
+    after_turn_s: float = 0.0
+    after_command_s: float = 0.0
+
+
+IN_TERMINAL = Pauses(0.4, 2.0)
+"""The whole stays below 20 s."""
+IN_PAGE = Pauses(2.0, 4.0)
 
 
 class Caller(Protocol):
@@ -74,12 +82,18 @@ class Story:
     """`show_timeline` prints the timeline of a thread."""
 
     def __init__(
-        self, console: Console, stage: DemoEnvironment, client: Caller, show_timeline: ShowTimeline
+        self,
+        console: Console,
+        stage: DemoEnvironment,
+        client: Caller,
+        show_timeline: ShowTimeline,
+        pauses: Pauses,
     ) -> None:
         self._console = console
         self._stage = stage
         self._client = client
         self._show_timeline = show_timeline
+        self._pauses = pauses
         self._thread_id = ""
         self._said: list[Line] = []
         self._proof = Proof(stage.model.requests)
@@ -90,7 +104,7 @@ class Story:
 
         :raises DemoFailed: a command did not do its work.
         """
-        await self._begin()
+        await self.begin()
         show.title(
             self._console,
             "A conversation",
@@ -125,7 +139,10 @@ class Story:
         show.verdict(self._console, findings)
         return findings
 
-    async def _begin(self) -> None:
+    async def begin(self) -> str:
+        """Starts the thread, unless it has begun; returns its id."""
+        if self._thread_id:
+            return self._thread_id
         answer = await self._client.request(
             "thread/start",
             cwd=str(self._stage.worktree),
@@ -133,6 +150,7 @@ class Story:
             sandbox="danger-full-access",
         )
         self._thread_id = str(answer["thread"]["id"])
+        return self._thread_id
 
     async def _turn(self, line: Line) -> ModelRequest:
         """One turn, shown; the model's last request in it."""
@@ -153,7 +171,7 @@ class Story:
             )
         show.turn(self._console, line)
         self._said.append(line)
-        await self._pause(_PAUSE_AFTER_TURN_S)
+        await anyio.sleep(self._pauses.after_turn_s)
         return self._stage.model.turn_requests()[-1]
 
     async def _part(
@@ -175,7 +193,7 @@ class Story:
         rows = compared(before.input, answer, after.input)
         show.model_input(self._console, rows, preamble_size(after.input))
         self.steps.append(Step(command, message, rows))
-        await self._pause(_PAUSE_AFTER_TABLE_S)
+        await anyio.sleep(self._pauses.after_command_s)
 
     async def _type(self, command: str) -> str:
         with anyio.fail_after(TURN_DEADLINE_S):
@@ -187,7 +205,3 @@ class Story:
         self._thread_id = outcome.get("newThreadId") or self._thread_id
         show.command(self._console, command, str(outcome["message"]))
         return str(outcome["message"])
-
-    async def _pause(self, pause_s: float) -> None:
-        if self._console.is_terminal:
-            await anyio.sleep(pause_s)

@@ -53,6 +53,7 @@
  * @property {boolean} archived
  * @property {string} createdAt
  * @property {string | null} readOnly
+ * @property {string | null} newThreadId the thread that it went on as
  * @property {number} sequence the last event that is in it
  * @property {Turn[]} turns
  * @property {Map<string, number>} turnIndex
@@ -88,6 +89,7 @@ export function stateOf(thread) {
         archived: thread.archived,
         createdAt: thread.createdAt,
         readOnly: thread.readOnly,
+        newThreadId: thread.newThreadId ?? null,
         sequence: thread.sequence,
         turns,
         turnIndex: new Map(turns.map((turn, index) => [turn.id, index])),
@@ -212,9 +214,11 @@ const FOLDS = {
     },
     "thread.unarchived": (state) => {
         state.archived = false;
+        state.newThreadId = null;
     },
-    "thread.archived-and-new-created": (state) => {
+    "thread.archived-and-new-created": (state, payload) => {
         state.archived = true;
+        state.newThreadId = payload.newThreadId;
     },
     "thread.generation-opened": (state, payload) => {
         state.session = { status: "pending", generation: payload.generation, reason: payload.reason };

@@ -63,6 +63,10 @@ function Conversation({ app, thread }) {
             <${Progress} app=${app} />
             <${NoticeView} app=${app} thread=${thread} />
             <${Advice} app=${app} thread=${thread} />
+            ${thread.state?.newThreadId && html`
+                <p class="notice"><${Icon} name="archive" /><span class="notice-text">This thread is archived. It went on as a new one, with the same files.</span>
+                    <a class="button is-small" href=${`#/thread/${thread.state.newThreadId}`}>Go on there</a></p>
+            `}
             ${thread.state?.readOnly && html`<p class="notice is-problem" role="alert">${thread.state.readOnly}</p>`}
             <${Composer} app=${app} thread=${thread} />
         </div>

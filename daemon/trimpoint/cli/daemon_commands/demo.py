@@ -1,6 +1,7 @@
 """`trimpoint demo`: stage, client and timeline put together for the story."""
 
 import argparse
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import msgspec
 from rich.console import Console
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
+from trimpoint.cli.connection.browser import show_page
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.settings import codex_binary
 from trimpoint.cli.exits import CliError, Exit, sole_error
@@ -17,8 +19,10 @@ from trimpoint.cli.terminal import plain_console, print_json, stderr_console, st
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.stage import opened_stage
-from trimpoint.demo.story import DemoFailed, Story
+from trimpoint.demo.story import IN_PAGE, IN_TERMINAL, DemoFailed, Pauses, Story
 from trimpoint.logging import configure_logging
+
+_LOOK_AGAIN_S = 0.1
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,11 +49,43 @@ async def _play(arguments: argparse.Namespace, codex: Path) -> int:
         async with opened_stage(codex) as stage, connect(stage.socket) as client:
             await client.initialize("trimpoint-demo")
             waiting.stop()
-            story = Story(console, stage, client, partial(_show_timeline, console, client))
+            pauses = _pauses(console, arguments)
+            story = Story(console, stage, client, partial(_show_timeline, console, client), pauses)
+            if arguments.web:
+                await story.begin()
+                await _page_opened(console, client, only_print=arguments.print)
             findings = await story.play()
+            if arguments.web:
+                await _until_interrupted(console)
     if arguments.json:
         print_json(_document(story, findings))
     return Exit.DONE if findings.are_good else Exit.FAILED
+
+
+def _pauses(console: Console, arguments: argparse.Namespace) -> Pauses:
+    if arguments.web:
+        return IN_PAGE
+    return IN_TERMINAL if console.is_terminal else Pauses()
+
+
+async def _page_opened(console: Console, client: Client, *, only_print: bool) -> None:
+    """Shows the page, and waits until a browser has it."""
+    before = (await client.request("sidecar/status"))["clients"]
+    address = await client.request("sidecar/loginUrl", listen=True)
+    show_page(address["url"], only_print=only_print)
+    console.print("It begins when the page is there; Ctrl-C ends it.")
+    while True:
+        if (await client.request("sidecar/status"))["clients"] > before:
+            return
+        await anyio.sleep(_LOOK_AGAIN_S)
+
+
+async def _until_interrupted(console: Console) -> None:
+    """Leaves the page to the person who looks at it."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        console.print("The page stays until you press Ctrl-C.")
+        async for _ in signals:
+            return
 
 
 def _console(arguments: argparse.Namespace) -> Console:

@@ -425,6 +425,10 @@ def add_demo(commands: Commands) -> None:
         "see /clear, /compact and /new at work, in a minute and without an account",
     )
     parser.add_argument("--plain", action="store_true", help="no colour and no animation")
+    parser.add_argument("--web", action="store_true", help="play it in the web page, live")
+    parser.add_argument(
+        "--print", action="store_true", help="with --web: print the address, open no browser"
+    )
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     json_option(parser)
 

@@ -71,6 +71,11 @@ class Terminal:
         """Take what the program writes next."""
         await self._read()
 
+    async def read_forever(self) -> None:
+        """Keep the screen up to date, until cancelled."""
+        while True:
+            await self._read()
+
     async def ends(self) -> None:
         """Return once the program has ended."""
         with anyio.fail_after(STEP_S), suppress(ProgramEnded):

@@ -1,0 +1,43 @@
+--- The daemon's commands, as `commands/complete` tells them: one table for every kind of completion.
+local session = require("trimpoint.client.session")
+local text = require("trimpoint.model.text")
+
+local M = {}
+
+local PATIENCE_MS = 1500
+
+---@class trimpoint.Command
+---@field name string
+---@field usage string
+---@field summary string
+---@field details string
+
+---@param answer table?
+---@return trimpoint.Command[]
+local function shown(answer)
+  return vim.tbl_map(function(command)
+    return {
+      name = text.one_line(command.name, 40):gsub("^[/:]", ""),
+      usage = text.one_line(command.usage, 120),
+      summary = text.one_line(command.summary, 200),
+      details = text.printable(command.details or ""),
+    }
+  end, answer and answer.commands or {})
+end
+
+--- Returns the commands that a partly typed input can become. Waits, for as long as a person would; a daemon that does
+--- not run is not started for it.
+---@param typed string with its slash
+---@return trimpoint.Command[]
+function M.now(typed)
+  return shown(session.request_now("commands/complete", { text = typed }, PATIENCE_MS))
+end
+
+--- In a task: the same, without holding the editor.
+---@param typed string
+---@return trimpoint.Command[]
+function M.of(typed)
+  return shown((session.request("commands/complete", { text = typed })))
+end
+
+return M

@@ -1,0 +1,121 @@
+--- What the agent did beside speaking: a line for each, and what can be opened below it. Pure.
+local text = require("trimpoint.model.text")
+
+local M = {}
+
+local SIGNS = {
+  commandExecution = "$",
+  fileChange = "±",
+  reasoning = "✻",
+  mcpToolCall = "⚒",
+  dynamicToolCall = "⚒",
+  webSearch = "⌕",
+  plan = "☰",
+  contextCompaction = "⇲",
+}
+local MOST_LINES = 2000
+
+--- Returns a command without the shell that Codex wraps around it.
+---@param command string
+---@return string
+function M.typed(command)
+  local inner = command:match("^%S*/?%a*sh %-l?c '(.*)'$")
+  if inner then
+    return (inner:gsub([['"'"']], "'"))
+  end
+  inner = command:match('^%S*/?%a*sh %-l?c "(.*)"$')
+  if inner then
+    return (inner:gsub('\\(["\\$`])', "%1"))
+  end
+  return command:match("^%S*/?%a*sh %-l?c (%S+)$") or command
+end
+
+---@param entry table
+---@return string
+local function title_of(entry)
+  local detail = type(entry.detail) == "table" and entry.detail or {}
+  if entry.activity == "commandExecution" then
+    return (text.printable(M.typed(entry.title or "")):gsub("%s*\n%s*", " ⏎ "))
+  elseif entry.activity == "fileChange" and detail.changes then
+    local paths = vim.tbl_map(function(change)
+      return vim.fn.fnamemodify(text.one_line(change.path or "?", 300), ":~:.")
+    end, detail.changes)
+    return table.concat(paths, ", ")
+  end
+  local first = text.printable(entry.title or ""):gsub("%*%*", ""):match("%S[^\n]*") or entry.activity
+  return first
+end
+
+--- Returns the changes of an item as the lines of a diff.
+---@param detail table
+---@return string[]
+function M.diff_lines(detail)
+  local lines = {}
+  for _, change in ipairs(detail.changes or {}) do
+    lines[#lines + 1] = text.one_line(change.path or "?", 300)
+    vim.list_extend(lines, text.lines(change.diff or ""))
+  end
+  return lines
+end
+
+---@param entry table
+---@return string[]
+local function body_of(entry)
+  local detail = type(entry.detail) == "table" and entry.detail or {}
+  if entry.activity == "commandExecution" then
+    local output = detail.aggregatedOutput
+    return output and output ~= "" and text.lines(output) or {}
+  elseif entry.activity == "fileChange" then
+    return M.diff_lines(detail)
+  elseif entry.activity == "mcpToolCall" or entry.activity == "dynamicToolCall" then
+    local shown = { arguments = detail.arguments, result = detail.result, error = detail.error }
+    return next(shown) and text.lines(vim.json.encode(shown)) or {}
+  end
+  local lines = text.lines(entry.title or "")
+  return #lines > 1 and lines or {}
+end
+
+--- Returns how it ended, where that is not simply well.
+---@param entry table
+---@return string
+local function outcome_of(entry)
+  local detail = type(entry.detail) == "table" and entry.detail or {}
+  if entry.is_live then
+    return "…"
+  elseif detail.status == "declined" then
+    return "declined"
+  elseif type(detail.exitCode) == "number" and detail.exitCode ~= 0 then
+    return ("exit %d"):format(detail.exitCode)
+  end
+  return detail.status == "failed" and "failed" or ""
+end
+
+---@class trimpoint.Activity
+---@field sign string
+---@field title string
+---@field outcome string
+---@field is_bad boolean
+---@field body string[]
+---@field is_diff boolean
+
+--- Returns an activity as it is shown.
+---@param entry table
+---@return trimpoint.Activity
+function M.shown(entry)
+  local body, outcome = body_of(entry), outcome_of(entry)
+  if #body > MOST_LINES then
+    local left_out = #body - MOST_LINES
+    body = vim.list_slice(body, 1, MOST_LINES)
+    body[#body + 1] = ("… %s more"):format(text.counted(left_out, "line"))
+  end
+  return {
+    sign = SIGNS[entry.activity] or "⚒",
+    title = title_of(entry),
+    outcome = outcome,
+    is_bad = outcome ~= "" and outcome ~= "…",
+    body = body,
+    is_diff = entry.activity == "fileChange",
+  }
+end
+
+return M

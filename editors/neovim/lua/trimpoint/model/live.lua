@@ -1,0 +1,179 @@
+--- What the running turn has said so far, by Codex's notifications; gone once the daemon has recorded it. Pure.
+local M = {}
+
+---@class trimpoint.LiveItem
+---@field id string
+---@field turnId string
+---@field kind "message"|"activity"
+---@field role string
+---@field parts string[] the text in the pieces in which it came
+---@field output string[]
+---@field detail table
+---@field is_done boolean
+
+---@class trimpoint.Live
+---@field items trimpoint.LiveItem[]
+---@field by_id table<string, trimpoint.LiveItem>
+---@field notice string what Codex says of a retry
+
+local MESSAGES = { agentMessage = "assistant", userMessage = "user" }
+
+---@return trimpoint.Live
+function M.new()
+  return { items = {}, by_id = {}, notice = "" }
+end
+
+---@param item table
+---@return string
+local function text_of(item)
+  if item.type == "userMessage" then
+    local parts = vim.tbl_map(function(part)
+      return part.text or ("[%s]"):format(part.type)
+    end, item.content or {})
+    return table.concat(parts, "\n")
+  elseif item.type == "reasoning" then
+    return table.concat(vim.list_extend(vim.list_extend({}, item.summary or {}), item.content or {}), "\n\n")
+  elseif item.type == "commandExecution" then
+    return item.command or ""
+  end
+  return item.text or ""
+end
+
+---@param live trimpoint.Live
+---@param id string
+---@return boolean
+function M.forget(live, id)
+  if not live.by_id[id] then
+    return false
+  end
+  live.by_id[id] = nil
+  live.items = vim.tbl_filter(function(item)
+    return item.id ~= id
+  end, live.items)
+  return true
+end
+
+---@param live trimpoint.Live
+---@param params table
+---@param is_done boolean
+local function note_item(live, params, is_done)
+  local item = params.item
+  local known = live.by_id[item.id]
+  local text = text_of(item)
+  local fresh = {
+    id = item.id,
+    turnId = params.turnId,
+    kind = MESSAGES[item.type] and "message" or "activity",
+    role = MESSAGES[item.type] or item.type,
+    parts = text ~= "" and { text } or known and known.parts or {},
+    output = known and known.output or {},
+    detail = item,
+    is_done = is_done,
+  }
+  live.notice = ""
+  live.by_id[item.id] = fresh
+  if known then
+    for index, other in ipairs(live.items) do
+      if other == known then
+        live.items[index] = fresh
+      end
+    end
+  else
+    live.items[#live.items + 1] = fresh
+  end
+end
+
+---@param live trimpoint.Live
+---@param params table
+---@param member "parts"|"output"
+local function append(live, params, member)
+  local item = live.by_id[params.itemId]
+  if item then
+    table.insert(item[member], params.delta)
+  end
+end
+
+---@param live trimpoint.Live
+local function end_turn(live)
+  live.notice = ""
+  for _, item in ipairs(live.items) do
+    if not item.is_done then
+      live.by_id[item.id] = nil
+    end
+  end
+  -- What was finished is on its way as an event.
+  live.items = vim.tbl_filter(function(item)
+    return item.is_done
+  end, live.items)
+end
+
+---@type table<string, fun(live: trimpoint.Live, params: table)>
+local NOTES = {
+  ["item/started"] = function(live, params)
+    note_item(live, params, false)
+  end,
+  ["item/completed"] = function(live, params)
+    note_item(live, params, true)
+  end,
+  ["item/agentMessage/delta"] = function(live, params)
+    append(live, params, "parts")
+  end,
+  ["item/plan/delta"] = function(live, params)
+    append(live, params, "parts")
+  end,
+  ["item/reasoning/summaryTextDelta"] = function(live, params)
+    append(live, params, "parts")
+  end,
+  ["item/reasoning/textDelta"] = function(live, params)
+    append(live, params, "parts")
+  end,
+  ["item/commandExecution/outputDelta"] = function(live, params)
+    append(live, params, "output")
+  end,
+  ["turn/started"] = function(live)
+    live.notice = ""
+  end,
+  ["turn/completed"] = end_turn,
+  ["error"] = function(live, params)
+    local said = params.error and params.error.message or "The model did not answer"
+    live.notice = params.willRetry and said .. "; trying again …" or ""
+  end,
+}
+
+--- Takes a notification of Codex in.
+---@param live trimpoint.Live
+---@param method string
+---@param params table
+---@return boolean whether anything changed
+function M.note(live, method, params)
+  local take = NOTES[method]
+  if take then
+    take(live, params)
+  end
+  return take ~= nil
+end
+
+--- Returns an item as an entry of the timeline.
+---@param item trimpoint.LiveItem
+---@return table
+function M.entry(item)
+  local text = table.concat(item.parts)
+  local detail = item.detail
+  if #item.output > 0 then
+    detail = vim.tbl_extend("force", {}, detail, { aggregatedOutput = table.concat(item.output) })
+  end
+  return {
+    kind = item.kind,
+    id = item.id,
+    turnId = item.turnId,
+    role = item.role,
+    activity = item.role,
+    text = text,
+    title = text,
+    detail = detail,
+    trimmed = false,
+    is_live = not item.is_done,
+  }
+end
+
+return M

@@ -1,0 +1,242 @@
+--- What is known of one thread: the daemon's snapshot and timeline, kept up to date by its events. Pure.
+---
+--- No rule of the daemon is repeated: an event that changes what is in the agent's context only says that snapshot and
+--- timeline must be read again.
+local M = {}
+
+local ENDED = { ready = true, failed = true, cancelled = true }
+
+---@class trimpoint.Turn
+---@field number integer counted from 1, pruned turns too
+---@field status string running | completed | interrupted | failed
+---@field error? string
+
+---@class trimpoint.Thread
+---@field id string
+---@field name? string
+---@field cwd string
+---@field archived boolean
+---@field read_only? string
+---@field new_thread_id? string
+---@field sequence integer
+---@field turns table<string, trimpoint.Turn>
+---@field turn_count integer
+---@field requested table<string, true> prompts that are on their way to Codex
+---@field operation? table
+---@field requests table[]
+---@field context? table
+---@field entries table[] of `timeline/read`, oldest first, all sections expanded
+---@field cursor? string where the next older page begins; nil when all is loaded
+
+--- Returns what a snapshot says, without entries.
+---@param snapshot table
+---@return trimpoint.Thread
+function M.new(snapshot)
+  local turns = {}
+  for number, turn in ipairs(snapshot.turns) do
+    turns[turn.id] = { number = number, status = turn.status, error = turn.error }
+  end
+  return {
+    id = snapshot.id,
+    name = snapshot.name,
+    cwd = snapshot.cwd,
+    archived = snapshot.archived,
+    read_only = snapshot.readOnly,
+    new_thread_id = snapshot.newThreadId,
+    sequence = snapshot.sequence,
+    turns = turns,
+    turn_count = #snapshot.turns,
+    requested = {},
+    operation = snapshot.operation,
+    requests = vim.deepcopy(snapshot.pendingRequests),
+    context = snapshot.context,
+    entries = {},
+    cursor = nil,
+  }
+end
+
+--- Puts an older page before what is loaded.
+---@param thread trimpoint.Thread
+---@param page { entries: table[], nextCursor?: string }
+function M.add_older(thread, page)
+  local known, entries = {}, {}
+  for _, entry in ipairs(thread.entries) do
+    known[M.key(entry)] = true
+  end
+  for _, entry in ipairs(page.entries) do
+    if not known[M.key(entry)] then
+      entries[#entries + 1] = entry
+    end
+  end
+  thread.entries = vim.list_extend(entries, thread.entries)
+  thread.cursor = page.nextCursor
+end
+
+--- Returns what tells an entry of the timeline from all others.
+---@param entry table
+---@return string
+function M.key(entry)
+  if entry.kind == "message" or entry.kind == "activity" then
+    return ("%s %s"):format(entry.turnId, entry.id)
+  end
+  return ("%s %s"):format(entry.kind, entry.trimPointId)
+end
+
+--- Puts an entry behind the others of its turn; one that is there already stays as it is.
+---@param thread trimpoint.Thread
+---@param payload table
+---@param at string
+local function record_entry(thread, payload, at)
+  local entry = {
+    kind = payload.kind,
+    id = payload.entryId,
+    turnId = payload.turnId,
+    role = payload.role,
+    activity = payload.role,
+    text = payload.text,
+    title = payload.text,
+    detail = payload.detail,
+    createdAt = at,
+    trimmed = false,
+  }
+  local place, is_placed = #thread.entries + 1, false
+  for index = #thread.entries, 1, -1 do
+    local other = thread.entries[index]
+    if other.turnId == entry.turnId and other.id == entry.id then
+      return
+    elseif other.turnId == entry.turnId and not is_placed then
+      place, is_placed, entry.trimmed = index + 1, true, other.trimmed
+    elseif is_placed and other.turnId and other.turnId ~= entry.turnId then
+      break
+    end
+  end
+  table.insert(thread.entries, place, entry)
+end
+
+---@param change fun(thread: trimpoint.Thread, payload: table, envelope: table)
+---@return fun(thread: trimpoint.Thread, payload: table, envelope: table): string?
+local function keeping(change)
+  return function(thread, payload, envelope)
+    change(thread, payload, envelope)
+    return nil
+  end
+end
+
+local function reload()
+  return "reload"
+end
+
+---@type table<string, fun(thread: trimpoint.Thread, payload: table, envelope: table): string?>
+local FOLDS = {
+  ["thread.renamed"] = keeping(function(thread, payload)
+    thread.name = payload.name
+  end),
+  ["thread.archived"] = keeping(function(thread)
+    thread.archived = true
+  end),
+  ["thread.unarchived"] = keeping(function(thread)
+    thread.archived = false
+  end),
+  ["thread.archived-and-new-created"] = keeping(function(thread, payload)
+    thread.archived = true
+    thread.new_thread_id = payload.newThreadId
+  end),
+  ["thread.turn-requested"] = keeping(function(thread, payload)
+    thread.requested[payload.requestId] = true
+  end),
+  ["thread.turn-request-ended"] = keeping(function(thread, payload)
+    thread.requested[payload.requestId] = nil
+  end),
+  ["thread.turn-started"] = keeping(function(thread, payload)
+    if not thread.turns[payload.turnId] then
+      thread.turn_count = thread.turn_count + 1
+      thread.turns[payload.turnId] = { number = thread.turn_count, status = "running" }
+    end
+  end),
+  ["thread.turn-retried"] = keeping(function(thread, payload)
+    local turn = thread.turns[payload.turnId]
+    if turn then
+      turn.status, turn.error = "running", nil
+    end
+  end),
+  ["thread.turn-completed"] = keeping(function(thread, payload)
+    local turn = thread.turns[payload.turnId]
+    if turn then
+      turn.status, turn.error = payload.status, payload.error
+    end
+  end),
+  ["thread.entry-recorded"] = keeping(function(thread, payload, envelope)
+    record_entry(thread, payload, envelope.occurredAt)
+  end),
+  ["thread.operation-started"] = keeping(function(thread, payload, envelope)
+    thread.operation =
+      { id = payload.operationId, kind = payload.kind, phase = "requested", message = "", startedAt = envelope.occurredAt }
+  end),
+  ["thread.operation-advanced"] = keeping(function(thread, payload)
+    local operation = thread.operation
+    if operation and operation.id == payload.operationId then
+      operation.phase = payload.phase
+      operation.message = payload.message ~= "" and payload.message or operation.message
+    end
+  end),
+  ["thread.request-opened"] = keeping(function(thread, payload, envelope)
+    table.insert(thread.requests, { id = payload.requestId, method = payload.method, since = envelope.occurredAt })
+  end),
+  ["thread.request-closed"] = keeping(function(thread, payload)
+    thread.requests = vim.tbl_filter(function(request)
+      return request.id ~= payload.requestId
+    end, thread.requests)
+  end),
+  ["thread.trim-point-created"] = reload,
+  ["thread.context-summarized"] = reload,
+  ["thread.context-discarded"] = reload,
+  ["thread.trim-undone"] = reload,
+  ["thread.trim-redone"] = reload,
+  ["thread.turns-reverted"] = reload,
+  ["thread.reverted"] = reload,
+  ["thread.context-pinned"] = reload,
+  ["thread.context-unpinned"] = reload,
+}
+
+--- Applies an event; one that is known already changes nothing.
+---@param thread trimpoint.Thread
+---@param envelope table
+---@return boolean is_new, boolean must_reload
+function M.apply(thread, envelope)
+  if envelope.sequence <= thread.sequence then
+    return false, false
+  end
+  thread.sequence = envelope.sequence
+  local fold = FOLDS[envelope.type]
+  return true, fold ~= nil and fold(thread, envelope.payload, envelope) == "reload"
+end
+
+--- Returns the turns that run.
+---@param thread trimpoint.Thread
+---@return string[]
+function M.running(thread)
+  local found = {}
+  for id, turn in pairs(thread.turns) do
+    if turn.status == "running" then
+      found[#found + 1] = id
+    end
+  end
+  return found
+end
+
+--- Returns the operation under way.
+---@param thread trimpoint.Thread
+---@return table?
+function M.operation(thread)
+  local operation = thread.operation
+  return operation and not ENDED[operation.phase] and operation or nil
+end
+
+--- Returns whether anything is under way.
+---@param thread trimpoint.Thread
+---@return boolean
+function M.is_busy(thread)
+  return next(thread.requested) ~= nil or #M.running(thread) > 0 or M.operation(thread) ~= nil or #thread.requests > 0
+end
+
+return M

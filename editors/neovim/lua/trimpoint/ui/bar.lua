@@ -1,0 +1,53 @@
+--- The line above a chat, and the statusline component: read from what is known, never asked for.
+local chats = require("trimpoint.ui.chat")
+local meter = require("trimpoint.model.meter")
+local session = require("trimpoint.client.session")
+local text = require("trimpoint.model.text")
+
+local M = {}
+
+---@param group string
+---@param words string
+---@return string
+local function piece(group, words)
+  return words == "" and "" or ("%%#%s#%s%%*"):format(group, text.for_statusline(words))
+end
+
+--- For the 'winbar' of a chat's history.
+---@return string
+function M.winbar()
+  local chat = chats.of_buffer(vim.api.nvim_get_current_buf())
+  if not chat then
+    return ""
+  end
+  local context = chat.talk.thread and chat.talk.thread.context
+  local busy = chat:busy_words()
+  local left = piece("TrimpointQuestion", busy ~= "" and ("⟳ %s "):format(busy) or "")
+  local right = context and ("context %s"):format(meter.long(context)) or ""
+  return " " .. left .. "%=" .. piece(meter.group(context), right) .. " "
+end
+
+--- For a statusline: how full the context is, and whether the agent works. Empty where there is no chat.
+---@return string
+function M.statusline()
+  local chat = chats.current() or chats.last_used()
+  if not chat then
+    return ""
+  end
+  if session.state() == "lost" then
+    return "trimpoint ✗"
+  end
+  local thread = chat.talk.thread
+  local signs = { "trimpoint", thread and meter.short(thread.context) or "" }
+  if #chat.talk.questions > 0 then
+    signs[#signs + 1] = "?"
+  elseif chat:busy_words() ~= "" then
+    signs[#signs + 1] = "⟳"
+  end
+  local shown = vim.tbl_filter(function(sign)
+    return sign ~= ""
+  end, signs)
+  return text.for_statusline(table.concat(shown, " "))
+end
+
+return M

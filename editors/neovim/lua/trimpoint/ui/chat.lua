@@ -1,0 +1,423 @@
+--- A chat: a thread's history in one buffer, a prompt in another.
+local blocks = require("trimpoint.model.blocks")
+local config = require("trimpoint.config")
+local conversation = require("trimpoint.client.conversation")
+local folds = require("trimpoint.ui.folds")
+local highlights = require("trimpoint.ui.highlights")
+local markdown = require("trimpoint.ui.markdown")
+local model = require("trimpoint.model.thread")
+local prompt = require("trimpoint.ui.prompt")
+local questions = require("trimpoint.ui.questions")
+local render = require("trimpoint.ui.render")
+local say = require("trimpoint.ui.say")
+local session = require("trimpoint.client.session")
+local task = require("trimpoint.task")
+local text = require("trimpoint.model.text")
+local threads = require("trimpoint.client.threads")
+local windows = require("trimpoint.ui.windows")
+
+local M = {}
+
+local FRAME_MS = 33
+local HINT = {
+  "Ask something below: <CR> in normal mode sends, <C-s> in any.",
+  "/ begins a command, such as /clear. g? lists the keys.",
+}
+
+local SIGNS = { done = "✓ ", info = "– ", warning = "– ", problem = "✗ " }
+local GROUPS =
+  { done = "TrimpointOk", info = "TrimpointQuiet", warning = "TrimpointWarning", problem = "TrimpointWarning" }
+
+---@class trimpoint.Chat
+---@field buffer integer
+---@field prompt integer the buffer of the prompt
+---@field talk trimpoint.Conversation
+---@field canvas trimpoint.Canvas
+---@field private _builder trimpoint.Builder
+---@field private _drawing boolean
+---@field private _drawn_at integer
+---@field private _said? trimpoint.Said
+local Chat = {}
+Chat.__index = Chat
+
+---@type table<integer, trimpoint.Chat>
+local by_buffer = {}
+---@type trimpoint.Chat?
+local last_used
+local opened = 0
+
+---@param name string
+---@param filetype string
+---@return integer
+local function scratch(name, filetype)
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[buffer].bufhidden = "hide"
+  vim.bo[buffer].swapfile = false
+  -- What a model writes must not set options of the editor.
+  vim.bo[buffer].modeline = false
+  vim.bo[buffer].undolevels = -1
+  pcall(vim.api.nvim_buf_set_name, buffer, name)
+  vim.api.nvim_buf_call(buffer, function()
+    vim.bo[buffer].filetype = filetype
+  end)
+  return buffer
+end
+
+---@param thread_id string?
+---@param cwd string
+---@return trimpoint.Chat
+local function new(thread_id, cwd)
+  highlights.define()
+  local self = setmetatable({ _drawing = false, _drawn_at = 0, _builder = blocks.builder() }, Chat)
+  self.talk = conversation.open(thread_id, cwd, config.get().page, {
+    on_change = function()
+      self:draw_soon()
+    end,
+    on_question = function(question)
+      questions.on_question(self, question)
+    end,
+    on_resolved = function()
+      say.in_chat(self, "The question was answered elsewhere.", "info")
+    end,
+    on_turn_end = function(status)
+      self:_on_turn_end(status)
+    end,
+  })
+  opened = opened + 1
+  local name = ("chat-%d"):format(opened)
+  self.buffer = scratch("trimpoint://" .. name, "trimpoint")
+  vim.bo[self.buffer].modifiable = false
+  self.prompt = prompt.create(scratch("trimpoint://" .. name .. "/prompt", "trimpoint_prompt"), self)
+  vim.bo[self.prompt].undolevels = vim.go.undolevels
+  self.canvas = render.new(self.buffer)
+  folds.register(self.canvas)
+  by_buffer[self.buffer], by_buffer[self.prompt] = self, self
+  self:_watch()
+  return self
+end
+
+---@private
+function Chat:_watch()
+  local group = vim.api.nvim_create_augroup("trimpoint." .. self.buffer, {})
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = self.buffer,
+    callback = function()
+      self:_dress(vim.api.nvim_get_current_win())
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = group,
+    callback = function(event)
+      if event.buf == self.buffer or event.buf == self.prompt then
+        last_used = self
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    callback = function(event)
+      self:_on_window_closed(tonumber(event.match))
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    group = group,
+    buffer = self.buffer,
+    callback = function()
+      self:_forget()
+    end,
+  })
+end
+
+---@private
+---@param window integer?
+function Chat:_on_window_closed(window)
+  if window and vim.api.nvim_win_is_valid(window) and vim.api.nvim_win_get_buf(window) == self.buffer then
+    -- The prompt goes with its history.
+    vim.schedule(function()
+      local other = windows.showing(self.prompt)
+      if other and not windows.showing(self.buffer) and #vim.api.nvim_tabpage_list_wins(0) > 1 then
+        vim.api.nvim_win_close(other, true)
+      end
+    end)
+  end
+end
+
+---@private
+function Chat:_forget()
+  self.talk:close()
+  by_buffer[self.buffer], by_buffer[self.prompt] = nil, nil
+  if last_used == self then
+    last_used = nil
+  end
+  local prompt_buffer = self.prompt
+  vim.schedule(function()
+    if vim.api.nvim_buf_is_valid(prompt_buffer) then
+      vim.api.nvim_buf_delete(prompt_buffer, { force = true })
+    end
+  end)
+  pcall(vim.api.nvim_del_augroup_by_name, "trimpoint." .. self.buffer)
+end
+
+---@private
+---@param window integer
+function Chat:_dress(window)
+  windows.dress_history(window)
+  folds.set(window, self.canvas)
+  local bar = "%{%v:lua.require'trimpoint.ui.bar'.winbar()%}"
+  vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
+end
+
+---@private
+---@return { words: string, group: string }[]
+function Chat:_notices()
+  local talk, notices = self.talk, {}
+  local function add(words, group)
+    notices[#notices + 1] = { words = words, group = group }
+  end
+  local thread, said = talk.thread, self._said
+  if said then
+    add(SIGNS[said.tone] .. said.words, GROUPS[said.tone])
+  end
+  if talk.live.notice ~= "" then
+    add("⟳ " .. talk.live.notice, "TrimpointWarning")
+  end
+  for _, waiting in ipairs(talk.queue) do
+    add("… waits: " .. text.one_line(waiting, 200), "TrimpointQuiet")
+  end
+  if session.state() == "lost" then
+    add("✗ Not connected to the daemon; it is tried again. :Trimpoint chat starts one.", "TrimpointWarning")
+  elseif talk.problem ~= "" then
+    add("✗ " .. talk.problem, "TrimpointWarning")
+  end
+  if thread and thread.archived then
+    local goes_on = thread.new_thread_id and " It went on as another: <CR> here opens that." or ""
+    add("This thread is archived." .. goes_on, "TrimpointQuiet")
+  elseif thread and thread.read_only then
+    add("Read-only: " .. thread.read_only, "TrimpointWarning")
+  end
+  return notices
+end
+
+--- Returns whether this tab shows the chat.
+---@return boolean
+function Chat:is_in_sight()
+  return windows.showing(self.buffer) ~= nil
+end
+
+--- Says something at the end of the history, until something else is said or sent.
+---@param words string
+---@param tone trimpoint.Tone
+function Chat:say(words, tone)
+  self._said = { words = words, tone = tone }
+  self:draw_soon()
+end
+
+--- Shows what has changed, at most thirty times a second.
+function Chat:draw_soon()
+  if self._drawing then
+    return
+  end
+  self._drawing = true
+  local pause = math.max(0, FRAME_MS - (vim.uv.now() - self._drawn_at))
+  vim.defer_fn(function()
+    self._drawing, self._drawn_at = false, vim.uv.now()
+    if vim.api.nvim_buf_is_valid(self.buffer) then
+      self:draw()
+    end
+  end, pause)
+end
+
+---@private
+---@return integer[] windows whose cursor is at the end: they go along with what comes
+function Chat:_following()
+  local last = vim.api.nvim_buf_line_count(self.buffer)
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_cursor(window)[1] >= last
+  end, vim.fn.win_findbuf(self.buffer))
+end
+
+--- Shows what is known now.
+function Chat:draw()
+  local talk = self.talk
+  local following = self:_following()
+  local hint = (talk.id and not talk.thread) and { "Loading …" } or HINT
+  local opened_folds = folds.opened(self.canvas)
+  local has_changed, folds_changed = self.canvas:show(self._builder:build({
+    thread = talk.thread,
+    live = talk.live,
+    questions = talk.questions,
+    notices = self:_notices(),
+    hint = hint,
+  }))
+  if has_changed then
+    if folds_changed then
+      folds.refresh(self.canvas, opened_folds)
+    end
+    markdown.highlight(self.canvas)
+    local last = vim.api.nvim_buf_line_count(self.buffer)
+    for _, window in ipairs(following) do
+      vim.api.nvim_win_call(window, function()
+        vim.api.nvim_win_set_cursor(window, { last, 0 })
+        vim.cmd.normal({ "zb", bang = true })
+      end)
+    end
+  end
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+---@private
+---@param status string
+function Chat:_on_turn_end(status)
+  -- The agent may have written files that are open here.
+  vim.schedule(function()
+    pcall(vim.cmd.checktime)
+  end)
+  if not self:is_in_sight() then
+    say.info(status == "completed" and "The agent has answered." or ("The turn ended: %s."):format(status))
+  end
+end
+
+--- Shows the chat in this tab, and puts the cursor into its prompt.
+function Chat:show()
+  local history = windows.showing(self.buffer) or windows.open_history(self.buffer)
+  vim.api.nvim_set_current_win(windows.showing(self.prompt) or windows.open_prompt(history, self.prompt))
+  vim.api.nvim_win_set_cursor(history, { vim.api.nvim_buf_line_count(self.buffer), 0 })
+  last_used = self
+end
+
+--- Shows the history alone, to read.
+function Chat:show_history()
+  local history = windows.showing(self.buffer) or windows.open_history(self.buffer)
+  vim.api.nvim_set_current_win(history)
+  last_used = self
+end
+
+--- Hides the chat; the thread goes on.
+function Chat:hide()
+  for _, buffer in ipairs({ self.prompt, self.buffer }) do
+    local window = windows.showing(buffer)
+    if window and #vim.api.nvim_tabpage_list_wins(0) > 1 then
+      vim.api.nvim_win_close(window, true)
+    elseif window then
+      vim.cmd.enew()
+    end
+  end
+end
+
+--- In a task: sends what was typed, a command or a prompt.
+---@param typed string
+---@return boolean is_taken
+function Chat:submit(typed)
+  self._said = nil
+  if typed:match("^[/:]%a") then
+    local is_handled, is_done = require("trimpoint.ui.slash").run(self, typed)
+    if is_handled then
+      return is_done
+    end
+  end
+  local refusal = self.talk:send(typed)
+  if refusal then
+    say.refusal(refusal, self)
+  end
+  return refusal == nil
+end
+
+--- In a task: goes on with another thread in the windows of this one; returns its chat.
+---@param thread_id string
+---@return trimpoint.Chat
+function Chat:go_on_as(thread_id)
+  local other = M.of_thread(thread_id, self.talk.cwd)
+  local function exchange(from, to)
+    for _, window in ipairs(vim.fn.win_findbuf(from)) do
+      vim.api.nvim_win_set_buf(window, to)
+    end
+  end
+  exchange(self.buffer, other.buffer)
+  exchange(self.prompt, other.prompt)
+  last_used = other
+  return other
+end
+
+--- Returns the turn under the cursor of the history.
+---@return trimpoint.Turn?
+function Chat:turn_here()
+  local window = windows.showing(self.buffer)
+  local block = window and self.canvas:at(vim.api.nvim_win_get_cursor(window)[1] - 1)
+  return block and block.turn_id and self.talk.thread and self.talk.thread.turns[block.turn_id] or nil
+end
+
+--- Returns whether anything is under way, in a word.
+---@return string
+function Chat:busy_words()
+  local talk = self.talk
+  local thread = talk.thread
+  if #talk.questions > 0 then
+    return "asks"
+  elseif talk.progress ~= "" then
+    return text.one_line(talk.progress, 60)
+  end
+  local operation = thread and model.operation(thread)
+  if operation then
+    return text.one_line(operation.message ~= "" and operation.message or operation.kind, 60)
+  end
+  return thread and model.is_busy(thread) and "working" or ""
+end
+
+--- Returns the chat that a buffer belongs to.
+---@param buffer integer
+---@return trimpoint.Chat?
+function M.of_buffer(buffer)
+  return by_buffer[buffer]
+end
+
+--- Returns the chat of a thread; it begins to follow the thread if there was none.
+---@param thread_id string
+---@param cwd string
+---@return trimpoint.Chat
+function M.of_thread(thread_id, cwd)
+  for _, chat in pairs(by_buffer) do
+    if chat.talk.id == thread_id then
+      return chat
+    end
+  end
+  local chat = new(thread_id, cwd)
+  chat:draw()
+  task.run(function()
+    local refusal = chat.talk:follow()
+    if refusal then
+      say.refusal(refusal, chat)
+    end
+  end)
+  return chat
+end
+
+--- Returns a chat whose thread begins with its first prompt.
+---@param cwd string
+---@return trimpoint.Chat
+function M.fresh(cwd)
+  local chat = new(nil, cwd)
+  chat:draw()
+  return chat
+end
+
+--- Returns the chat that a person means: that of this buffer, else the last used one of this place.
+---@return trimpoint.Chat?
+function M.current()
+  local here = by_buffer[vim.api.nvim_get_current_buf()]
+  if here then
+    return here
+  end
+  if last_used and threads.place_of(last_used.talk.cwd) == threads.here() then
+    return last_used
+  end
+  return nil
+end
+
+--- Returns the chat that was used last, wherever it works.
+---@return trimpoint.Chat?
+function M.last_used()
+  return last_used
+end
+
+return M

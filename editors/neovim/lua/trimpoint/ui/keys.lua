@@ -1,0 +1,133 @@
+--- The keys of a history.
+local slash = require("trimpoint.ui.slash")
+local say = require("trimpoint.ui.say")
+local task = require("trimpoint.task")
+local windows = require("trimpoint.ui.windows")
+
+local M = {}
+
+---@return trimpoint.Chat?
+local function chat_here()
+  return require("trimpoint.ui.chat").of_buffer(vim.api.nvim_get_current_buf())
+end
+
+local function toggle_fold()
+  if vim.fn.foldlevel(".") > 0 then
+    vim.cmd.normal({ "za", bang = true })
+  end
+end
+
+---@type table<string, fun(chat: trimpoint.Chat)>
+local ACTS = {
+  older = function(chat)
+    task.run(function()
+      chat.talk:load_older()
+    end)
+  end,
+  answer = function(chat)
+    task.run(function()
+      require("trimpoint.ui.questions").ask(chat)
+    end)
+  end,
+  ["new-thread"] = function(chat)
+    chat:go_on_as(chat.talk.thread.new_thread_id)
+  end,
+}
+
+--- Does what the line under the cursor stands for; on a fold, opens or closes it.
+local function enter()
+  local chat = chat_here()
+  local block = chat and chat.canvas:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  if chat and block and block.act then
+    ACTS[block.act](chat)
+  else
+    toggle_fold()
+  end
+end
+
+--- Goes to the next prompt, or to the one before.
+---@param step integer
+local function jump(step)
+  local chat = chat_here()
+  if not chat then
+    return
+  end
+  local _, index = chat.canvas:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  index = index + step
+  while chat.canvas.blocks[index] do
+    if (chat.canvas.blocks[index].lines[2] or ""):find("^❯ ") then
+      vim.api.nvim_win_set_cursor(0, { chat.canvas.starts[index] + 2, 0 })
+      return
+    end
+    index = index + step
+  end
+end
+
+---@param act fun(chat: trimpoint.Chat, turn: trimpoint.Turn)
+local function with_turn(act)
+  local chat = chat_here()
+  local turn = chat and chat:turn_here()
+  if chat and turn then
+    act(chat, turn)
+  else
+    say.info("No turn is under the cursor.")
+  end
+end
+
+local function diff_turn()
+  with_turn(function(_, turn)
+    vim.cmd.Trimpoint({ "diff", tostring(turn.number) })
+  end)
+end
+
+local function revert_to_turn()
+  with_turn(function(chat, turn)
+    task.run(function()
+      slash.run(chat, ("/revert %d"):format(turn.number))
+    end)
+  end)
+end
+
+local function to_prompt()
+  local chat = chat_here()
+  local window = chat and windows.showing(chat.prompt)
+  if chat and not window then
+    chat:show()
+  elseif window then
+    vim.api.nvim_set_current_win(window)
+  end
+  if chat then
+    vim.cmd.startinsert({ bang = true })
+  end
+end
+
+--- Maps them.
+---@param buffer integer
+function M.map(buffer)
+  local function map(keys, act, description)
+    vim.keymap.set("n", keys, act, { buffer = buffer, desc = description, nowait = true })
+  end
+  map("<CR>", enter, "Open or close; answer; load older entries")
+  map("<Tab>", toggle_fold, "Open or close a fold")
+  for _, key in ipairs({ "i", "a", "o", "A", "I", "O" }) do
+    map(key, to_prompt, "Type a prompt")
+  end
+  map("]]", function()
+    jump(1)
+  end, "The next prompt")
+  map("[[", function()
+    jump(-1)
+  end, "The prompt before")
+  map("d", diff_turn, "What the turn changed in the files")
+  map("R", revert_to_turn, "Take the thread back to where it was after this turn")
+  map("<C-c>", "<Cmd>Trimpoint interrupt<CR>", "Interrupt the turn")
+  map("q", function()
+    local chat = chat_here()
+    if chat then
+      chat:hide()
+    end
+  end, "Hide the chat")
+  map("g?", "<Cmd>help trimpoint-keys<CR>", "The keys")
+end
+
+return M

@@ -1,0 +1,40 @@
+--- Colours answers as the Markdown that they are: each one for itself, so that a fence which one of them leaves open
+--- does not swallow the others.
+local M = {}
+
+---@param canvas trimpoint.Canvas
+---@return table[] one list of ranges for each answer
+local function regions_of(canvas)
+  local regions = {}
+  for index, block in ipairs(canvas.blocks) do
+    if block.markdown and not block.trimmed then
+      local first = canvas.starts[index] + block.markdown.first
+      local last = canvas.starts[index] + block.markdown.last
+      regions[#regions + 1] = { { first, 0, last + 1, 0 } }
+    end
+  end
+  return regions
+end
+
+--- Colours what is shown; without Neovim's own parser for Markdown it stays plain.
+---@param canvas trimpoint.Canvas
+function M.highlight(canvas)
+  local buffer = canvas.buffer
+  local is_there, parser = pcall(vim.treesitter.get_parser, buffer, "markdown")
+  if not is_there or parser == nil then
+    return
+  end
+  local regions = regions_of(canvas)
+  if #regions == 0 then
+    if vim.treesitter.highlighter.active[buffer] then
+      vim.treesitter.stop(buffer)
+    end
+    return
+  end
+  parser:set_included_regions(regions)
+  if not vim.treesitter.highlighter.active[buffer] then
+    pcall(vim.treesitter.start, buffer, "markdown")
+  end
+end
+
+return M

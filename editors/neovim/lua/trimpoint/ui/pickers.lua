@@ -1,0 +1,105 @@
+--- Lists to choose from, by `vim.ui.select`.
+local meter = require("trimpoint.model.meter")
+local say = require("trimpoint.ui.say")
+local session = require("trimpoint.client.session")
+local task = require("trimpoint.task")
+local text = require("trimpoint.model.text")
+local threads = require("trimpoint.client.threads")
+
+local M = {}
+
+local MINUTE, HOUR, DAY = 60, 3600, 86400
+
+---@param at string RFC 3339 in UTC
+---@return string
+local function age(at)
+  local year, month, day, hour, minute, second = at:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)")
+  if not year then
+    return ""
+  end
+  local here = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false })
+  local seconds = os.time(os.date("!*t") --[[@as osdateparam]]) - here
+  if seconds < HOUR then
+    return ("%d min ago"):format(math.max(0, seconds) / MINUTE)
+  elseif seconds < DAY then
+    return ("%d h ago"):format(seconds / HOUR)
+  end
+  return ("%d d ago"):format(seconds / DAY)
+end
+
+---@param thread trimpoint.KnownThread
+---@return string
+local function thread_line(thread)
+  local title = text.one_line(thread.title, 50)
+  local parts = { threads.short_id(thread.id), title ~= "" and title or "(nothing said yet)", age(thread.updated_at) }
+  parts[#parts + 1] = thread.archived and "archived" or nil
+  parts[#parts + 1] = not thread.is_own and "Codex's own" or nil
+  parts[#parts + 1] = thread.context and meter.short(thread.context) or nil
+  if threads.place_of(thread.cwd) ~= threads.here() then
+    parts[#parts + 1] = vim.fn.fnamemodify(text.one_line(thread.cwd, 200), ":~")
+  end
+  return table.concat(
+    vim.tbl_filter(function(part)
+      return part ~= ""
+    end, parts),
+    "  "
+  )
+end
+
+--- In a task: has a person choose a thread.
+---@param is_everywhere boolean those of all folders, archived ones too
+---@return trimpoint.KnownThread?
+function M.thread(is_everywhere)
+  local known, refusal = threads.own()
+  if not known then
+    say.refusal(refusal --[[@as trimpoint.Refusal]])
+    return nil
+  end
+  local place = threads.here()
+  local all = vim.list_extend(vim.list_extend({}, known), threads.codex(known))
+  local shown = vim.tbl_filter(function(thread)
+    return is_everywhere or not thread.archived and threads.place_of(thread.cwd) == place
+  end, all)
+  if #shown == 0 then
+    say.info(("There is no thread in %s. :Trimpoint! threads lists those of all folders."):format(place))
+    return nil
+  end
+  return task.await(function(resume)
+    vim.ui.select(shown, { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line }, resume)
+  end)
+end
+
+---@param turn table of `checkpoint/list`
+---@return string
+local function turn_line(turn)
+  local changed = turn.changed
+  local files = changed and ("%s, +%d −%d"):format(text.counted(changed.files, "file"), changed.additions, changed.deletions)
+  local words = turn.number == 0 and "before the first turn" or text.one_line(turn.prompt, 60)
+  return ("%3d  %s  %s%s"):format(turn.number, words, files or turn.problem or "", turn.trimmed and "  (pruned)" or "")
+end
+
+--- In a task: has a person choose the turn that stays the last one.
+---@param thread_id string
+---@return integer? number
+function M.turn(thread_id)
+  local found, refusal = session.request("checkpoint/list", { threadId = thread_id })
+  if refusal then
+    say.refusal(refusal)
+    return nil
+  end
+  local turns = {}
+  for index = #found.turns - 1, 1, -1 do
+    turns[#turns + 1] = found.turns[index]
+  end
+  if #turns == 0 then
+    say.info("There is no turn to go back to.")
+    return nil
+  end
+  local chosen = task.await(function(resume)
+    local options = { prompt = "Back to where it was after turn", kind = "trimpoint_turn", format_item = turn_line }
+    vim.ui.select(turns, options, resume)
+  end)
+  return chosen and chosen.number
+end
+
+return M

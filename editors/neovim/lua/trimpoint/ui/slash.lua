@@ -1,0 +1,103 @@
+--- Slash commands: the daemon knows and carries them out; here a person is asked before files are written, and told what
+--- came of it.
+local say = require("trimpoint.ui.say")
+local task = require("trimpoint.task")
+local text = require("trimpoint.model.text")
+
+local M = {}
+
+local MOST_PATHS = 12
+local SIGNS = { { "written", "~ " }, { "removed", "- " }, { "kept", "= " } }
+
+---@param files table?
+---@return string[]
+local function file_lines(files)
+  local lines = {}
+  for _, pair in ipairs(SIGNS) do
+    local paths = files and files[pair[1]] or {}
+    for index, path in ipairs(paths) do
+      if index > MOST_PATHS then
+        lines[#lines + 1] = ("  %s… and %d more"):format(pair[2], #paths - MOST_PATHS)
+        break
+      end
+      lines[#lines + 1] = "  " .. pair[2] .. text.one_line(path, 200)
+    end
+  end
+  return lines
+end
+
+---@param outcome table
+---@return string
+local function words_of(outcome)
+  local lines = { outcome.message or "Done." }
+  vim.list_extend(lines, file_lines(outcome.files))
+  return table.concat(lines, "\n")
+end
+
+---@param typed string
+---@return boolean
+local function writes_files(typed)
+  return typed:match("^[/:]revert%f[^%w]") ~= nil and not typed:find("--dry-run", 1, true)
+end
+
+--- In a task: says what a revert would do, and asks.
+---@param chat trimpoint.Chat
+---@param typed string
+---@return boolean is_confirmed
+local function preview(chat, typed)
+  local outcome, refusal = chat.talk:execute(typed, true)
+  if refusal then
+    say.refusal(refusal, chat)
+    return false
+  end
+  if outcome.status ~= "completed" then
+    say.in_chat(chat, words_of(outcome), "warning")
+    return false
+  end
+  local chosen = task.await(function(resume)
+    vim.ui.select({ "No, leave everything as it is", "Yes, revert" }, {
+      prompt = text.printable(words_of(outcome)),
+      kind = "trimpoint_revert",
+    }, resume)
+  end)
+  return chosen == "Yes, revert"
+end
+
+---@param chat trimpoint.Chat
+---@param outcome table
+---@return boolean is_done
+local function report(chat, outcome)
+  local is_done = outcome.status == "completed"
+  if is_done then
+    local shown = outcome.newThreadId and chat:go_on_as(outcome.newThreadId) or chat
+    say.in_chat(shown, words_of(outcome), "done")
+    if outcome.files then
+      pcall(vim.cmd.checktime)
+    end
+  else
+    say.in_chat(chat, words_of(outcome), "warning")
+  end
+  return is_done or outcome.status == "skipped"
+end
+
+--- In a task: has a command carried out.
+---@param chat trimpoint.Chat
+---@param typed string
+---@param is_sure boolean? do not ask before files are written
+---@return boolean is_handled, boolean is_done
+function M.run(chat, typed, is_sure)
+  if writes_files(typed) and not is_sure and not preview(chat, typed) then
+    return true, true
+  end
+  local outcome, refusal = chat.talk:execute(typed)
+  if refusal then
+    say.refusal(refusal, chat)
+    return true, false
+  end
+  if not outcome.handled then
+    return false, false
+  end
+  return true, report(chat, outcome)
+end
+
+return M

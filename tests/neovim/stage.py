@@ -1,0 +1,112 @@
+"""The whole of it: a scripted model, the real Codex, a daemon, and Neovim with the plugin."""
+
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+from trimpoint.cli.connection.client import Client
+from trimpoint.testkit import Reply, say
+
+from tests.cli.stage import CliHarness, opened_stage
+from tests.deadlines import SCENARIO_S, STEP_S
+from tests.neovim.editor import Editor, opened_editor
+
+FREELY = ('approval_policy="never"', 'sandbox_mode="danger-full-access"')
+ASKING = {"approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
+IDLE = "not require('trimpoint.ui.chat').last_used().talk:is_busy()"
+
+
+class Chat:
+    """A person at an editor with a chat open."""
+
+    def __init__(self, house: CliHarness, editor: Editor, client: Client | None = None) -> None:
+        self.house = house
+        self.editor = editor
+        self._client = client
+
+    async def ask(self, prompt: str, *replies: Reply) -> None:
+        """Types a prompt and waits until the model has answered it."""
+        before = len(self.house.model.turn_requests())
+        self.house.script.then(*replies)
+        await self.type(prompt)
+        with anyio.fail_after(SCENARIO_S):
+            while len(self.house.model.turn_requests()) < before + len(replies):
+                await self.editor.lua("return 1")
+        await self.editor.until(IDLE)
+
+    async def turns(self, *pairs: str) -> None:
+        """Has turns: each pair is a prompt and an answer, with `|` between."""
+        for pair in pairs:
+            prompt, _, answer = pair.partition("|")
+            await self.ask(prompt, say(answer))
+            await self.editor.history_has(answer)
+
+    async def type(self, text: str) -> None:
+        """Types a text into the prompt and sends it."""
+        await self.editor.command("Trimpoint chat")
+        await self.editor.until("vim.bo.filetype == 'trimpoint_prompt'")
+        await self.editor.lua(
+            "vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", text
+        )
+        await self.editor.keys("<C-s>")
+
+    async def checkpoint_of(self, turn: int) -> None:
+        """Waits until the files after a turn have been kept."""
+        assert self._client is not None
+        [thread] = (await self._client.request("orchestration/snapshot"))["threads"]
+        with anyio.fail_after(STEP_S):
+            while True:
+                found = await self._client.request("checkpoint/list", threadId=thread["id"])
+                if found["turns"][turn]["commit"] is not None:
+                    return
+
+    def model_input(self) -> str:
+        """Returns what the model was sent last, as text: the proof of what a trim did."""
+        return msgspec.json.encode(self.house.model.turn_requests()[-1].input).decode()
+
+
+def configure(house: CliHarness) -> None:
+    """Has every Codex of the stage talk to the scripted model."""
+    lines = [*FREELY, *house.overrides]
+    (house.codex_home / "config.toml").write_text("\n".join(lines) + "\n")
+
+
+def make_repository(folder: Path) -> None:
+    """Makes the worktree a git repository, so that its files have checkpoints."""
+    (folder / "kept.txt").write_text("kept\n")
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+@asynccontextmanager
+async def opened_chat(
+    thread: dict[str, str] | None = None, *, repository: bool = False, **options: Any
+) -> AsyncIterator[Chat]:
+    """An editor with a chat open in a fresh folder; its daemon runs beside it.
+
+    :param thread: the settings of a thread that the folder has already
+    """
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(opened_stage())
+        configure(house)
+        if repository:
+            make_repository(house.worktree)
+        environment = house.with_program_on_path()
+        client = await stack.enter_async_context(house.daemon())
+        if thread is not None:
+            await client.request("thread/start", cwd=str(house.worktree), **thread)
+        editor = await stack.enter_async_context(
+            opened_editor(environment, house.worktree, **options)
+        )
+        await editor.command("Trimpoint chat")
+        await editor.shows("Ask, or type")
+        try:
+            yield Chat(house, editor, client)
+        except BaseException:
+            print(editor.terminal.text)
+            raise

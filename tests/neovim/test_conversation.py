@@ -1,0 +1,146 @@
+"""A conversation in the editor: prompts, commands, trims, reverts. What the model is sent next
+proves them.
+"""
+
+import anyio
+import pytest
+from trimpoint.testkit import hang, held, run, say
+
+from tests.neovim.editor import opened_editor
+from tests.neovim.stage import IDLE, opened_chat
+
+EMPTY = (
+    "#(require('trimpoint.ui.chat').last_used().talk.thread or { entries = { 1 } }).entries == 0"
+)
+pytestmark = pytest.mark.codex
+
+
+async def test_turns_are_streamed_folded_and_cleared() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|first answer", "Two?|second answer")
+        go_on = anyio.Event()
+        chat.house.script.then(run("seq 1 40"), held(say("third answer"), go_on))
+        await chat.type("Three?")
+        await editor.shows("40 lines")
+        await editor.shows("working")
+        go_on.set()
+        await editor.shows("third answer")
+        await editor.until(IDLE)
+        await editor.command("Trimpoint clear 1")
+        await editor.shows("Context cleared")
+        screen = await editor.shows("┊ ▸ 2 turns: One?")
+        assert "Earlier messages · 4 pruned" in screen
+        assert "first answer" not in screen
+        await chat.turns("Four?|fourth answer")
+        assert "second answer" not in chat.model_input()
+        assert "third answer" in chat.model_input()
+        # The fold opens, and stays so while the conversation goes on.
+        await editor.command("stopinsert | wincmd k | 3")
+        await editor.keys("<CR>")
+        await editor.shows("first answer")
+        await chat.turns("Five?|fifth answer")
+        assert "first answer" in await editor.shows("fifth answer")
+
+
+async def test_a_typed_command_compacts_and_undo_takes_it_back() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|first answer", "Two?|second answer")
+        await chat.type("/compact")
+        await editor.shows("▎ Context compacted")
+        await editor.until(IDLE)
+        await chat.turns("Three?|third answer")
+        assert "The gist of it all." in chat.model_input()
+        await chat.type("/undo")
+        await editor.shows("✓ ")
+        await editor.until(IDLE)
+        await chat.turns("Four?|fourth answer")
+        assert "first answer" in chat.model_input()
+
+
+async def test_a_revert_is_previewed_and_takes_files_and_context_back() -> None:
+    async with opened_chat(repository=True) as chat:
+        editor, worktree = chat.editor, chat.house.worktree
+        await chat.ask("Write one.", run("echo one >made.txt"), say("written"))
+        await chat.ask("Write two.", run("echo two >made.txt"), say("written again"))
+        await chat.checkpoint_of(2)
+        await editor.command("Trimpoint diff 2")
+        await editor.shows("+two")
+        await editor.keys("q")
+        await editor.command("Trimpoint revert 1")
+        await editor.shows("Yes, revert")
+        assert (worktree / "made.txt").read_text() == "two\n"
+        await editor.keys("2<CR>")
+        await editor.shows("✓ ")
+        await editor.until(IDLE)
+        assert (worktree / "made.txt").read_text() == "one\n"
+        await chat.turns("And now?|all is well")
+        assert "Write two." not in chat.model_input()
+        assert "Write one." in chat.model_input()
+        await editor.command("Trimpoint revert 1")
+        await editor.shows("Yes, revert")
+        await editor.keys("1<CR>")
+        await editor.history_has("And now?")
+
+
+async def test_prompts_wait_for_the_turn_and_an_interrupt_ends_it() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        chat.house.script.then(hang("thinking aloud"))
+        await chat.type("One?")
+        await editor.shows("thinking aloud")
+        chat.house.script.then(say("second answer"))
+        await chat.type("Two?")
+        await editor.shows("… waits: Two?")
+        await editor.command("Trimpoint interrupt")
+        await editor.history_has("second answer")
+        assert "■ The turn was interrupted." in await editor.history()
+
+
+async def test_new_goes_on_in_an_empty_thread_of_the_same_chat() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|first answer")
+        await editor.command("Trimpoint new")
+        await editor.until(EMPTY)
+        await chat.turns("Two?|second answer")
+        assert "first answer" not in chat.model_input()
+
+
+async def test_a_selection_is_asked_about_with_its_place() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        (chat.house.worktree / "code.py").write_text("a = 1\nb = 2\nc = 3\n")
+        chat.house.script.then(say("it is two"))
+        await editor.command("wincmd h | edit code.py | set ft=python")
+        await editor.keys("2GV")
+        await editor.keys(":Trimpoint ask What is this?<CR>")
+        await editor.history_has("it is two")
+        sent = chat.model_input()
+        assert "What is this?\\n\\ncode.py, lines 2 to 2:\\n```python\\nb = 2\\n```" in sent
+
+
+async def test_the_context_can_be_looked_at_and_the_thread_searched() -> None:
+    async with opened_chat() as chat:
+        editor = chat.editor
+        await chat.turns("One?|a needle in a haystack", "Two?|second answer")
+        await editor.command("Trimpoint clear")
+        await editor.shows("✓ ")
+        await editor.command("Trimpoint search needle")
+        await editor.shows("[Location List] trimpoint: needle")
+        assert "a needle in a haystack" in str(await editor.lua("return vim.fn.getloclist(0)"))
+        await editor.command("Trimpoint context")
+        await editor.shows("instructions")
+
+
+async def test_the_thread_of_the_folder_is_opened_again() -> None:
+    async with opened_chat() as chat:
+        await chat.turns("One?|first answer")
+        environment = chat.house.with_program_on_path()
+        async with opened_editor(environment, chat.house.worktree) as other:
+            await other.command("Trimpoint chat")
+            await other.shows("first answer")
+            # What one client does, the other sees.
+            await chat.turns("Two?|second answer")
+            await other.shows("second answer")

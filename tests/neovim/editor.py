@@ -57,12 +57,7 @@ class Editor:
         self._last += 1
         await self._connection.send(msgpack.packb([0, self._last, method, arguments]))
         with anyio.fail_after(STEP_S):
-            async with anyio.create_task_group() as tasks:
-                # The terminal must be read meanwhile, or the editor cannot write to it.
-                tasks.start_soon(self.terminal.read_forever)
-                answer = await self._answer(self._last)
-                tasks.cancel_scope.cancel()
-        _, _, failure, result = answer
+            _, _, failure, result = await self._answer(self._last)
         if failure is not None:
             raise EditorError(failure)
         return result
@@ -88,7 +83,12 @@ class Editor:
 
     async def shows(self, wanted: str | Callable[[str], bool]) -> str:
         """Returns the screen once it shows what is wanted."""
-        return await self.terminal.shows(wanted)
+        is_shown = wanted if callable(wanted) else lambda text: wanted in text
+        with anyio.move_on_after(STEP_S):
+            while not is_shown(self.terminal.text):
+                await self.terminal.changes()
+            return self.terminal.text
+        raise AssertionError(f"not shown: {wanted!r}\n{self.terminal.text}")
 
     async def until(self, expression: str) -> None:
         """Waits until a Lua expression is true."""
@@ -128,5 +128,14 @@ async def opened_editor(
     command = [program or neovim(), "--listen", str(socket), "-i", "NONE", *loaded]
     async with program_in_terminal(command, environment, str(folder)) as terminal:
         await terminal.shows("[No Name]")
-        async with await anyio.connect_unix(socket) as connection:
-            yield Editor(terminal, connection)
+        async with (
+            await anyio.connect_unix(socket) as connection,
+            anyio.create_task_group() as tasks,
+        ):
+            # It must be read all the time, or the editor cannot write.
+            tasks.start_soon(terminal.read_to_end)
+            try:
+                yield Editor(terminal, connection)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await connection.send(msgpack.packb([2, "nvim_command", ["qall!"]]))

@@ -41,6 +41,7 @@ class Terminal:
         self._fd = fd
         self._screen = _Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
+        self._changed = anyio.Event()
 
     @property
     def text(self) -> str:
@@ -71,10 +72,15 @@ class Terminal:
         """Take what the program writes next."""
         await self._read()
 
-    async def read_forever(self) -> None:
-        """Keep the screen up to date, until cancelled."""
-        while True:
-            await self._read()
+    async def read_to_end(self) -> None:
+        """Keep the screen up to date, until the program has ended."""
+        with suppress(ProgramEnded):
+            while True:
+                await self._read()
+
+    async def changes(self) -> None:
+        """Return when something has come; another task reads meanwhile."""
+        await self._changed.wait()
 
     async def ends(self) -> None:
         """Return once the program has ended."""
@@ -94,6 +100,8 @@ class Terminal:
         except OSError:  # Linux's word for the end of the program behind a pseudo-terminal
             raise ProgramEnded(f"the program has ended\n{self.text}") from None
         self._stream.feed(data)
+        self._changed.set()
+        self._changed = anyio.Event()
         if _CURSOR_QUERY.search(data):
             cursor = self._screen.cursor
             os.write(self._fd, f"\x1b[{cursor.y + 1};{cursor.x + 1}R".encode())

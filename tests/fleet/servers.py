@@ -26,11 +26,15 @@ def free_port() -> int:
 
 
 class Server:
-    """One server with JetStream, its files below `folder`. `config` is more of its configuration."""
+    """One server with JetStream, its files below `folder`. `config` is more of its configuration;
+    `conf` is a file that has all of it, but for the port.
+    """
 
-    def __init__(self, folder: Path, config: str = "", name: str = "n1") -> None:
+    def __init__(
+        self, folder: Path, config: str = "", name: str = "n1", conf: Path | None = None
+    ) -> None:
         self.folder, self.name, self.port = folder, name, free_port()
-        self.config = config
+        self.config, self.conf = config, conf
         self.process: Process | None = None
 
     @property
@@ -43,14 +47,15 @@ class Server:
 
     async def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / "server.conf"
-        path.write_text(
-            f'server_name: {self.name}\nlisten: "127.0.0.1:{self.port}"\n'
-            f'jetstream {{ store_dir: "{self.store}" }}\n{self.config}'
-        )
+        path = self.conf or self.folder / "test.conf"
+        if self.conf is None:
+            path.write_text(
+                f'server_name: {self.name}\njetstream {{ store_dir: "{self.store}" }}\n{self.config}'
+            )
+        command = [binary(), "-c", str(path), "-a", "127.0.0.1", "-p", str(self.port)]
         with (self.folder / "server.log").open("ab") as log:
             self.process = await anyio.open_process(
-                [binary(), "-c", str(path)], stdout=log, stderr=log
+                command, stdout=log, stderr=log, cwd=self.folder
             )
         await self.listening()
 
@@ -84,8 +89,10 @@ class Server:
 
 
 @asynccontextmanager
-async def running_server(folder: Path, config: str = "") -> AsyncGenerator[Server]:
-    server = Server(folder, config)
+async def running_server(
+    folder: Path, config: str = "", conf: Path | None = None
+) -> AsyncGenerator[Server]:
+    server = Server(folder, config, conf=conf)
     await server.start()
     try:
         yield server

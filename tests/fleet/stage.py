@@ -44,9 +44,11 @@ def place(url: str, name: str = "admin", credentials: Path | None = None) -> Pla
     return Place((url,), credentials, f"_INBOX.{name}", name)
 
 
-async def make_streams(url: str, names: Names, replicas: int = 1) -> None:
+async def make_streams(
+    url: str, names: Names, replicas: int = 1, credentials: Path | None = None
+) -> None:
     """As `trimpoint fleet setup` does."""
-    async with connected(place(url)) as hub:
+    async with connected(place(url, "admin", credentials)) as hub:
         with anyio.fail_after(STEP_S):
             while True:
                 try:

@@ -45,6 +45,7 @@ class Methods(Protocol):
         ...
 
 
+Answer = Callable[[FleetAnswer], Awaitable[None]]
 LocalClient = Callable[[], AbstractAsyncContextManager[Client]]
 
 
@@ -115,7 +116,7 @@ class Answering:
         person: str,
         method: str,
         data: bytes,
-        answer: Callable[[FleetAnswer], Awaitable[None]],
+        answer: Answer,
     ) -> None:
         try:
             command = msgspec.json.decode(data, type=FleetCommand)
@@ -128,17 +129,23 @@ class Answering:
             return
         log.info("fleet_command", person=person, method=method, thread_id=command.thread_id)
         await answer(FleetAnswer("begun"))
+        await answer(await self._within(command.deadline_s, person, method, command, answer))
+
+    async def _within(
+        self, deadline_s: float, person: str, method: str, command: FleetCommand, answer: Answer
+    ) -> FleetAnswer:
+        """Carries the command out, and says so when that takes longer than whoever asked waits."""
+        ended = anyio.Event()
+        last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
         async with anyio.create_task_group() as tasks:
-            ended = anyio.Event()
-            tasks.start_soon(_say_unfinished, command.deadline_s, ended, answer)
+            tasks.start_soon(_say_unfinished, deadline_s, ended, answer)
             try:
                 last = await self._carry_out(person, method, command)
             # a boundary: a command from elsewhere must not end the daemon
             except Exception:
                 log.exception("fleet_command_broke", person=person, method=method)
-                last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
             ended.set()
-        await answer(last)
+        return last
 
     async def _carry_out(self, person: str, method: str, command: FleetCommand) -> FleetAnswer:
         token = ASKED_BY.set(person)
@@ -192,9 +199,7 @@ class Answering:
         return FleetAnswer("done", outcome)
 
 
-async def _say_unfinished(
-    deadline_s: float, ended: anyio.Event, answer: Callable[[FleetAnswer], Awaitable[None]]
-) -> None:
+async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer) -> None:
     with anyio.move_on_after(deadline_s):
         await ended.wait()
         return

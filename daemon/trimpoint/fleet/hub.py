@@ -4,6 +4,9 @@ Always true: a connection that broke is closed and never used again; whoever has
 with the credentials that the file holds then. Each call has a deadline.
 """
 
+# nats gives some of its types without their parameters.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -16,11 +19,8 @@ import nats
 import nats.errors
 import nats.js.api as js_api
 import nats.js.errors
-import structlog
 from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
-
-log = structlog.get_logger()
 
 CONNECT_DEADLINE_S = 15.0
 ANSWER_DEADLINE_S = 10.0
@@ -88,8 +88,9 @@ OnMessage = Callable[[str, str, bytes], Awaitable[None]]
 class Hub:
     """Made by `connected`. `closed` is set when the connection is gone."""
 
-    def __init__(self, client: NatsClient, closed: anyio.Event) -> None:
+    def __init__(self, client: NatsClient, closed: anyio.Event, problems: list[str]) -> None:
         self.closed = closed
+        self._problems = problems
         self._client = client
         self._js = client.jetstream(timeout=ANSWER_DEADLINE_S)
 
@@ -123,13 +124,11 @@ class Hub:
         with _failures():
             await self._client.publish(subject, data, reply=reply)
 
-    async def flush(self) -> None:
-        """Returns when the server has all that was sent.
-
-        :raises HubFailed: it does not say so.
-        """
-        with _failures():
-            await self._client.flush(timeout=int(ANSWER_DEADLINE_S))
+    def _refusal_of(self, subject: str) -> str | None:
+        """Returns what the server said when it refused a message to the subject, if it did."""
+        # It gives subjects in lower case.
+        said = (one for one in self._problems if subject.lower() in one.lower())
+        return next(said, None)
 
     async def subscribe(self, subject: str, on_message: OnMessage) -> None:
         """Calls `on_message(subject, reply, data)` for each message to a subject.
@@ -147,7 +146,7 @@ class Hub:
         """Yields the answers to a message, without end.
 
         :raises NobodyListens: who should answer is away.
-        :raises HubFailed: the connection is gone.
+        :raises HubFailed: the connection is gone, or the server refused the message.
         """
         inbox = self._client.new_inbox()
         with _failures():
@@ -156,8 +155,10 @@ class Hub:
         while not self.closed.is_set():
             with _failures():
                 try:
-                    message = await subscription.next_msg(timeout=1.0)
+                    message = await subscription.next_msg(timeout=0.25)
                 except nats.errors.TimeoutError:
+                    if (refusal := self._refusal_of(subject)) is not None:
+                        raise HubFailed(refusal) from None
                     continue
             if (message.headers or {}).get("Status") == _NO_RESPONDERS:
                 raise NobodyListens("nobody answers")
@@ -179,7 +180,9 @@ class Hub:
                 deliver_policy=js_api.DeliverPolicy(policy), pending_bytes_limit=64 * 1024 * 1024,
             )  # fmt: skip
             found = await subscription.consumer_info()
-        waiting = (found.num_pending or 0) + (found.delivered.stream_seq if found.delivered else 0)
+        waiting = (found.num_pending or 0) + (
+            found.delivered.consumer_seq if found.delivered else 0
+        )
         yield Stored("", b"", {}, waiting)
         try:
             while not self.closed.is_set():
@@ -249,8 +252,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
     identity = _identity(place.credentials)
 
     async def on_error(error: Exception) -> None:
-        problems[:] = [str(error) or type(error).__name__]
-        log.debug("hub_error", detail=problems[0])
+        problems[:] = [*problems[-7:], str(error) or type(error).__name__]
 
     async def on_closed() -> None:
         closed.set()
@@ -267,13 +269,13 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
             )  # fmt: skip
     except (OSError, nats.errors.Error, TimeoutError) as error:
         await _close(client)
-        detail = problems[0] if problems else str(error) or type(error).__name__
+        detail = "; ".join(dict.fromkeys(problems)) or str(error) or type(error).__name__
         raise HubUnreachable(f"{', '.join(place.servers)}: {detail}") from error
     except BaseException:
         await _close(client)
         raise
     try:
-        yield Hub(client, closed)
+        yield Hub(client, closed, problems)
     finally:
         await _close(client)
 

@@ -4,6 +4,9 @@ Operator mode: the operator signs accounts, an account signs its users. A server
 the operator's and the accounts' JWTs.
 """
 
+# nkeys has no types.
+# pyright: reportUnknownMemberType=false, reportArgumentType=false
+
 import base64
 import hashlib
 import os

@@ -1,8 +1,37 @@
 """Makes what a hub needs: its streams, and for a beginning its configuration and credentials."""
 
+import os
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from trimpoint.fleet import keys
 from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.presence import PRESENCE_TTL_S
+from trimpoint.fleet.roles import Role, rights_of
+
+_OPERATOR, _SYSTEM = "operator.seed", "system"
+
+
+class Node(NamedTuple):
+    """One server of the hub: its name, and the address by which the others and the hosts reach
+    it.
+    """
+
+    name: str
+    address: str
+    port: int = 4222
+    cluster_port: int = 6222
+
+
+class Members(NamedTuple):
+    """Who gets credentials in a tenant. They expire `days` after now, never without."""
+
+    tenant: str
+    names: tuple[tuple[Role, str], ...]
+    days: int | None = None
 
 
 async def make_streams(hub: Hub, names: Names, replicas: int) -> None:
@@ -13,3 +42,110 @@ async def make_streams(hub: Hub, names: Names, replicas: int) -> None:
     await hub.make_stream(names.stream, names.all_events, replicas)
     await hub.make_bucket(names.threads_bucket, replicas)
     await hub.make_bucket(names.presence_bucket, replicas, PRESENCE_TTL_S)
+
+
+class HubFolder:
+    """A folder with a hub's configuration and keys. What is there already is never written over,
+    but for `accounts.conf`, which is made of the rest.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def add(self, members: Members, nodes: tuple[Node, ...], listen: str) -> Iterator[Path]:
+        """Yields the files that were written.
+
+        :raises OSError: one cannot be written.
+        """
+        operator = yield from self._key("operator", _OPERATOR)
+        yield from self._account(operator, _SYSTEM)
+        account = yield from self._account(operator, members.tenant)
+        for role, name in ((Role.ADMIN, "admin"), *members.names):
+            yield from self._credentials(account, members, role, name)
+        yield self._write_accounts(operator)
+        for node in nodes:
+            path = self._root / f"{node.name}.conf"
+            if not path.exists():
+                _write(path, _server_conf(node, nodes, listen), 0o600)
+                yield path
+
+    def credentials_path(self, tenant: str, role: Role, name: str) -> Path:
+        """Returns where the credentials of a member are."""
+        return self._root / "credentials" / tenant / f"{role}-{name}.creds"
+
+    def _key(self, kind: str, name: str) -> Generator[Path, None, keys.Key]:
+        path = self._root / "keys" / name
+        if not path.exists():
+            _write(path, keys.new_key(kind).seed + "\n", 0o600)
+            yield path
+        return keys.Key(path.read_text(encoding="utf-8").strip())
+
+    def _account(self, operator: keys.Key, name: str) -> Generator[Path, None, keys.Key]:
+        key = yield from self._key("account", f"account-{name}.seed")
+        path = self._root / "keys" / f"account-{name}.jwt"
+        if not path.exists():
+            is_tenant = name != _SYSTEM
+            _write(path, keys.account_jwt(operator, key.public, name, jetstream=is_tenant), 0o600)
+            yield path
+        return key
+
+    def _credentials(
+        self, account: keys.Key, members: Members, role: Role, name: str
+    ) -> Iterator[Path]:
+        path = self.credentials_path(members.tenant, role, name)
+        if path.exists():
+            return
+        user = keys.new_key("user")
+        expires = None if members.days is None else int(time.time()) + members.days * 86_400
+        rights = rights_of(role, name, members.tenant)
+        jwt = keys.user_jwt(account, user.public, name, rights, expires)
+        _write(path, keys.credentials(jwt, user), 0o600)
+        yield path
+
+    def _write_accounts(self, operator: keys.Key) -> Path:
+        folder, path = self._root / "keys", self._root / "accounts.conf"
+        accounts = {
+            _public(folder / f"{jwt.stem}.seed"): jwt.read_text(encoding="utf-8")
+            for jwt in sorted(folder.glob("account-*.jwt"))
+        }
+        system = _public(folder / f"account-{_SYSTEM}.seed")
+        own = keys.operator_jwt(operator, "trimpoint fleet", system)
+        preload = "".join(f"  {key}: {jwt}\n" for key, jwt in accounts.items())
+        text = (
+            f"operator: {own}\nsystem_account: {system}\nresolver: MEMORY\n"
+            f"resolver_preload: {{\n{preload}}}\n"
+        )
+        _write(path, text, 0o600)
+        return path
+
+
+def _public(seed: Path) -> str:
+    return keys.Key(seed.read_text(encoding="utf-8").strip()).public
+
+
+def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str) -> str:
+    text = (
+        f"server_name: {node.name}\n"
+        f'listen: "{listen}:{node.port}"\n'
+        'include "accounts.conf"\n'
+        f'jetstream {{\n  store_dir: "jetstream-{node.name}"\n'
+        "  # An acknowledged message may wait two minutes for the disk. Daemons send again what a\n"
+        "  # power failure takes; whoever else relies on the hub wants:\n"
+        "  # sync_interval: always\n}\n"
+        "# Beyond one machine, have it encrypted:\n"
+        '# tls { cert_file: "server.pem", key_file: "server.key" }\n'
+    )
+    if len(nodes) == 1:
+        return text
+    routes = ", ".join(f'"nats://{one.address}:{one.cluster_port}"' for one in nodes)
+    return text + (
+        f'cluster {{\n  name: trimpoint\n  listen: "{listen}:{node.cluster_port}"\n'
+        f"  routes: [{routes}]\n}}\n"
+    )
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing import daemon_arguments as daemons
+from trimpoint.cli.parsing import fleet_arguments as fleet
 from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
 
@@ -73,6 +74,7 @@ GROUPS = (
         ),
     ),
     ("sessions of all agents", (sessions.add_sessions,)),
+    ("many machines", (fleet.add_fleet,)),
     (
         "the daemon",
         (
@@ -101,7 +103,7 @@ GROUPS = (
 )
 # These take a value, wherever they stand.
 _WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})
-_WITH_ACTIONS = frozenset({"config", "journal", "service", "sessions"})
+_WITH_ACTIONS = frozenset({"config", "fleet", "journal", "service", "sessions"})
 
 
 class _Parser(argparse.ArgumentParser):

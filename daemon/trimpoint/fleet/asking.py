@@ -1,0 +1,86 @@
+"""Asks a host to carry out a command, as a person."""
+
+import base64
+import binascii
+import getpass
+from contextlib import aclosing
+from pathlib import Path
+
+import anyio
+import msgspec
+
+from trimpoint.config import FLEET_NAME
+from trimpoint.fleet.hub import Hub, NobodyListens
+from trimpoint.fleet.names import Names
+from trimpoint.fleet.requests import FleetAnswer, FleetCommand, Method
+
+FIRST_ANSWER_S = 10.0
+"""A host that is there answers at once that it has begun."""
+GRACE_S = 5.0
+
+
+class HostAway(Exception):
+    """The host does not answer; nothing was done, as far as is known."""
+
+    def __init__(self, host: str, *, is_known: bool) -> None:
+        super().__init__(host)
+        self.host = host
+        self.is_known = is_known
+        """Whether it is certain that the host did not get the command."""
+
+
+async def ask(
+    hub: Hub, names: Names, host: str, person: str, method: Method, command: FleetCommand
+) -> FleetAnswer:
+    """Returns the last answer of the host, `unfinished` if that takes too long.
+
+    :raises HostAway: the host is not connected, or does not answer.
+    :raises HubFailed: the connection is gone, or the server refused.
+    """
+    subject = names.commands(host, person, method)
+    has_begun = False
+    answers = hub.ask(subject, msgspec.json.encode(command))
+    try:
+        async with aclosing(answers):
+            with anyio.fail_after(FIRST_ANSWER_S) as scope:
+                async for data in answers:
+                    answer = msgspec.json.decode(data, type=FleetAnswer)
+                    if answer.kind != "begun":
+                        return answer
+                    has_begun = True
+                    scope.deadline = anyio.current_time() + command.deadline_s + GRACE_S
+    except NobodyListens:
+        raise HostAway(host, is_known=True) from None
+    except TimeoutError:
+        if not has_begun:
+            raise HostAway(host, is_known=False) from None
+    return FleetAnswer("unfinished", message="The host has begun, and said nothing more.")
+
+
+def person_of(credentials: Path | None) -> str:
+    """Returns the name that the credentials are for; without a name in them, that of the user.
+
+    :raises OSError: the file cannot be read.
+    :raises ValueError: the name cannot be used.
+    """
+    name = _name_in(credentials.read_text(encoding="utf-8")) if credentials is not None else None
+    name = name or getpass.getuser()
+    if not FLEET_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot name a person of a fleet")
+    return name
+
+
+def _name_in(text: str) -> str | None:
+    for line in text.splitlines():
+        parts = line.split(".")
+        if len(parts) == 3:
+            try:
+                claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+                return msgspec.json.decode(claims, type=_Claims).name
+            except (binascii.Error, msgspec.MsgspecError):
+                return None
+    return None
+
+
+class _Claims(msgspec.Struct):
+    name: str | None = None

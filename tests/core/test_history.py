@@ -8,6 +8,7 @@ from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.agent_tools import Answer
 from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.core.model.slash import Search, parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind, is_own_tool_call
 from trimpoint.core.views.history_tools import (
@@ -27,6 +28,7 @@ from trimpoint.core.views.history_tools import (
 from trimpoint.core.views.history_view import (
     ContextMembership,
     entry_of_turn,
+    found_line,
     named_entry,
     placed,
 )
@@ -163,6 +165,19 @@ def test_in_the_context_is_what_the_model_sees_word_for_word() -> None:
     assert [name for name, there in shown.items() if there] == [
         "h1.1", "h1.2", "h1.3", "h3.1", "h3.3"
     ]  # fmt: skip
+
+
+def test_what_is_found_is_said_in_a_line() -> None:
+    state = worked().state
+    assert found_line(placed(state, 1), "a\n  b", in_context=True) == "h1.2 (command): a b"
+    assert found_line(placed(state, 0), "a", in_context=False) == (
+        "h1.1 (prompt, not in the context): a"
+    )
+
+
+def test_search_takes_all_that_follows() -> None:
+    assert parse('/search KeyError "out of" conf*') == Search('KeyError "out of" conf*')
+    assert parse("/search") == Search("")
 
 
 def test_calls_of_the_tools_are_of_a_kind_that_goes_early() -> None:

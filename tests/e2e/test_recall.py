@@ -131,3 +131,17 @@ async def test_a_restarted_daemon_finds_all_there_is_also_without_its_index(
     texts: list[Any] = [one["text"] for one in read["entries"]]
     assert texts[0] == "run it."
     assert SECRET in texts[1]
+
+
+async def test_a_person_searches_in_the_chat(small_harness: Harness) -> None:
+    async with three_turns(small_harness) as talk:
+        await talk.type("/clear 1")
+        found = await talk.type("/search tool-output")
+        nothing = await talk.type(":search unheardOf")
+        empty = await talk.type("/search")
+    assert found["status"] == "completed"
+    assert found["message"] == (
+        "h2.2 (command, not in the context): echo tool-output-2 tool-output-2"
+    )
+    assert nothing["message"] == "Nothing in this thread has these words."
+    assert (empty["status"], empty["reason"]) == ("failed", "usage")

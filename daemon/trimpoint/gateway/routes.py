@@ -13,6 +13,7 @@ from trimpoint.gateway.commands.clear_hint import ClearHint
 from trimpoint.gateway.commands.context_inspections import ContextInspections
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.history_answers import HistoryAnswers
+from trimpoint.gateway.commands.history_searches import HistorySearches
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.skill_menu import SkillMenu
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -87,10 +88,20 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
     inspections = ContextInspections(engine, sessions)
-    slash = SlashRunner(engine, sessions, previews, inspections, rules.wait_s, rules.discard)
+    history = History(daemon.recall, engine)
+    slash = SlashRunner(
+        engine,
+        sessions,
+        previews,
+        inspections,
+        HistorySearches(history),
+        rules.wait_s,
+        rules.discard,
+    )
     starts = TurnStarts(sessions, threads, identity, captures)
-    history = HistoryAnswers(History(daemon.recall, engine))
-    agent_tools = AgentTools(engine, sessions, rules.discard, starts, history, rules.wait_s, tasks)
+    agent_tools = AgentTools(
+        engine, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
+    )
     side.codex_events.add_interceptor(agent_tools.intercept)
     meters = ContextMeters(engine, side.clients, router.foreign_usage)
     methods = ThreadMethods(
@@ -135,7 +146,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **AgentSessionMethods(
             places_of(link.profile), engine, Imports(engine, threads), sessions
         ).table,
-        **HistoryMethods(engine, daemon.recall).table,
+        **HistoryMethods(engine, history).table,
         **previews.table,
         **inspections.table,
     }

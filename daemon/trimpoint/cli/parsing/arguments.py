@@ -52,6 +52,7 @@ GROUPS = (
         "history and files",
         (
             threads.add_timeline,
+            threads.add_search,
             threads.add_revert,
             threads.add_undo,
             threads.add_pin,

@@ -109,6 +109,16 @@ def positive(text: str) -> int:
     return _whole(text, 1, MAX_TURNS, "a number")
 
 
+def hit_count(text: str) -> int:
+    """A number of things that are found."""
+    return _whole(text, 1, 100, "a number")
+
+
+def around(text: str) -> int:
+    """A number of entries around another."""
+    return _whole(text, 0, 50, "a number of entries")
+
+
 def seconds(text: str) -> float:
     """A length of time."""
     if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text):

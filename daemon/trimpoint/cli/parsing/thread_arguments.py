@@ -1,11 +1,17 @@
 """What can be typed about a thread: its context, its history, its files."""
 
+from typing import get_args
+
+from trimpoint_protocol.history import HistoryKind
+
 from trimpoint.cli.parsing.options import (
     Commands,
+    around,
     command,
     dry_run,
     for_clients,
     for_one_thread,
+    hit_count,
     positive,
     turn_count,
 )
@@ -25,6 +31,17 @@ examples:
   trimpoint diff 3          what turn 3 changed
   trimpoint diff 3 now      everything since
   trimpoint diff now        what was changed since the last turn ended
+"""
+
+
+SEARCH = """\
+An entry is found that has all the words, in any thread unless one is named; where there is none,
+those that have all but one. conf* finds words that begin so, and "words in quotes" follow each
+other.
+examples:
+  trimpoint search KeyError parse         in all threads
+  trimpoint search -t 1a2b3c4d --pruned deadline
+  trimpoint search -t 1a2b3c4d --read h3.2
 """
 
 
@@ -301,6 +318,38 @@ def add_export(commands: Commands) -> None:
         "--pruned", action="store_true", help="with what is no longer in the agent's context"
     )
     parser.add_argument("--out", metavar="FILE", help="a new file to write to (default: stdout)")
+    for_clients(parser, thread=True)
+
+
+def add_search(commands: Commands) -> None:
+    """`search`."""
+    parser = command(
+        commands,
+        "search",
+        "thread_commands.search:run",
+        "find what was said and done, also what has left the context",
+        SEARCH,
+    )
+    parser.add_argument("words", metavar="WORD", nargs="*", help="what the text has")
+    parser.add_argument("--here", action="store_true", help="only in threads begun in this folder")
+    parser.add_argument(
+        "--pruned", action="store_true", help="only what is not in the agent's context"
+    )
+    parser.add_argument(
+        "--kind",
+        metavar="KIND",
+        action="append",
+        default=[],
+        choices=get_args(HistoryKind),
+        help=f"only {', '.join(get_args(HistoryKind)[:-1])} or {get_args(HistoryKind)[-1]}",
+    )
+    parser.add_argument(
+        "-n", "--limit", metavar="N", type=hit_count, default=20, help="so many (default 20)"
+    )
+    parser.add_argument("--read", metavar="ENTRY", help="show an entry, such as h3.2, whole")
+    parser.add_argument(
+        "--around", metavar="N", type=around, default=0, help="with N entries before and after it"
+    )
     for_clients(parser, thread=True)
 
 

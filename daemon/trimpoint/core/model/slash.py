@@ -117,6 +117,14 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """`/search`; without words there is nothing to find."""
+
+    command: ClassVar = "search"
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class New:
     """`/new`."""
 
@@ -134,7 +142,7 @@ class Help:
 
 Change: TypeAlias = Clear | Compact | Pin | Revert | Undo | Unpin | New
 """A well-formed command that becomes one command of the thread as it is."""
-Invocation: TypeAlias = Change | Compress | Context | Pins | Help
+Invocation: TypeAlias = Change | Compress | Context | Pins | Search | Help
 Parsed: TypeAlias = NotACommand | UsageError | Invocation
 
 
@@ -437,6 +445,15 @@ REGISTRY: dict[str, SlashCommand] = {
             "A bar for each kind of thing, the five largest items, and, from the warning level on, "
             "the trims that would help most. Nothing changes.",
             _parse_context,
+        ),
+        SlashCommand(
+            "search",
+            "/search words…",
+            "Find what was said and done, also what has left the context",
+            "Looks in this thread for what has all the words; where nothing has, for all but one. "
+            'conf* finds words that begin so, and "words in quotes" follow each other. Nothing '
+            "changes.",
+            Search,
         ),
         SlashCommand(
             "pin",

@@ -3,10 +3,23 @@
 import re
 from typing import NamedTuple
 
+from trimpoint_protocol.history import HistoryKind
+
 from trimpoint.core.model.state import Entry, ThreadState, qualified_entry_id
-from trimpoint.core.views.entry_text import entry_text
+from trimpoint.core.views.entry_text import entry_text, history_kind
 
 _SHORT_ID = re.compile(r"h([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+
+_SAID: dict[HistoryKind, str] = {
+    "user": "prompt",
+    "assistant": "answer",
+    "command": "command",
+    "fileChange": "file change",
+    "toolCall": "tool call",
+    "reasoning": "reasoning",
+    "plan": "plan",
+    "other": "activity",
+}
 
 
 class PlacedEntry(NamedTuple):
@@ -98,3 +111,10 @@ class ContextMembership:
             return False
         active = self._turn_index[entry.turn_id] >= self._active_from
         return active or entry.turn_id in self._pinned
+
+
+def found_line(found: PlacedEntry, snippet: str, *, in_context: bool) -> str:
+    """Returns an entry that was found in a line for a chat."""
+    kind = _SAID[history_kind(found.entry.kind, found.entry.role)]
+    where = "" if in_context else ", not in the context"
+    return f"{found.short_id} ({kind}{where}): {' '.join(snippet.split())}"

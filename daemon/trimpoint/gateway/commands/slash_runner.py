@@ -52,6 +52,7 @@ from trimpoint.core.views.trim_outcome import (
 )
 from trimpoint.core.views.view import blocker
 from trimpoint.gateway.commands.context_inspections import ContextInspections
+from trimpoint.gateway.commands.history_searches import HistorySearches
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
@@ -96,11 +97,13 @@ class SlashRunner:
         sessions: Sessions,
         previews: RevertPreviews,
         inspections: ContextInspections,
+        searches: HistorySearches,
         wait_s: float,
         discard: DiscardPolicy,
     ) -> None:
         self._previews = previews
         self._inspections = inspections
+        self._searches = searches
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
@@ -131,6 +134,8 @@ class SlashRunner:
             case _ if thread_id is None:
                 problem = f"/{parsed.command} needs a thread to act on; give its threadId."
                 return _failed(parsed.command, Reason.USAGE, problem)
+            case slash.Search(query):
+                return await self._searches.run(thread_id, query)
             case slash.Context():
                 return await self._inspections.run(thread_id)
             case slash.Pins():

@@ -12,7 +12,7 @@ from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.recall.history import History, Hit, excerpt
 from trimpoint.recall.index import Where
-from trimpoint.recall.recall import Recall, RecallUnavailable
+from trimpoint.recall.recall import RecallUnavailable
 from trimpoint.recall.words import terms_in
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -24,9 +24,9 @@ MAX_TEXT_CHARS = 4 * 1024 * 1024
 class HistoryMethods:
     """`table` maps method names to handlers."""
 
-    def __init__(self, engine: ThreadRegistry, recall: Recall) -> None:
+    def __init__(self, engine: ThreadRegistry, history: History) -> None:
         self._engine = engine
-        self._history = History(recall, engine)
+        self._history = history
         self.table: dict[str, Handler] = {
             "history/search": self._search,
             "history/read": self._read,

@@ -1,0 +1,69 @@
+"""`trimpoint search`: what was said and done, also what the agent's context no longer holds."""
+
+import argparse
+from functools import partial
+from typing import Any
+
+import msgspec
+from rich.text import Text
+from trimpoint_protocol.history import HistoryExcerpt, HistorySearchResult
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.known_threads import current_folder, own_threads
+from trimpoint.cli.exits import Exit, UsageError
+from trimpoint.cli.pager import paged
+from trimpoint.cli.terminal import print_json
+from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
+from trimpoint.cli.views.search_view import entry_rows, hit_rows
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what is found, or with `--read` one entry.
+
+    :raises UsageError: neither words nor an entry were named, or both.
+    """
+    if bool(arguments.words) == (arguments.read is not None):
+        raise UsageError(
+            "Search takes some words, or --read ENTRY.", "See trimpoint search --help."
+        )
+    return with_daemon(arguments, partial(_read if arguments.read else _search, arguments))
+
+
+async def _search(arguments: argparse.Namespace, client: Client) -> int:
+    params: dict[str, Any] = {"query": " ".join(arguments.words), "prunedOnly": arguments.pruned}
+    params |= {"limit": arguments.limit, "kinds": arguments.kind}
+    if arguments.thread is not None or arguments.last:
+        thread = await chosen_thread(client, arguments)
+        params["threadId"] = thread.id
+        if not arguments.json:
+            print_thread(thread, arguments)
+    elif arguments.here:
+        params |= {"scope": "folder", "cwd": current_folder()}
+    found = dict(await client.request("history/search", **params))
+    if arguments.json:
+        print_json(found)
+        return Exit.DONE
+    result = msgspec.convert(found, HistorySearchResult)
+    titles = {thread.id: thread.title for thread in await own_threads(client)}
+    with paged() as console:
+        for row in hit_rows(result, titles):
+            console.print(row)
+    return Exit.DONE
+
+
+async def _read(arguments: argparse.Namespace, client: Client) -> int:
+    thread = await chosen_thread(client, arguments)
+    around = {"before": arguments.around, "after": arguments.around}
+    found = dict(
+        await client.request("history/read", threadId=thread.id, entryId=arguments.read, **around)
+    )
+    if arguments.json:
+        print_json(found)
+        return Exit.DONE
+    print_thread(thread, arguments)
+    with paged() as console:
+        for row in entry_rows(msgspec.convert(found, HistoryExcerpt).entries):
+            console.print(row)
+        console.print(Text())
+    return Exit.DONE

@@ -1,0 +1,65 @@
+"""What a search found, and entries of the history, in a terminal."""
+
+from collections.abc import Iterator, Mapping
+
+from rich.text import Text
+from trimpoint_protocol.history import HistoryEntry, HistoryHit, HistorySearchResult
+
+from trimpoint.cli.connection.known_threads import short_id
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.age import age, counted
+
+_KINDS = {
+    "user": "prompt",
+    "assistant": "answer",
+    "fileChange": "file change",
+    "toolCall": "tool call",
+}
+_COLOURS = {"user": "cyan", "assistant": "green", "command": "blue", "fileChange": "magenta"}
+MARKED = "bold yellow"
+
+
+def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[Text]:
+    """Yields a line for each thread in which something follows, and two for each hit."""
+    if not found.hits:
+        yield Text("Nothing has these words.", "dim")
+    thread_id = ""
+    for hit in found.hits:
+        if hit.thread_id != thread_id:
+            thread_id = hit.thread_id
+            yield _thread(thread_id, titles)
+        yield _where(hit.short_id, hit.kind, hit.created_at, in_context=hit.in_context)
+        yield _snippet(hit)
+    if found.next_cursor is not None:
+        yield Text("… there are more; see them with --limit", "dim")
+    if found.unread:
+        yield Text(f"{counted(found.unread, 'thread')} not wholly indexed yet", "dim")
+
+
+def entry_rows(entries: list[HistoryEntry]) -> Iterator[Text]:
+    """Yields each entry with its whole text."""
+    for entry in entries:
+        yield _where(entry.short_id, entry.kind, entry.created_at, in_context=entry.in_context)
+        yield Text(printable(entry.text.rstrip()))
+        if entry.truncated:
+            yield Text("… the rest is too long for one answer", "dim")
+
+
+def _thread(thread_id: str, titles: Mapping[str, str]) -> Text:
+    title = one_line(titles.get(thread_id, ""), 60)
+    return Text(short_id(thread_id), "bold").append(f" “{title}”" if title else "", "")
+
+
+def _where(name: str, kind: str, created_at: str, *, in_context: bool) -> Text:
+    line = Text(f"  {name:<7} ", "dim").append(_KINDS.get(kind, kind), _COLOURS.get(kind, ""))
+    line.append(f" · {age(created_at)} ago", "dim")
+    return line if in_context else line.append(" · not in the context", "dim")
+
+
+def _snippet(hit: HistoryHit) -> Text:
+    # Each character is made printable alone, so that the marks stay where they are.
+    shown = "".join(one_line(ch, 1) or " " for ch in hit.snippet)
+    text = Text(shown)
+    for start, end in hit.marks:
+        text.stylize(MARKED, start, end)
+    return Text("    ").append_text(text)

@@ -48,7 +48,7 @@ class Overviews:
 
     def of(self, session: FoundSession) -> SessionOverview:
         """Returns what the list says of a session, from the cache if that is right."""
-        keys = [_key_of(path) for path, _ in session.parts]
+        keys = [key_of(path) for path, _ in session.parts]
         name = f"{session.agent}:{session.id}:{session.parts[-1][0]}"
         entry = self._entries.get(name)
         if entry is None or entry.keys != keys:
@@ -79,7 +79,8 @@ def _read(path: Path) -> dict[str, Entry]:
     return kept.entries if kept.version == VERSION else {}
 
 
-def _key_of(path: Path) -> FileKey:
+def key_of(path: Path) -> FileKey:
+    """Returns what a file is known by: device, inode, size, and a digest of its head and tail."""
     try:
         fd = os.open(path, PLAIN)
     except OSError:

@@ -1,7 +1,12 @@
-"""A session as a timeline: the same entries and dividers that threads of our own have. Pure."""
+"""A session as a timeline: the same entries and dividers that threads of our own have. Pure.
+
+The records are taken twice, first for the dividers, so that no more than these is held in memory.
+"""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+import msgspec
 from trimpoint_protocol import unified as u
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
@@ -12,6 +17,7 @@ from trimpoint_protocol.readmodel import (
 )
 
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.sessionlogs.ranges import Ranges
 
 SHOWN = ("prompt", "answer", "tool_call", "other")
 LABELS = {
@@ -22,67 +28,96 @@ LABELS = {
 Point = u.BoundaryRecord | u.ClearRecord | u.RewindRecord
 
 
-def timeline_of(records: Iterable[u.Record], expand: set[int] | None) -> list[TimelineEntry]:
-    """Returns the entries, oldest first.
+class Divider(NamedTuple):
+    """A point of a session, and the messages that it took out."""
 
+    point: Point
+    took_out: Ranges
+
+
+def dividers_of(records: Iterable[u.Record]) -> list[Divider]:
+    """Returns the dividers of a session, in its order."""
+    found = [_divider_of(record) for record in records if isinstance(record, Point)]
+    return sorted(found, key=lambda one: one.point.after_message_index)
+
+
+def _divider_of(record: Point) -> Divider:
+    """A long log has many indices; as ranges they take little room."""
+    match record:
+        case u.BoundaryRecord():
+            took_out = Ranges.of(record.replaced_message_indices)
+            light = msgspec.structs.replace(
+                record, replaced_message_indices=[], kept_message_indices=[]
+            )
+            return Divider(light, took_out)
+        case u.RewindRecord():
+            took_out = Ranges.of(record.dropped_message_indices)
+            return Divider(msgspec.structs.replace(record, dropped_message_indices=[]), took_out)
+        case u.ClearRecord():
+            return Divider(record, Ranges())
+
+
+def point_id(number: int) -> str:
+    """Returns the id of the divider with that number, counted from 1."""
+    return f"point {number}"
+
+
+def timeline_of(
+    records: Iterable[u.Record], dividers: list[Divider], expand: set[int] | None
+) -> Iterator[TimelineEntry]:
+    """Yields the entries, oldest first.
+
+    :param dividers: those of the same records.
     :param expand: numbers of the dividers above which is shown what they took out; None for all.
     """
-    return list(_Timeline(list(records), expand).entries())
+    return _Timeline(dividers, expand).entries(records)
 
 
 class _Timeline:
-    def __init__(self, records: list[u.Record], expand: set[int] | None) -> None:
-        self._messages = [one for one in records if isinstance(one, u.MessageRecord)]
-        self._points = sorted(
-            (one for one in records if isinstance(one, Point)),
-            key=lambda one: one.after_message_index,
-        )
+    def __init__(self, dividers: list[Divider], expand: set[int] | None) -> None:
+        self._dividers = dividers
         self._expand = expand
         self._turn = ""
 
-    def entries(self) -> Iterator[TimelineEntry]:
+    def entries(self, records: Iterable[u.Record]) -> Iterator[TimelineEntry]:
         """Yields messages with the dividers between them."""
-        numbered = dict(enumerate(self._points, 1))
-        hidden = {
-            index for number, point in numbered.items() for index in self._hidden(number, point)
-        }
-        waiting = list(numbered.items())
-        for message in self._messages:
-            while waiting and waiting[0][1].after_message_index < message.index:
-                yield from self._divider(*waiting.pop(0))
+        hidden = Ranges()
+        for number, divider in enumerate(self._dividers, 1):
+            if not self._is_open(number):
+                hidden = hidden.plus(divider.took_out)
+        at = 0
+        for message in records:
+            if not isinstance(message, u.MessageRecord):
+                continue
+            while at < len(self._dividers) and self._is_before(at, message.index):
+                at += 1
+                yield from self._divider(at)
             if message.index not in hidden:
                 yield from self._message(message)
-        for number, point in waiting:
-            yield from self._divider(number, point)
+        for number in range(at + 1, len(self._dividers) + 1):
+            yield from self._divider(number)
 
-    def _hidden(self, number: int, point: Point) -> list[int]:
-        if self._expand is None or number in self._expand:
-            return []
-        match point:
-            case u.BoundaryRecord():
-                return point.replaced_message_indices
-            case u.RewindRecord():
-                return point.dropped_message_indices
-            case _:
-                return []
+    def _is_before(self, at: int, index: int) -> bool:
+        return self._dividers[at].point.after_message_index < index
 
-    def _divider(self, number: int, point: Point) -> Iterator[TimelineEntry]:
-        point_id = f"point {number}"
-        is_open = self._expand is None or number in self._expand
+    def _is_open(self, number: int) -> bool:
+        return self._expand is None or number in self._expand
+
+    def _divider(self, number: int) -> Iterator[TimelineEntry]:
+        point, took_out = self._dividers[number - 1]
         match point:
             case u.BoundaryRecord():
                 label = LABELS.get(point.trigger or "", "Compacted")
-                count = len(point.replaced_message_indices)
-                yield from _banner(point, point_id, count)
+                yield from _banner(point, point_id(number), len(took_out))
             case u.RewindRecord():
-                label, count = "Taken back", len(point.dropped_message_indices)
-            case _:
-                label, count = "Cleared", 0
+                label = "Taken back"
+            case u.ClearRecord():
+                label = "Cleared"
         yield ContextTrimPointDivider(
-            trim_point_id=point_id,
+            trim_point_id=point_id(number),
             label=label,
-            hidden_message_count=count,
-            expanded=is_open,
+            hidden_message_count=len(took_out),
+            expanded=self._is_open(number),
             trim_kind="boundary",
         )
 
@@ -119,10 +154,10 @@ class _Timeline:
         )
 
 
-def _banner(boundary: u.BoundaryRecord, point_id: str, count: int) -> Iterator[TimelineEntry]:
+def _banner(boundary: u.BoundaryRecord, divider_id: str, count: int) -> Iterator[TimelineEntry]:
     summary = boundary.summary
     if summary is None and boundary.summary_encrypted:
         summary = "Only its provider can read this summary."
     if summary is not None:
         header = f"Summary of {count} messages"
-        yield ContextSummaryBanner(trim_point_id=point_id, header=header, summary=summary)
+        yield ContextSummaryBanner(trim_point_id=divider_id, header=header, summary=summary)

@@ -1,47 +1,63 @@
 """`trimpoint sessions show`: a session of any agent as a timeline, with its boundaries drawn in."""
 
 import argparse
+from collections import deque
+from typing import NamedTuple
 
 import msgspec
 from rich.text import Text
-from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
+from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.session_commands.chosen import chosen_session
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows
 from trimpoint.sessionlogs.opening import CannotRead
-from trimpoint.sessionlogs.sessions import Reading
-from trimpoint.sessionlogs.timeline import timeline_of
+from trimpoint.sessionlogs.sessions import FoundSession, Reading, survey
+from trimpoint.sessionlogs.timeline import dividers_of, point_id, timeline_of
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Shows it."""
     session = chosen_session(arguments.id, arguments.agent)
     try:
-        records = list(Reading(session))
+        shown = _newest(session, _expansion(arguments.expand), arguments.limit)
     except CannotRead as error:
         raise CliError(str(error), reason="cannot_read") from None
-    entries = timeline_of(records, _expansion(arguments.expand))
-    shown = entries[-arguments.limit :]
     if arguments.json:
-        print_json({"sessionId": session.id, "entries": msgspec.to_builtins(shown)})
+        print_json({"sessionId": session.id, "entries": msgspec.to_builtins(shown.entries)})
         return Exit.DONE
     console = stdout_console()
     console.print(Text(f"{session.agent} {session.id}", "dim"), Text(one_line(session.title or "")))
-    if len(shown) < len(entries):
+    if len(shown.entries) < shown.total:
         console.print(Text("… older entries are not shown; see more with --limit", "dim"), "")
-    marks = Marks(trim_points=_numbers(entries), rich_text=console.is_terminal)
-    for row in timeline_rows(shown, marks):
+    marks = Marks(trim_points=shown.numbers, rich_text=console.is_terminal)
+    for row in timeline_rows(shown.entries, marks):
         console.print(row)
-    if not entries:
+    if not shown.total:
         console.print(Text("Nothing has been said.", "dim"))
     return Exit.DONE
 
 
-def _numbers(entries: list[TimelineEntry]) -> dict[str, int]:
-    points = [one.trim_point_id for one in entries if isinstance(one, ContextTrimPointDivider)]
-    return {point: number for number, point in enumerate(points, 1)}
+class _Shown(NamedTuple):
+    """The newest entries; how many there are; the number of each divider by its id."""
+
+    entries: list[TimelineEntry]
+    total: int
+    numbers: dict[str, int]
+
+
+def _newest(session: FoundSession, expand: set[int] | None, limit: int) -> _Shown:
+    """Reads the session without holding more of it than is shown."""
+    first = survey(session)
+    dividers = dividers_of(Reading(session, surveyed=first))
+    newest: deque[TimelineEntry] = deque(maxlen=limit)
+    total = 0
+    for entry in timeline_of(Reading(session, surveyed=first), dividers, expand):
+        newest.append(entry)
+        total += 1
+    numbers = {point_id(number): number for number in range(1, len(dividers) + 1)}
+    return _Shown([*newest], total, numbers)
 
 
 def _expansion(wanted: list[str]) -> set[int] | None:

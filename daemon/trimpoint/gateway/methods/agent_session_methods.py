@@ -5,7 +5,7 @@ Reading blocks, so it is done in a thread beside the event loop.
 
 import os
 from collections.abc import Iterator
-from itertools import islice
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from trimpoint_protocol.unified import Agent
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.gateway.methods.own_sessions import own_sessions
+from trimpoint.gateway.methods.session_pages import SessionPages, place_in
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.imports import ImportedTurn, Imports
@@ -79,6 +80,7 @@ class AgentSessionMethods:
         self._engine = engine
         self._imports = imports
         self._sessions = sessions
+        self._pages = SessionPages()
         self.table: dict[str, Handler] = {
             "sessions/list": self._list,
             "sessions/read": self._read,
@@ -105,17 +107,17 @@ class AgentSessionMethods:
         return await to_thread.run_sync(self._page, params)
 
     def _page(self, params: a.SessionReadParams) -> a.SessionRecords:
-        start, limit = _place(params.cursor), params.limit or DEFAULT_PAGE
+        start, whole = _place(params.cursor), params.include_compacted
         found = self._named(params.session_id, params.agent)
-        lines = self._exported(found, "unified", include_compacted=params.include_compacted)
-        taken: list[Any] = []  # as they were encoded
-        room = MAX_PAGE_BYTES
-        for line in islice(lines, start, None):
-            if taken and (len(taken) == limit or len(line) > room):
-                return a.SessionRecords(records=taken, next_cursor=str(start + len(taken)))
-            room -= len(line)
-            taken.append(msgspec.Raw(line))
-        return a.SessionRecords(records=taken, next_cursor=None)
+        page = self._pages.page(
+            place_in(found, include_compacted=whole, start=start),
+            partial(self._exported, found, "unified", include_compacted=whole),
+            limit=params.limit or DEFAULT_PAGE,
+            max_bytes=MAX_PAGE_BYTES,
+        )
+        taken: list[Any] = [msgspec.Raw(line) for line in page.lines]  # as they were encoded
+        cursor = str(start + len(taken)) if page.more else None
+        return a.SessionRecords(records=taken, next_cursor=cursor)
 
     async def _export(self, call: Call, params: a.SessionExportParams) -> a.SessionContent:
         content = await to_thread.run_sync(self._content, params)

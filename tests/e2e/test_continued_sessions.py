@@ -1,6 +1,8 @@
 """Sessions of other programs go on in a real Codex thread: its model's next input holds their live window."""
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ from trimpoint.testkit import ModelRequest
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
-from tests.sessionlogs.sessions import FIXTURES
+from tests.sessionlogs.sessions import FIXTURES, THREAD, meta, row, said, sessions_in, write_rollout
+from tests.sessionlogs.test_codex_real import inputs_of
+from tests.sessionlogs.test_terminal_sessions import AROUND, WORDS, requests_of
 
 HOMES = {
     "codex": FIXTURES / "codex-0.171.0" / "compacted-by-hand",
@@ -33,13 +37,17 @@ def shown(request: ModelRequest) -> list[str]:
     return found
 
 
-def put(harness: Harness, agent: str) -> None:
+def place_of(harness: Harness, agent: str) -> Path:
     places = {
         "codex": harness.codex_home,
         "claude": harness.home / ".claude",
         "gemini": harness.home / ".gemini",
     }
-    shutil.copytree(HOMES[agent], places[agent], dirs_exist_ok=True)
+    return places[agent]
+
+
+def put(harness: Harness, agent: str) -> None:
+    shutil.copytree(HOMES[agent], place_of(harness, agent), dirs_exist_ok=True)
 
 
 async def continued(harness: Harness, client: Client, agent: str, **more: Any) -> dict[str, Any]:
@@ -52,7 +60,12 @@ async def continued(harness: Harness, client: Client, agent: str, **more: Any) -
     return dict(answer)
 
 
-async def next_input(harness: Harness, client: Client, thread_id: str) -> list[str]:
+async def next_input(
+    harness: Harness,
+    client: Client,
+    thread_id: str,
+    words: Callable[[ModelRequest], list[str]] = shown,
+) -> list[str]:
     before = len(harness.model.turn_requests())
     prompt = [{"type": "text", "text": "go on"}]
     await client.request("turn/start", threadId=thread_id, input=prompt)
@@ -60,7 +73,7 @@ async def next_input(harness: Harness, client: Client, thread_id: str) -> list[s
         await harness.model.wait_for_request(
             lambda one: one in harness.model.turn_requests()[before:]
         )
-    return shown(harness.model.turn_requests()[before])
+    return words(harness.model.turn_requests()[before])
 
 
 SUMMARY = "<conversation-summary messages={}>SUMMARY</conversation-summary>"
@@ -95,6 +108,76 @@ async def test_the_models_next_input_holds_the_live_window(harness: Harness, age
     assert sent == [*LIVE[agent], "go on"]
 
 
+SCENES = {
+    "codex": ("codex-0.171.0", ["compacted-by-hand-sealed", "compacted-within-a-turn", "forked", "reverted-behind-a-compaction"]),
+    "claude": (
+        "claude-code-2.1.332",
+        ["branched", "cleared", "compacted-automatically", "compacted-up-to-here", "forked",
+         "rewound-behind-a-compaction", "with-a-sub-agent"],
+    ),
+    "gemini": ("gemini-cli-0.61.0", ["compressed", "rewound", "saved-and-resumed"]),
+}  # fmt: skip
+SUMMARIES = (
+    "<conversation-summary",
+    "This session is being continued",
+    "<state_snapshot>",
+    "SUMMARY:",
+    "[An encrypted summary",
+)
+
+
+def in_words(texts: list[str]) -> list[str]:
+    """What was said, with each summary as one word, and without what a program puts around it."""
+    worded = ["SUMMARY" if text.startswith(SUMMARIES) else text.strip()[:WORDS] for text in texts]
+    return [text for text in worded if text and not text.startswith((*AROUND, "[image"))]
+
+
+def sent_in_words(request: ModelRequest) -> list[str]:
+    """A request to Codex's model in words."""
+    found: list[str] = []
+    for item in request.body["input"]:
+        if item["type"] == "message" and item["role"] != "developer":
+            text = "".join(part.get("text", "") for part in item["content"])
+            found += [] if text.startswith("<environment_context>") else [text]
+        elif item["type"] != "message":
+            found.append(
+                item["output"] if "output" in item else json.dumps(json.loads(item["arguments"]))
+            )
+    return in_words(found)
+
+
+def original_windows(scene: Path) -> list[list[str]]:
+    """What the original program sent its model each time, in words."""
+    if scene.parent.name.startswith("codex"):
+        return [in_words(one) for one in inputs_of(scene)]
+    return [in_words(one) for one in requests_of(scene)]
+
+
+@pytest.mark.parametrize("agent", SCENES)
+async def test_each_session_goes_on_with_the_window_that_its_own_model_was_sent(
+    harness: Harness, agent: str
+) -> None:
+    version, names = SCENES[agent]
+    scenes = {
+        session.id: FIXTURES / version / name
+        for name in names
+        for session in sessions_in(FIXTURES / version / name)
+    }
+    for scene in set(scenes.values()):
+        shutil.copytree(scene, place_of(harness, agent), dirs_exist_ok=True)
+    async with harness.daemon(), harness.client() as client:
+        for session_id, scene in scenes.items():
+            answer = await client.request(
+                "sessions/continue", sessionId=session_id, agent=agent, cwd=str(harness.worktree)
+            )
+            *before, newest, prompt = await next_input(
+                harness, client, answer["threadId"], sent_in_words
+            )
+            assert prompt == "go on"
+            assert newest.startswith("reply")
+            assert before in original_windows(scene), scene
+
+
 async def test_the_last_turns_alone_can_be_carried_over(harness: Harness) -> None:
     put(harness, "gemini")
     async with harness.daemon(), harness.client() as client:
@@ -102,6 +185,40 @@ async def test_the_last_turns_alone_can_be_carried_over(harness: Harness) -> Non
         sent = await next_input(harness, client, answer["threadId"])
     assert sent == ["fourth", "reply 8", "go on"]
     assert any("last 1 turns" in line for line in answer["leftOut"])
+
+
+async def test_a_continued_session_can_be_compacted_at_once(harness: Harness) -> None:
+    put(harness, "gemini")
+    harness.script.summary = "of all"
+    async with harness.daemon(), harness.client() as client:
+        answer = await continued(harness, client, "gemini", compact=True)
+        sent = await next_input(harness, client, answer["threadId"])
+    assert sent == ["<conversation-summary messages=8>of all</conversation-summary>", "go on"]
+
+
+async def test_what_codex_cannot_take_is_told_and_a_huge_session_fits(harness: Harness) -> None:
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    look = said("user", "look at this")
+    look["payload"]["content"].append(image)
+    call = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"}
+    thought = {"type": "reasoning", "summary": [], "encrypted_content": "sealed"}
+    turns = [
+        one for n in range(900) for one in (said("user", f"p{n} " * 400), said("assistant", "a"))
+    ]
+    rows = [meta(1), *turns, look, row("response_item", thought), row("response_item", call)]
+    write_rollout(harness.codex_home, 1, [*rows, said("assistant", "that is all")])
+    async with harness.daemon(), harness.client() as client:
+        answer = await client.request(
+            "sessions/continue", sessionId=f"{THREAD}1", cwd=str(harness.worktree)
+        )
+        first, *_, looked, called, last, prompt = await next_input(
+            harness, client, answer["threadId"]
+        )
+    assert first.endswith("earlier items of this conversation were left out.]")
+    assert (looked, last, prompt) == ("look at this\n[image left out]", "that is all", "go on")
+    assert called == "[Called shell: {}. There is no result.]"
+    assert answer["estTokens"] <= 150_000
+    assert any("reasoning" in line for line in answer["leftOut"])
 
 
 async def test_a_continued_session_outlives_the_daemon_and_is_in_its_timeline(

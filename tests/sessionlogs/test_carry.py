@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from trimpoint.sessionlogs.carry import Carried, carried
-from trimpoint.sessionlogs.live import LiveWindow, Summary
+from trimpoint.sessionlogs.live import MAX_WINDOW_BYTES, LiveWindow, Summary, live_window
 from trimpoint_protocol import unified as u
 
 SESSION = u.Session(
@@ -64,13 +64,44 @@ def test_calls_and_results_keep_codexs_form() -> None:
 
 def test_a_call_without_an_object_and_a_result_without_a_call_become_sentences() -> None:
     call = u.ToolCall(id="c1", name="patch", arguments="*** Begin")
-    result = u.ToolResult(call_id="gone", output="out")
+    results = [
+        u.ToolResult(call_id=name, output=text) for name, text in (("c1", "out"), ("gone", "more"))
+    ]
     done = given(
         message("tool_call", tool_calls=[call]),
-        message("tool_result", role="tool", tool_results=[result]),
+        message("tool_result", role="tool", tool_results=results),
     )
-    assert shown(done) == ["[Called patch: *** Begin]", "[Result of an earlier tool call: out]"]
+    assert shown(done) == [
+        "[Called patch: *** Begin]",
+        "[Result of an earlier tool call: out]",
+        "[Result of an earlier tool call: more]",
+    ]
     assert "no JSON" in done.left_out[0]
+
+
+def test_a_call_without_a_result_and_a_result_that_is_said_twice_become_sentences() -> None:
+    calls = [u.ToolCall(id=name, name="look", arguments={}) for name in ("c1", "c2")]
+    result = u.ToolResult(call_id="c2", output="out")
+    done = given(
+        message("tool_call", tool_calls=calls),
+        message("tool_result", role="tool", tool_results=[result, result]),
+    )
+    assert shown(done) == [
+        "[Called look: {}. There is no result.]",
+        "function_call c2",
+        "function_call_output c2",
+        "[Result of an earlier tool call: out]",
+    ]
+
+
+def test_a_window_larger_than_any_models_is_not_held() -> None:
+    big = message("answer", "word " * (MAX_WINDOW_BYTES // 8 // 5))
+    session = u.SessionRecord(session=SESSION)
+    summary = message("summary", "S", "user")
+    window = live_window([session, summary, *[big] * 12])
+    assert window.dropped > 3
+    assert summary in window.items
+    assert any("oldest messages" in line for line in carried(window, max_tokens=100).left_out)
 
 
 def test_an_encrypted_summary_is_said_and_never_made_up() -> None:

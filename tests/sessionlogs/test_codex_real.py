@@ -24,15 +24,17 @@ SCENES = sorted(
 PREAMBLES = ("<environment_context>", "<permissions instructions>", "<skills_instructions>")
 
 
-def sent_last(scene: Path) -> list[str]:
-    """The model's last input, in the words of the unified form."""
+def inputs_of(scene: Path) -> list[list[str]]:
+    """What the model was sent each time, in the words of the unified form."""
     inputs = json.loads((scene / "inputs.json").read_text())
-    return [shown for item in inputs[-1]["input"] for shown in _shown(item)]
+    return [[shown for item in one["input"] for shown in _shown(item)] for one in inputs]
 
 
 def _shown(item: dict[str, Any]) -> list[str]:
     if item["type"] == "compaction":
         return ["SUMMARY:None"]
+    if item["type"] == "compaction_trigger":
+        return []
     if "output" in item:
         return [item["output"]]
     if "arguments" in item:
@@ -49,7 +51,7 @@ def _shown(item: dict[str, Any]) -> list[str]:
 def test_the_live_window_is_the_models_last_input_and_its_answer(scene: Path) -> None:
     *_, newest = sessions_in(scene)
     *before, answer = live_texts(newest)
-    assert before == sent_last(scene)
+    assert before == inputs_of(scene)[-1]
     assert answer.startswith("reply")
 
 

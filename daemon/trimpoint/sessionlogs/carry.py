@@ -7,6 +7,7 @@ is counted in `left_out`; encrypted items never are.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,7 +50,7 @@ def carried(window: LiveWindow, *, max_tokens: int, last: int | None = None) -> 
     :param max_tokens: more than this, estimated, is not carried: the walker cuts off the oldest.
     :param last: only so many of the newest turns, and no summary.
     """
-    maker = _Maker()
+    maker = _Maker(window)
     turns = list(maker.turns(window))
     left_out = maker.left_out()
     if last is not None:
@@ -69,14 +70,11 @@ def _fitted(turns: list[CarriedTurn], left_out: list[str], max_tokens: int) -> C
     if cut == 0:
         return Carried(turns, left_out)
     left = [f"the oldest {cut} items, because the window holds {max_tokens} tokens"]
-    kept: list[CarriedTurn] = []
     note = _message("user", f"[{cut} earlier items of this conversation were left out.]")
-    for at, turn in enumerate(turns):
-        rest = [item for (of, item), place in zip(placed, range(len(placed)), strict=True)
-                if of == at and place >= cut]  # fmt: skip
-        if rest:
-            begun = [] if kept else [note]
-            kept.append(turn._replace(items=[*begun, *rest]))
+    kept: list[CarriedTurn] = []
+    for at, of_turn in groupby(placed[cut:], key=lambda one: one[0]):
+        rest = [item for _, item in of_turn]
+        kept.append(turns[at]._replace(items=rest if kept else [note, *rest]))
     return Carried(kept or [CarriedTurn(None, [note], [])], [*left_out, *left])
 
 
@@ -93,9 +91,17 @@ def _cut(items: list[bytes], costs: list[int], max_tokens: int) -> int:
 
 
 class _Maker:
-    def __init__(self) -> None:
+    def __init__(self, window: LiveWindow) -> None:
         self._missing: Counter[str] = Counter()
         self._calls: set[str] = set()
+        self._answered = {
+            result.call_id
+            for item in window.items
+            if isinstance(item, u.MessageRecord)
+            for result in item.tool_results
+        }
+        if window.dropped:
+            self._missing["of the oldest messages, which no model's window holds"] = window.dropped
 
     def left_out(self) -> list[str]:
         """Returns what was not carried, for people."""
@@ -152,7 +158,13 @@ class _Maker:
             yield self._result(result), None
 
     def _call(self, call: u.ToolCall) -> bytes:
-        """A call whose arguments are no object is told in words: no tool of Codex takes them."""
+        """A call without a result, or whose arguments are no object, is told in words: Codex takes
+        neither.
+        """
+        if call.id is not None and call.id not in self._answered:
+            self._missing["a tool call in Codex's form, because its result is not there"] += 1
+            told = f"[Called {call.name}: {_arguments(call.arguments)}. There is no result.]"
+            return _message("assistant", told)
         if call.id is None or not _is_object(call.arguments):
             self._missing["a tool call in Codex's form, because its arguments are no JSON"] += 1
             return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
@@ -169,8 +181,9 @@ class _Maker:
             output = (
                 f"{output[:MAX_OUTPUT_CHARS]}\n[{len(output) - MAX_OUTPUT_CHARS} more left out]"
             )
-        if result.call_id not in self._calls:
+        if result.call_id is None or result.call_id not in self._calls:
             return _message("user", f"[Result of an earlier tool call: {output}]")
+        self._calls.discard(result.call_id)  # a result that is said twice answers nothing more
         item = {"type": "function_call_output", "call_id": result.call_id, "output": output}
         return msgspec.json.encode(item)
 

@@ -1,9 +1,14 @@
 """The live window of a session: what the model would see next, in order. Pure."""
 
+from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from trimpoint_protocol import unified as u
+
+# More than any model's window holds, and little enough for a small daemon.
+MAX_WINDOW_BYTES = 32 * 1024 * 1024
+OVERHEAD_BYTES = 500
 
 
 class Summary(NamedTuple):
@@ -16,12 +21,43 @@ class Summary(NamedTuple):
 class LiveWindow(NamedTuple):
     """The session, and what its window holds, in the order in which the model sees it.
 
-    `summaries` are those that have a message of their own, by its index.
+    `summaries` are those that have a message of their own, by its index. `dropped` counts the
+    oldest messages of a window that is larger than any model's.
     """
 
     session: u.Session
     items: list[u.MessageRecord | Summary]
     summaries: dict[int, Summary]
+    dropped: int = 0
+
+
+class _Newest:
+    """Messages up to a size; the oldest are dropped, but never a summary."""
+
+    def __init__(self) -> None:
+        self._messages: deque[u.MessageRecord] = deque()
+        self._summaries: list[u.MessageRecord] = []
+        self._bytes = 0
+        self.dropped = 0
+
+    def add(self, message: u.MessageRecord) -> None:
+        """Adds the newest one."""
+        if message.kind == "summary":
+            self._summaries.append(message)
+            return
+        self._messages.append(message)
+        self._bytes += _size(message)
+        while self._bytes > MAX_WINDOW_BYTES and len(self._messages) > 1:
+            self._bytes -= _size(self._messages.popleft())
+            self.dropped += 1
+
+    def all(self) -> list[u.MessageRecord]:
+        """Returns what is left, in the order of the log."""
+        return sorted((*self._summaries, *self._messages), key=lambda one: one.index)
+
+
+def _size(message: u.MessageRecord) -> int:
+    return OVERHEAD_BYTES + len(message.text) + sum(len(one.output) for one in message.tool_results)
 
 
 def live_window(records: Iterable[u.Record]) -> LiveWindow:
@@ -29,7 +65,7 @@ def live_window(records: Iterable[u.Record]) -> LiveWindow:
     and before what was kept in those of others, unless the beginning was kept.
     """
     session: u.Session | None = None
-    messages: list[u.MessageRecord] = []
+    newest = _Newest()
     boundaries: list[u.BoundaryRecord] = []
     summaries: dict[int, Summary] = {}
     for record in records:
@@ -37,7 +73,7 @@ def live_window(records: Iterable[u.Record]) -> LiveWindow:
             case u.SessionRecord():
                 session = record.session
             case u.MessageRecord(active=True):
-                messages.append(record)
+                newest.add(record)
             case u.BoundaryRecord(undone=False):
                 boundaries.append(record)
                 if record.summary_message_index is not None:
@@ -45,7 +81,8 @@ def live_window(records: Iterable[u.Record]) -> LiveWindow:
             case _:
                 continue
     assert session is not None
-    return LiveWindow(session, _ordered(session.agent, messages, boundaries), summaries)
+    ordered = _ordered(session.agent, newest.all(), boundaries)
+    return LiveWindow(session, ordered, summaries, newest.dropped)
 
 
 def _summary(boundary: u.BoundaryRecord) -> Summary:

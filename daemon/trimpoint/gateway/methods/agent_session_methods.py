@@ -4,7 +4,7 @@ Reading blocks, so it is done in a thread beside the event loop.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,14 +40,17 @@ from trimpoint.sessionlogs.live import LiveWindow, live_window
 from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
+from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 
 DEFAULT_PAGE = 100
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 MAX_EXPORT_BYTES = 16 * 1024 * 1024
-# What every model of Codex holds beside its instructions, when the window is not configured.
+# What every model of Codex holds beside its instructions, where no thread has said its window.
 DEFAULT_MAX_TOKENS = 150_000
+# How much of a window a session may fill: instructions, tools and the next answer need the rest.
+SHARE_OF_WINDOW = 0.75
 
 
 class SessionPlaces(NamedTuple):
@@ -140,7 +143,8 @@ class AgentSessionMethods:
 
     async def _continue(self, call: Call, params: a.SessionContinueParams) -> a.ContinuedSession:
         window = await to_thread.run_sync(self._window, params)
-        given = carried(window, max_tokens=DEFAULT_MAX_TOKENS, last=params.last)
+        room = _room(self._engine.summaries.values())
+        given = carried(window, max_tokens=room, last=params.last)
         if not given.items:
             problem = "Nothing of the session is in its context that could be carried over."
             raise Refusal(Reason.NOT_SUPPORTED, problem, "trimpoint sessions show has its history.")
@@ -177,6 +181,16 @@ class AgentSessionMethods:
             yield from exported(found, form, include_compacted=include_compacted)
         except CannotRead as error:
             raise _unreadable(error) from None
+
+
+def _room(summaries: Iterable[ThreadSummary]) -> int:
+    """Returns how many tokens a session may bring: a share of the window that was reported last."""
+    reported = [
+        (one.updated_at_ms, one.size.window_tokens)
+        for one in summaries
+        if one.size is not None and one.size.window_tokens
+    ]
+    return int(max(reported)[1] * SHARE_OF_WINDOW) if reported else DEFAULT_MAX_TOKENS
 
 
 def _place(cursor: str | None) -> int:

@@ -13,7 +13,7 @@ from trimpoint.sessionlogs.recent import Recent
 # a log.
 MAX_KNOWN = 32_768
 MAX_TEXTS = 8_192
-MAX_SAME = 256
+MAX_SAME = 64
 # What stands in a long prompt where Codex has cut it while compacting.
 CUT_MARKS = ("tokens truncated", "chars truncated")
 PREFIX_CHARS = 64

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Protocol
 
 CHUNK_BYTES = 256 * 1024
-PLAIN_LINE_BYTES = 4 * 1024 * 1024
+PLAIN_LINE_BYTES = 2 * 1024 * 1024
 MAX_LINE_BYTES = 12 * 1024 * 1024
 LONG_TEXT_BYTES = 1024 * 1024
 SHORT_TEXT_BYTES = 256

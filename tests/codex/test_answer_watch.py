@@ -5,9 +5,8 @@ thread.
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
-from msgspec import Raw
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.operations.compaction.answer_watch import AnswerWatch
 from trimpoint.operations.compaction.compaction import CompactionFailed
 
@@ -25,7 +24,7 @@ Said = tuple[str, dict[str, Any]]
 def watch(*said: Said) -> AnswerWatch:
     watch = AnswerWatch()
     for method, params in said:
-        watch.on_notification(method, Raw(msgspec.json.encode(params)))
+        watch.on_message(CodexMessage.compose(method, params))
     return watch
 
 

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from anyio.abc import TaskGroup
-from msgspec import Raw
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
@@ -40,9 +40,9 @@ class Stage:
         self.endings.subscribe_superseded(self.superseded.append)
         self._changed = anyio.Event()
 
-    def _forward(self, thread_id: str, method: str, line: bytes) -> None:
+    def _forward(self, thread_id: str, message: CodexMessage) -> None:
         assert thread_id == THREAD
-        self.told.append((method, msgspec.json.decode(line)["params"]))
+        self.told.append((message.method, msgspec.json.decode(message.line)["params"]))
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -55,9 +55,8 @@ class Stage:
             await self._changed.wait()
 
     def on_notification(self, method: str, **params: Any) -> bool:
-        encoded = msgspec.json.encode({"threadId": THREAD, **params})
-        line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
-        return self.endings.intercept(THREAD, method, Raw(encoded), line)
+        message = CodexMessage.compose(method, {"threadId": THREAD, **params})
+        return self.endings.intercept(THREAD, message)
 
     def fail(self, error: dict[str, Any] = OVERFLOW, *, between: str = "") -> None:
         """What Codex says of a turn that fails."""

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from anyio.abc import TaskGroup
 from msgspec import Raw
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.idle import IdleRules
@@ -27,12 +28,12 @@ class Listener:
         self.heard: list[tuple[str | None, str]] = []
         self.changed = anyio.Event()
 
-    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
-        self.heard.append((thread_id, method))
+    def publish(self, thread_id: str | None, message: CodexMessage) -> None:
+        self.heard.append((thread_id, message.method))
         self.changed.set()
         self.changed = anyio.Event()
 
-    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None: ...
+    def publish_compaction(self, thread_id: str, message: CodexMessage) -> None: ...
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
 

@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from msgspec import Raw
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnWatch
@@ -106,8 +106,8 @@ def test_an_odd_detail_takes_no_fact_along(
 ) -> None:
     for odd in ODD:
         changed = with_odd(params, path, odd)
-        [fact] = translate(method, msgspec.json.encode({"threadId": "T", **changed}), 1, b"{}")
-        [plain] = translate(method, msgspec.json.encode({"threadId": "T", **params}), 1, b"{}")
+        [fact] = translate(CodexMessage.compose(method, {"threadId": "T", **changed}), 1, b"{}")
+        [plain] = translate(CodexMessage.compose(method, {"threadId": "T", **params}), 1, b"{}")
         assert type(fact) is type(plain)
         if path != ("turnId",):
             assert getattr(fact, "turn_id", None) == "t"
@@ -143,7 +143,7 @@ def test_a_turn_ends_as_far_as_its_end_can_be_read(
 ) -> None:
     turn = {"id": "t", "status": status, "error": error}
     [ended] = translate(
-        "turn/completed", msgspec.json.encode({"threadId": "T", "turn": turn}), 1, b"{}"
+        CodexMessage.compose("turn/completed", {"threadId": "T", "turn": turn}), 1, b"{}"
     )
     assert isinstance(ended, ev.TurnCompleted)
     assert (ended.status, ended.error, ended.error_kind) == expected
@@ -163,16 +163,16 @@ def test_a_notification_without_what_it_is_about_is_no_fact(
     method: str, params: dict[str, Any]
 ) -> None:
     with pytest.raises(msgspec.MsgspecError):
-        translate(method, msgspec.json.encode({"threadId": "T", **params}), 1, b"{}")
+        translate(CodexMessage.compose(method, {"threadId": "T", **params}), 1, b"{}")
 
 
 @pytest.mark.parametrize("path", [path for path in places({"turn": TURN}) if path != ("turn",)])
 def test_a_watched_turn_ends_whatever_its_details_are(path: tuple[Any, ...]) -> None:
     for odd in ODD:
         watch = TurnWatch()
-        watch.on_notification("turn/started", Raw(msgspec.json.encode({"turn": {"id": "t"}})))
-        watch.on_notification(
-            "turn/completed", Raw(msgspec.json.encode(with_odd({"turn": TURN}, path, odd)))
+        watch.on_message(CodexMessage.compose("turn/started", {"turn": {"id": "t"}}))
+        watch.on_message(
+            CodexMessage.compose("turn/completed", with_odd({"turn": TURN}, path, odd))
         )
         assert watch.has_ended
 
@@ -180,21 +180,22 @@ def test_a_watched_turn_ends_whatever_its_details_are(path: tuple[Any, ...]) -> 
 def test_a_watched_turn_ends_without_saying_which_it_is() -> None:
     for turn in ODD:
         watch = TurnWatch()
-        watch.on_notification("turn/started", Raw(msgspec.json.encode({"turn": turn})))
-        watch.on_notification("item/completed", Raw(msgspec.json.encode({"item": turn})))
-        watch.on_notification("error", Raw(msgspec.json.encode({"error": turn})))
-        watch.on_notification("turn/completed", Raw(msgspec.json.encode({"turn": turn})))
+        watch.on_message(CodexMessage.compose("turn/started", {"turn": turn}))
+        watch.on_message(CodexMessage.compose("item/completed", {"item": turn}))
+        watch.on_message(CodexMessage.compose("error", {"error": turn}))
+        watch.on_message(CodexMessage.compose("turn/completed", {"turn": turn}))
         assert watch.has_ended
 
 
 def test_an_odd_role_takes_no_item_along() -> None:
     compactions = ProviderCompactions()
     compactions.is_compaction_reply(
-        "p", "item/started", Raw(b'{"item":{"type":"contextCompaction"}}')
+        "p", CodexMessage.compose("item/started", {"item": {"type": "contextCompaction"}})
     )
     for odd in ODD:
-        item = msgspec.json.encode({"item": {"type": odd, "role": odd}})
-        assert compactions.is_compaction_reply("p", "rawResponseItem/completed", Raw(item))
+        item = {"item": {"type": odd, "role": odd}}
+        message = CodexMessage.compose("rawResponseItem/completed", item)
+        assert compactions.is_compaction_reply("p", message)
 
 
 @asynccontextmanager
@@ -229,15 +230,15 @@ async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
         writer = await begin(engine)
         agents = SubAgents(engine)
         item = {"type": "collabAgentToolCall", "receiverThreadIds": [7, None, "sub"]}
-        agents.on_parent_item(THREAD, Raw(msgspec.json.encode({"item": item})))
+        agents.on_parent_item(THREAD, CodexMessage.compose("item/completed", {"item": item}))
         for status in ({"type": "active", "activeFlags": 7}, "active"):
             agents.on_foreign_notification(
-                "sub", "thread/status/changed", Raw(msgspec.json.encode({"status": status}))
+                "sub", CodexMessage.compose("thread/status/changed", {"status": status})
             )
             assert list(writer.state.pending_requests) == ["sub"]
         for odd in ODD:
             agents.on_foreign_notification(
-                "sub", "thread/status/changed", Raw(msgspec.json.encode({"status": odd}))
+                "sub", CodexMessage.compose("thread/status/changed", {"status": odd})
             )
         assert list(writer.state.pending_requests) == []
 
@@ -245,9 +246,9 @@ async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
 class Fragile(Listener):
     """Fails at one notification."""
 
-    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
-        super().publish(thread_id, method, line)
-        if b"fragile" in line:
+    def publish(self, thread_id: str | None, message: CodexMessage) -> None:
+        super().publish(thread_id, message)
+        if b"fragile" in message.line:
             raise RuntimeError("a defect in who hears it")
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import Raw
 from trimpoint.codex.history.rollout import injected_ending, items_by_turn
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 
 Said = tuple[str, dict[str, Any]]
@@ -24,7 +24,7 @@ OTHER_END: Said = ("item/completed", {"item": {"type": "commandExecution"}})
 
 def hears(compactions: ProviderCompactions, said: Said, thread_id: str = THREAD) -> bool:
     method, params = said
-    return compactions.is_compaction_reply(thread_id, method, Raw(msgspec.json.encode(params)))
+    return compactions.is_compaction_reply(thread_id, CodexMessage.compose(method, params))
 
 
 def after(*said: Said) -> ProviderCompactions:

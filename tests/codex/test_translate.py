@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
 
@@ -15,7 +15,7 @@ RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code
 
 def heard(method: str, **params: Any) -> ev.AnyEvent:
     """The one fact in a notification."""
-    [fact] = translate(method, msgspec.json.encode({"threadId": "T", **params}), 1, b"{}")
+    [fact] = translate(CodexMessage.compose(method, {"threadId": "T", **params}), 1, b"{}")
     return fact
 
 

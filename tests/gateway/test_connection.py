@@ -346,6 +346,9 @@ class RecordingEnd:
         self.written.append(data)
         return len(data)
 
+    def finish(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -10,6 +10,7 @@ from msgspec import Raw
 from structlog.testing import capture_logs
 from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.gateway.ids.handles import CANCELS, HANDLE_TYPES, Cancel, Handles, HandleType
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
@@ -122,7 +123,11 @@ class Setup:
 
     def say(self, method: str, **params: Any) -> bool:
         return self.handles.route_notification(
-            method, msgspec.json.encode({"method": method, "params": params, "emittedAtMs": 1})
+            CodexMessage(
+                method,
+                Raw(msgspec.json.encode(params)),
+                msgspec.json.encode({"method": method, "params": params, "emittedAtMs": 1}),
+            )
         )
 
     def leave(self, fake_client: FakeClient) -> list[tuple[str, dict[str, Any]]]:
@@ -193,7 +198,9 @@ def test_news_that_name_no_client_pass_as_any_other(params: dict[str, Any]) -> N
     setup = Setup()
     assert not setup.say("fs/changed", **params)
     assert not setup.say("account/updated", **params)
-    assert not setup.handles.route_notification("fs/changed", b'{"method":"fs/changed"}')
+    assert not setup.handles.route_notification(
+        CodexMessage("fs/changed", Raw(), b'{"method":"fs/changed"}')
+    )
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)

@@ -4,12 +4,11 @@ events.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol import jsonrpc
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.views.view import envelopes
@@ -30,14 +29,6 @@ Interceptor = Callable[[str | None, Raw, str, Raw], bool]
 """Called with thread id, request id, method and params of a request of Codex. True: it answers the
 request itself.
 """
-
-
-class _ResolvedParams(msgspec.Struct, rename="camel"):
-    request_id: Raw
-
-
-class _Resolved(msgspec.Struct):
-    params: _ResolvedParams
 
 
 class CodexEvents:
@@ -64,33 +55,35 @@ class CodexEvents:
         """Lets `interceptor` answer requests of Codex before clients are asked."""
         self._interceptors.append(interceptor)
 
-    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
-        """Pass a notification of Codex on to those who should hear it."""
+    def publish(self, thread_id: str | None, message: CodexMessage) -> None:
+        """Passes a notification of Codex on to those who should receive it."""
+        method, line = message.method, message.line
         if method == ABOUT_US[0] and ABOUT_US[1] in line:
             return
-        about = thread_id if thread_id is not None else _thread_in(line)
+        about = thread_id if thread_id is not None else message.thread_id
         if method == REQUEST_RESOLVED and about is not None:
-            request_id = msgspec.json.decode(line, type=_Resolved).params.request_id
-            self._server_requests.resolved_by_provider(bytes(request_id), about)
+            request_id = message.raw("requestId")
+            if request_id is not None:
+                self._server_requests.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
             self._clients.broadcast(
                 thread_id, method, lambda: self._identity.notification_to_client(method, line)
             )
             if method == "turn/completed":
-                turn_id = as_dict(_params_of(line).get("turn")).get("id")
-                self._server_requests.expire_turn(thread_id, self._identity.turn_of(str(turn_id)))
-        elif not self._handles.route_notification(method, line):
+                turn_id = str(message.object("turn").get("id"))
+                self._server_requests.expire_turn(thread_id, self._identity.turn_of(turn_id))
+        elif not self._handles.route_notification(message):
             self._startup.note(method, line)
             audience = about if self._clients.is_private(about) else None
             self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
 
-    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
-        """Pass on what Codex says of the turn of a compaction; where a command was typed, that
+    def publish_compaction(self, thread_id: str, message: CodexMessage) -> None:
+        """Passes on what Codex reports of the turn of a compaction; where a command was typed, that
         command's turn is the only one.
         """
-        shown = self._played.as_its_own(thread_id, method, line)
+        shown = self._played.as_its_own(thread_id, message)
         if shown is not None:
-            self.publish(thread_id, method, shown)
+            self.publish(thread_id, shown)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Pass on a run of notifications that begin alike, to the end of their thread id: joined
@@ -153,16 +146,7 @@ class ThreadEvents:
             writer.record_facts(ev.RequestClosed(question_id, outcome))
 
 
-def _thread_in(line: bytes) -> str | None:
-    head = jsonrpc.peek_notification(line)
-    return head.params.thread_id if head is not None else None
-
-
 def _thread_named(params: Raw) -> str | None:
     """The thread that a question is about, where Codex says so."""
     named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
     return named if isinstance(named, str) else None
-
-
-def _params_of(line: bytes) -> dict[str, Any]:
-    return as_dict(as_dict(msgspec.json.decode(line)).get("params"))

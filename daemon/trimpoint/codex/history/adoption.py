@@ -17,7 +17,7 @@ from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_list
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import Generation, ThreadState, Turn
 
 
@@ -74,7 +74,7 @@ def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Itera
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
     for item in as_list(turn.get("items")):
-        yield entry_of(turn_id, msgspec.json.encode(item))
+        yield entry_of(turn_id, as_dict(item), msgspec.json.encode(item))
     if items != NO_ITEMS:
         yield ev.ContextItemsRecorded(
             turn_id, (*items.own, *items.injected), "rollout", len(items.injected)

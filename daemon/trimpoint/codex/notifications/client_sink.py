@@ -4,17 +4,19 @@ from typing import Protocol
 
 from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
+
 
 class ClientSink(Protocol):
     """The clients, as Codex's side sees them."""
 
-    def publish(self, thread_id: str | None, method: str, line: bytes) -> None:
+    def publish(self, thread_id: str | None, message: CodexMessage) -> None:
         """Pass a notification on; `thread_id` is the stable id, None when it is about no thread of
         ours.
         """
         ...
 
-    def publish_compaction(self, thread_id: str, method: str, line: bytes) -> None:
+    def publish_compaction(self, thread_id: str, message: CodexMessage) -> None:
         """Pass on a notification about the turn of a compaction of the thread."""
         ...
 

@@ -8,8 +8,8 @@ A sub-agent's context is its own: what it reports must not be taken for its pare
 from collections.abc import Callable
 
 import msgspec
-from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.usage import UsageTotals, add_report
@@ -32,20 +32,20 @@ class ForeignThreadUsage:
         """Returns the usage that was reported of a thread in this epoch, or None."""
         return self._usage.get(thread_id)
 
-    def on_notification(self, thread_id: str, method: str, params: Raw) -> None:
+    def on_notification(self, thread_id: str, message: CodexMessage) -> None:
         """Take a notification of a thread that is none of ours."""
-        if method == "thread/closed":
+        if message.method == "thread/closed":
             self._usage.pop(thread_id, None)
-        elif method == USAGE_UPDATED:
-            self._record(thread_id, params)
+        elif message.method == USAGE_UPDATED:
+            self._record(thread_id, message)
 
     def forget_epoch(self) -> None:
         """The child is gone."""
         self._usage.clear()
 
-    def _record(self, thread_id: str, params: Raw) -> None:
+    def _record(self, thread_id: str, message: CodexMessage) -> None:
         try:
-            facts = translate(USAGE_UPDATED, bytes(params), 0, b"{}")
+            facts = translate(message, 0, b"{}")
         except msgspec.MsgspecError:
             return
         usage = self._usage.setdefault(thread_id, UsageTotals())

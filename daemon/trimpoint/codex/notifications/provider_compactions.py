@@ -3,11 +3,8 @@ answers anything else (measured: 0.163, 0.171). That answer stands for what came
 nothing that was said in the turn: it must not be kept with it.
 """
 
-import msgspec
-from msgspec import Raw
-
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.context.provider_compactions import COMPACTION
-from trimpoint.core.model.lenient import as_dict
 
 _MARK = COMPACTION.encode()
 _WRITTEN_BY_OTHERS = frozenset({"user", "developer", "system"})
@@ -19,18 +16,19 @@ class ProviderCompactions:
     def __init__(self) -> None:
         self._under_way: set[str] = set()
 
-    def is_compaction_reply(self, provider_thread_id: str, method: str, params: Raw) -> bool:
+    def is_compaction_reply(self, provider_thread_id: str, message: CodexMessage) -> bool:
         """Returns whether the notification is the model's answer to a compaction. Call it for each
         that is no delta.
         """
+        method = message.method
         if method == "item/started":
-            if _MARK in bytes(params) and _item_in(params).get("type") == COMPACTION:
+            if _MARK in bytes(message.params) and message.object("item").get("type") == COMPACTION:
                 self._under_way.add(provider_thread_id)
         elif provider_thread_id in self._under_way:
             if method == "rawResponseItem/completed":
-                return str(_item_in(params).get("role")) not in _WRITTEN_BY_OTHERS
+                return str(message.object("item").get("role")) not in _WRITTEN_BY_OTHERS
             if method == "turn/completed" or (
-                method == "item/completed" and _item_in(params).get("type") == COMPACTION
+                method == "item/completed" and message.object("item").get("type") == COMPACTION
             ):
                 self._under_way.discard(provider_thread_id)
         return False
@@ -38,7 +36,3 @@ class ProviderCompactions:
     def forget_epoch(self) -> None:
         """Codex is gone, and its compactions with it."""
         self._under_way.clear()
-
-
-def _item_in(params: Raw) -> dict[str, object]:
-    return as_dict(as_dict(msgspec.json.decode(params)).get("item"))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -24,46 +25,6 @@ Facts = tuple[ev.AnyEvent, ...]
 PROVIDER_OVERFLOW_CODE = "context_length_exceeded"
 
 
-class _Wire(msgspec.Struct, frozen=True, rename="camel"):
-    """Only the members that are read; whatever else a release adds is skipped."""
-
-
-class _Turn(_Wire, frozen=True, rename="camel"):
-    id: str
-
-
-class _TurnParams(_Wire, frozen=True, rename="camel"):
-    turn: _Turn
-
-
-class _EndedParams(_Wire, frozen=True, rename="camel"):
-    turn: dict[str, Any]
-
-
-class _ItemParams(_Wire, frozen=True, rename="camel"):
-    turn_id: str
-    item: msgspec.Raw
-
-
-class _TokenUsage(_Wire, frozen=True, rename="camel"):
-    last: dict[str, Any]
-    total: Any = None
-    model_context_window: Any = None
-
-
-class _UsageParams(_Wire, frozen=True, rename="camel"):
-    token_usage: _TokenUsage
-    turn_id: Any = None
-
-
-class _NameParams(_Wire, frozen=True, rename="camel"):
-    thread_name: str | None = None
-
-
-class _SettingsParams(_Wire, frozen=True, rename="camel"):
-    thread_settings: dict[str, msgspec.Raw]
-
-
 class Ending(NamedTuple):
     """How a turn ended; `status` is completed, interrupted or failed."""
 
@@ -72,54 +33,49 @@ class Ending(NamedTuple):
     error_kind: str = ""
 
 
-def translate(method: str, params: bytes, generation: int, settings: bytes) -> Facts:
-    """The facts in one notification of the provider thread that serves `generation`.
+def translate(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    """Returns the facts in one notification of the provider thread that serves `generation`.
 
-    `settings` is what the thread's settings were before (`trimpoint.operations.provider.settings`).
-
-    :raises msgspec.MsgspecError: when the notification lacks what it must have; the caller logs and
-        relays it all the same.
+    :param settings: the thread's settings before it (`trimpoint.operations.provider.settings`)
+    :raises msgspec.MsgspecError: the notification lacks what it must have; the caller logs and
+        relays it all the same
     """
-    reader = _READERS.get(method)
-    return reader(params, generation, settings) if reader is not None else ()
+    reader = _READERS.get(message.method)
+    return reader(message, generation, settings) if reader is not None else ()
 
 
-def _turn_started(params: bytes, generation: int, settings: bytes) -> Facts:
-    return (ev.TurnStarted(msgspec.json.decode(params, type=_TurnParams).turn.id, generation),)
+def _turn_started(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    return (ev.TurnStarted(_text(message.object("turn"), "id"), generation),)
 
 
-def _turn_completed(params: bytes, generation: int, settings: bytes) -> Facts:
-    turn_id = msgspec.json.decode(params, type=_TurnParams).turn.id
-    ending = ending_of(msgspec.json.decode(params, type=_EndedParams).turn)
-    return (ev.TurnCompleted(turn_id, ending.status, ending.error, error_kind=ending.error_kind),)
+def _turn_completed(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    turn = message.object("turn")
+    ending = ending_of(turn)
+    return (
+        ev.TurnCompleted(
+            _text(turn, "id"), ending.status, ending.error, error_kind=ending.error_kind
+        ),
+    )
 
 
-def _item_completed(params: bytes, generation: int, settings: bytes) -> Facts:
-    decoded = msgspec.json.decode(params, type=_ItemParams)
-    entry = entry_of(decoded.turn_id, bytes(decoded.item))
+def _item_completed(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    turn_id, item, text = _item_of(message)
+    entry = entry_of(turn_id, item, text)
     # Nothing else says that a review has begun.
-    return (
-        (ev.TurnStarted(decoded.turn_id, generation), entry) if entry.role == ENTERED else (entry,)
-    )
+    return (ev.TurnStarted(turn_id, generation), entry) if entry.role == ENTERED else (entry,)
 
 
-def _raw_item(params: bytes, generation: int, settings: bytes) -> Facts:
-    decoded = msgspec.json.decode(params, type=_ItemParams)
-    item = bytes(decoded.item)
-    return (
-        ()
-        if is_preamble(msgspec.json.decode(item, type=dict[str, Any]))
-        else (ev.ContextItemsRecorded(decoded.turn_id, (item,)),)
-    )
+def _raw_item(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    turn_id, item, text = _item_of(message)
+    return () if is_preamble(item) else (ev.ContextItemsRecorded(turn_id, (text,)),)
 
 
-def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
-    decoded = msgspec.json.decode(params, type=_UsageParams)
-    turn_id, usage = decoded.turn_id, decoded.token_usage
-    used, last, total = usage.last.get("totalTokens"), usage.last, as_dict(usage.total)
+def _usage(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    turn_id, usage = message.member("turnId"), message.object("tokenUsage")
+    last, total = as_dict(usage.get("last")), as_dict(usage.get("total"))
+    used, window = last.get("totalTokens"), usage.get("modelContextWindow")
     if not _is_count(used):
         raise msgspec.ValidationError("the tokens that were used are no number")
-    window = usage.model_context_window
     return (
         ev.UsageReported(
             turn_id if isinstance(turn_id, str) else "",
@@ -134,6 +90,24 @@ def _usage(params: bytes, generation: int, settings: bytes) -> Facts:
     )
 
 
+def _item_of(message: CodexMessage) -> tuple[str, dict[str, Any], bytes]:
+    """Returns the turn's id, the item, and the item's own text."""
+    item, text = message.member("item"), message.raw("item")
+    if not isinstance(item, dict) or text is None:
+        raise msgspec.ValidationError("the item is no object")
+    turn_id = message.member("turnId")
+    if not isinstance(turn_id, str):
+        raise msgspec.ValidationError("the turn's id is no text")
+    return turn_id, as_dict(item), bytes(text)
+
+
+def _text(members: dict[str, Any], name: str) -> str:
+    value = members.get(name)
+    if not isinstance(value, str):
+        raise msgspec.ValidationError(f"`{name}` is no text")
+    return value
+
+
 def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -143,20 +117,24 @@ def _count(counts: dict[str, Any], name: str) -> int:
     return value if _is_count(value) else 0
 
 
-def _name(params: bytes, generation: int, settings: bytes) -> Facts:
-    return (ev.ThreadRenamed(msgspec.json.decode(params, type=_NameParams).thread_name),)
+def _name(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    name = message.member("threadName")
+    if name is not None and not isinstance(name, str):
+        raise msgspec.ValidationError("the thread's name is no text")
+    return (ev.ThreadRenamed(name),)
 
 
-def _settings(params: bytes, generation: int, settings: bytes) -> Facts:
-    current = msgspec.json.decode(params, type=_SettingsParams).thread_settings
+def _settings(message: CodexMessage, generation: int, settings: bytes) -> Facts:
+    current = message.raw("threadSettings")
+    if current is None or not isinstance(message.member("threadSettings"), dict):
+        raise msgspec.ValidationError("the thread's settings are no object")
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
-    known.pop(
-        "unconfirmed", None
-    )  # Codex has reported them now (`operations/provider/settings.py`)
+    # Codex has reported them now (`operations/provider/settings.py`).
+    known.pop("unconfirmed", None)
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 
 
-_READERS: dict[str, Callable[[bytes, int, bytes], Facts]] = {
+_READERS: dict[str, Callable[[CodexMessage, int, bytes], Facts]] = {
     "turn/started": _turn_started,
     "turn/completed": _turn_completed,
     "item/completed": _item_completed,
@@ -214,11 +192,12 @@ def error_kind(info: Any, message: str) -> str:
     )
 
 
-def entry_of(turn_id: str, raw_item: bytes) -> ev.EntryRecorded:
-    """A completed item as a ledger entry: prompts and answers are messages, everything else is an
-    activity.
+def entry_of(turn_id: str, item: dict[str, Any], raw_item: bytes) -> ev.EntryRecorded:
+    """Returns a completed item as a ledger entry: prompts and answers are messages, everything else
+    is an activity.
+
+    :param raw_item: the text of the item
     """
-    item = msgspec.json.decode(raw_item, type=dict[str, Any])
     kind = str(item.get("type", "unknown"))
     item_id = str(item.get("id", ""))
     if kind == "userMessage":

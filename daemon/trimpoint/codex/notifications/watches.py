@@ -3,11 +3,10 @@
 from typing import Any, NamedTuple, Protocol
 
 import anyio
-import msgspec
 from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import ending_of
-from trimpoint.core.model.lenient import as_dict
 
 
 class TurnOutcome(NamedTuple):
@@ -30,8 +29,8 @@ class Watch(Protocol):
         """Codex's id of the turn that runs or ran in it."""
         ...
 
-    def on_notification(self, method: str, params: Raw) -> None:
-        """Take one notification of the thread."""
+    def on_message(self, message: CodexMessage) -> None:
+        """Takes one notification or request of the thread."""
         ...
 
     def abort(self, reason: str) -> None:
@@ -54,20 +53,20 @@ class TurnWatch:
         self._compacted = False
         self._text = ""
 
-    def on_notification(self, method: str, params: Raw) -> None:
-        """Take one notification of the thread."""
-        match method:
+    def on_message(self, message: CodexMessage) -> None:
+        """Takes one notification or request of the thread."""
+        match message.method:
             case "turn/started":
-                turn_id = _member(params, "turn").get("id")
+                turn_id = message.object("turn").get("id")
                 self.turn_id = turn_id if isinstance(turn_id, str) else self.turn_id
             case "error":
-                self._error = str(_member(params, "error").get("message", ""))
+                self._error = str(message.object("error").get("message", ""))
             case "item/completed":
-                self._on_item(_member(params, "item"))
+                self._on_item(message.object("item"))
             case "thread/tokenUsage/updated":
-                self.usage = params.copy()
+                self.usage = message.params.copy()
             case "turn/completed":
-                self._end(_member(params, "turn"))
+                self._end(message.object("turn"))
             case _:
                 pass
 
@@ -100,7 +99,3 @@ class TurnWatch:
             ended_id, ending.status, ending.error or self._error, self._compacted, self._text
         )
         self._ended.set()
-
-
-def _member(params: Raw, name: str) -> dict[str, Any]:
-    return as_dict(as_dict(msgspec.json.decode(params)).get(name))

@@ -23,6 +23,7 @@ from trimpoint_protocol import jsonrpc
 
 from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
 from trimpoint.gateway.session.request import ClientRequest, Handler
@@ -165,13 +166,13 @@ class Handles:
         """
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
-    def route_notification(self, method: str, line: bytes) -> bool:
+    def route_notification(self, message: CodexMessage) -> bool:
         """Pass a notification on to the client whose handle it names; False when it is about no
         handle.
         """
-        if method in _NOTIFIED_TYPES:
-            return self._route_to_holder(_NOTIFIED_TYPES[method], method, line)
-        return method in _NOTIFIED_REQUESTS and self._route_to_requester(method, line)
+        if message.method in _NOTIFIED_TYPES:
+            return self._route_to_holder(_NOTIFIED_TYPES[message.method], message)
+        return message.method in _NOTIFIED_REQUESTS and self._route_to_requester(message)
 
     def release(self, client: Client) -> None:
         """A client is gone: end what it left behind, as Codex does when a connection closes."""
@@ -273,15 +274,15 @@ class Handles:
             )
         return None
 
-    def _route_to_holder(self, kind: HandleType, method: str, line: bytes) -> bool:
-        handle = _member_of(line, kind.member)
+    def _route_to_holder(self, kind: HandleType, message: CodexMessage) -> bool:
+        handle = message.member(kind.member)
         client_id, chosen = _split_handle(handle) if isinstance(handle, str) else (None, "")
         if client_id is None:
             return False
-        if method == kind.over:
+        if message.method == kind.over:
             self._release(client_id, kind, str(handle))
         client = self._clients.by_id(client_id)
-        self._send_to(client, method, line, kind.member, msgspec.json.encode(chosen))
+        self._send_to(client, message, kind.member, msgspec.json.encode(chosen))
         return True
 
     # --- requests that can be cancelled
@@ -335,14 +336,13 @@ class Handles:
                     return request.provider_id
         return _prefix(client.id) + request_id.decode()
 
-    def _route_to_requester(self, method: str, line: bytes) -> bool:
-        provider_id = _member_of(line, REQUEST_ID)
+    def _route_to_requester(self, message: CodexMessage) -> bool:
+        provider_id = message.member(REQUEST_ID)
         for request in self._requests:
             if request.provider_id == provider_id:
                 self._send_to(
                     request.client_request.client,
-                    method,
-                    line,
+                    message,
                     REQUEST_ID,
                     request.client_request.message.id,
                 )
@@ -352,10 +352,11 @@ class Handles:
     # ----------------------------------------------------------------------------------------------
 
     def _send_to(
-        self, client: Client | None, method: str, line: bytes, member: str, value: bytes
+        self, client: Client | None, message: CodexMessage, member: str, value: bytes
     ) -> None:
+        method = message.method
         if client is not None and self._clients.has(client) and client.wants(None, method):
-            shown = self._identity.notification_to_client(method, line)
+            shown = self._identity.notification_to_client(method, message.line)
             Delivery(method, lambda: _with_member(shown, member, value)).to((client,))
 
     def _ask_to_end(self, method: str, params: dict[str, Any]) -> None:
@@ -399,12 +400,6 @@ def _set_member(
 ) -> None:
     encoded = msgspec.json.encode({**params, member: value})
     client_request.message = msgspec.structs.replace(client_request.message, params=Raw(encoded))
-
-
-def _member_of(line: bytes, member: str) -> Any:
-    params = (_members(Raw(line)) or {}).get("params")
-    found = (_members(params) or {}).get(member)
-    return msgspec.json.decode(found) if found is not None else None
 
 
 def _with_member(line: bytes, member: str, value: bytes) -> bytes:

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.request import ClientRequest, Handler
 
@@ -83,20 +84,20 @@ class PlayedTurns:
         """The turn whose command drives the thread's operation."""
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)
 
-    def as_its_own(self, thread_id: str, method: str, line: bytes) -> bytes | None:
-        """what is said of a compaction's turn as said of the turn whose command asked for it; None
-        for what that turn says itself.
+    def as_its_own(self, thread_id: str, message: CodexMessage) -> CodexMessage | None:
+        """Returns a notification about a compaction's turn as one about the turn whose command
+        asked for it; None for what that turn reports itself.
         """
         turn = self.shown_for_operation(thread_id)
         if turn is None:
-            return line
-        if method in ("turn/started", "turn/completed"):
+            return message
+        if message.method in ("turn/started", "turn/completed"):
             return None
-        message = msgspec.json.decode(line, type=dict[str, Raw])
-        params = msgspec.json.decode(message["params"], type=dict[str, Raw])
-        if "turnId" not in params:
-            return line
-        return msgspec.json.encode({**message, "params": {**params, "turnId": turn.turn_id}})
+        return (
+            message
+            if message.raw("turnId") is None
+            else message.with_member("turnId", turn.turn_id)
+        )
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
         """The table of handlers with those in it that show the turns of a thread, these too."""

@@ -3,9 +3,8 @@
 from typing import Any
 
 import anyio
-import msgspec
-from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.compaction.compaction import CompactionFailed
@@ -26,16 +25,17 @@ class AnswerWatch:
         self._is_compacting = False
         self._decided = anyio.Event()
 
-    def on_notification(self, method: str, params: Raw) -> None:
-        """Take one notification or question of the thread."""
+    def on_message(self, message: CodexMessage) -> None:
+        """Takes one notification or request of the thread."""
+        method = message.method
         if method == "turn/started":
-            self.turn_id = str(_of(params, "turn").get("id"))
+            self.turn_id = str(message.object("turn").get("id"))
         elif method == "turn/completed":
-            self._end(_of(params, "turn"))
+            self._end(message.object("turn"))
         elif method in ("item/started", "item/completed"):
-            self._on_item(method, _of(params, "item").get("type"))
+            self._on_item(method, message.object("item").get("type"))
         elif method == "rawResponseItem/completed":
-            kind = str(_of(params, "item").get("type"))
+            kind = str(message.object("item").get("type"))
             self._on_answer(kind == "reasoning" or kind.endswith("_call"))
         else:
             # Text that is streamed, or a question about what the model wants to do.
@@ -75,7 +75,3 @@ class AnswerWatch:
             self.is_answered = turn.get("status") == "completed"
             self._error = str(as_dict(turn.get("error")).get("message") or self._error)
             self._decided.set()
-
-
-def _of(params: Raw, name: str) -> dict[str, Any]:
-    return as_dict(as_dict(msgspec.json.decode(params)).get(name))

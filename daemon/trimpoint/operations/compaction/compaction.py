@@ -19,6 +19,8 @@ from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.rollout import compaction_summary, since_compaction
 from trimpoint.codex.history.rollout_files import own_lines
+from trimpoint.codex.notifications.foreign_usage import USAGE_UPDATED
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnOutcome, TurnWatch
 from trimpoint.core.context.active_context import message_text
@@ -52,9 +54,7 @@ def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent
     """Codex's estimate of a compacted thread that carries on, with what was put into it since: the
     first that is known of it.
     """
-    heard = (
-        translate("thread/tokenUsage/updated", bytes(usage), 0, b"{}") if usage is not None else ()
-    )
+    heard = translate(CodexMessage(USAGE_UPDATED, usage), 0, b"{}") if usage is not None else ()
     weight = sum(estimate_tokens(item) for item in injected)
     estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
     return tuple(

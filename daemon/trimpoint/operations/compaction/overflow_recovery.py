@@ -11,10 +11,10 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import msgspec
 
 from trimpoint.codex.history.rollout import since_compaction
 from trimpoint.codex.history.rollout_files import conversation_lines
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.decide.overflow import (
@@ -26,7 +26,6 @@ from trimpoint.core.decide.overflow import (
 from trimpoint.core.decide.trimming import summarizer_guidance
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompleteRecovery
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
@@ -37,7 +36,7 @@ from trimpoint.operations.messages import recovered_message
 from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
-from trimpoint.operations.routing.notification_router import Buffered, Route, ThreadRole
+from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
 
@@ -235,34 +234,29 @@ class OverflowRecovery:
             return  # Codex died while the record was written, and the end of the turn has been told
         inbound.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
-        for buffered in take_quarantined:
-            self._forward(buffered, route, str(turn.provider_turn_id))
+        for message in take_quarantined:
+            self._forward(message, route, str(turn.provider_turn_id))
 
-    def _forward(self, buffered: Buffered, route: Route, provider_turn_id: str) -> None:
+    def _forward(self, message: CodexMessage, route: Route, provider_turn_id: str) -> None:
         """Drops the facts that repeat the prompt and journals that it is in the context."""
-        if buffered.request_id is not None:
-            self._threads.inbound.on_server_request(
-                buffered.request_id, buffered.method, buffered.params
-            )
-        elif not _is_forwarded(buffered, provider_turn_id):
-            self._threads.inbound.on_notification(buffered.method, buffered.params, buffered.line)
-        elif buffered.method == "rawResponseItem/completed":
-            self._threads.inbound.record(route, buffered.method, buffered.params)
+        inbound = self._threads.inbound
+        if message.request_id is not None:
+            inbound.on_server_request(message.request_id, message.method, message.params)
+        elif not _is_forwarded(message, provider_turn_id):
+            inbound.route(message)
+        elif message.method == "rawResponseItem/completed":
+            inbound.record(route, message)
 
 
-def _is_forwarded(buffered: Buffered, provider_turn_id: str) -> bool:
-    params = as_dict(msgspec.json.decode(buffered.params)) if buffered.params else {}
-    item = as_dict(params.get("item"))
-    match buffered.method:
+def _is_forwarded(message: CodexMessage, provider_turn_id: str) -> bool:
+    match message.method:
         case "turn/started":
             return True
         case "item/started" | "item/completed":
-            return item.get("type") == "userMessage"
+            return message.object("item").get("type") == "userMessage"
         case "rawResponseItem/completed":
-            return params.get("turnId") != provider_turn_id or item.get("role") in (
-                "user",
-                "developer",
-            )
+            repeats = message.object("item").get("role") in ("user", "developer")
+            return repeats or bool(message.member("turnId") != provider_turn_id)
         case _:
             return False
 

@@ -12,11 +12,11 @@ import anyio
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
-from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.provider_threads import ProviderThreads
@@ -163,10 +163,7 @@ class LostEndings:
             )
         )
         for method, params in _as_codex_says(ended):
-            encoded = Raw(msgspec.json.encode({"threadId": provider_id, **params}))
-            inbound.on_notification(
-                method, encoded, msgspec.json.encode({"method": method, "params": encoded})
-            )
+            inbound.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         inbound.turn_ends.told_for_codex(str(ended["id"]))
         self._threads.forget(provider_id)  # so that the next use reads back what went unheard
 

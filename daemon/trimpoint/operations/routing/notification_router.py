@@ -22,6 +22,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import FastPath
 from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
@@ -54,10 +55,6 @@ TEMPORARY_THREAD_METHODS = frozenset(
 # The statuses in which Codex is not at work on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
-THREAD_ID_MEMBER = b',"params":{"threadId":"'
-# Of `{"method":"` and `"`, around the method's name, and the member above.
-LEADING_BYTES = len(b'{"method":""') + len(THREAD_ID_MEMBER)
-
 
 class ThreadRole(StrEnum):
     """The role of a provider thread: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
@@ -76,30 +73,8 @@ class Route(NamedTuple):
     generation: int
 
 
-class _ThreadId(msgspec.Struct, rename="camel"):
-    thread_id: str | None = None
-
-
-class _Started(msgspec.Struct):
-    thread: dict[str, Any]
-
-
-_decode_thread_id = msgspec.json.Decoder(_ThreadId).decode
-
-
 BeforeTurnEnds = Callable[[str], Awaitable[None]]
 """Awaited with the thread's id before clients are sent the end of a turn."""
-
-
-class Buffered(NamedTuple):
-    """A buffered message of a provider thread; a request has a `request_id`, a notification its
-    `line`.
-    """
-
-    method: str
-    params: Raw
-    line: bytes
-    request_id: Raw | None = None
 
 
 class NotificationRouter:
@@ -123,11 +98,11 @@ class NotificationRouter:
         self._tasks = tasks
         self._routes: dict[str, Route] = {}
         self._opening = 0
-        self._buffered: dict[str, list[Buffered]] = {}
+        self._buffered: dict[str, list[CodexMessage]] = {}
         self._paused: Counter[str] = Counter()
-        self._quarantined: dict[str, list[Buffered]] = {}
+        self._quarantined: dict[str, list[CodexMessage]] = {}
         self._unloadable: set[str] = set()
-        self._waiting_for_flush: dict[str, list[tuple[str, bytes]]] = {}
+        self._waiting_for_flush: dict[str, list[CodexMessage]] = {}
         self._sub_agents = SubAgents(engine)
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
@@ -201,7 +176,7 @@ class NotificationRouter:
         if provider_thread_id in self._paused:
             return
         for buffered in self._buffered.pop(provider_thread_id, ()):
-            self.on_notification(buffered.method, buffered.params, buffered.line)
+            self.route(buffered)
 
     def quarantine(self, provider_thread_id: str) -> None:
         """Quarantines the messages of a provider thread until `take_quarantined`; a watch still
@@ -215,41 +190,49 @@ class NotificationRouter:
         """Returns whether the thread is quarantined; no longer once Codex has exited."""
         return provider_thread_id in self._quarantined
 
-    def take_quarantined(self, provider_thread_id: str) -> list[Buffered] | None:
+    def take_quarantined(self, provider_thread_id: str) -> list[CodexMessage] | None:
         """Ends the quarantine and returns the messages; None if Codex has exited since."""
         return self._quarantined.pop(provider_thread_id, None)
 
     def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
         """Tell a thread's clients what Codex would say, if it knew."""
-        line = msgspec.json.encode({"method": method, "params": {"threadId": thread_id, **params}})
-        self._sink.publish(thread_id, method, line)
+        message = CodexMessage.compose(method, {"threadId": thread_id, **params})
+        self._sink.publish(thread_id, message)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`PeerHandler`. What is only passed on is looked at once, without decoding its
-        parameters.
+        """`PeerHandler`. The one place where a line becomes a message; its parameters are decoded
+        only if a reader of it asks for them.
         """
+        self.route(CodexMessage(method, params, line))
+
+    def route(self, message: CodexMessage) -> None:
+        """Records what a notification reports and passes it on, or keeps it for later."""
         self.fast_path = None
-        provider_thread_id = _leading_thread_id(method, line) or _thread_id_of(method, params)
+        provider_thread_id = _provider_thread_of(message)
         if provider_thread_id is None:
-            self._sink.publish(None, method, line)
+            self._sink.publish(None, message)
             return
         if provider_thread_id in self._quarantined:
-            self._quarantine(provider_thread_id, Buffered(method, params, line))
+            self._quarantine(provider_thread_id, message)
             return
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
         if provider_thread_id in self._buffered or (route is None and self._opening):
-            self._buffered.setdefault(provider_thread_id, []).append(Buffered(method, params, line))
-        elif route is not None and method in RECORDED and self._must_load(route, method):
-            self._buffered[provider_thread_id] = [Buffered(method, params, line)]
+            self._buffered.setdefault(provider_thread_id, []).append(message)
+        elif (
+            route is not None
+            and message.method in RECORDED
+            and self._must_load(route, message.method)
+        ):
+            self._buffered[provider_thread_id] = [message]
             self._tasks.start_soon(self._load, route.thread_id, provider_thread_id)
         elif route is None:
-            self._sub_agents.on_foreign_notification(provider_thread_id, method, params)
-            self.foreign_usage.on_notification(provider_thread_id, method, params)
-            self._sink.publish(None, method, line)
+            self._sub_agents.on_foreign_notification(provider_thread_id, message)
+            self.foreign_usage.on_notification(provider_thread_id, message)
+            self._sink.publish(None, message)
         elif route.role is ThreadRole.CURRENT:
-            self._route_current(route, provider_thread_id, method, params, line)
+            self._route_current(route, provider_thread_id, message)
         else:
-            self._route_other(route, provider_thread_id, method, params, line)
+            self._route_other(route, provider_thread_id, message)
 
     def has_fast_path(self, thread_id: str) -> bool:
         """Returns whether the thread must stay in memory because messages of its sub-agents are
@@ -283,9 +266,10 @@ class NotificationRouter:
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
-        provider_thread_id = _thread_id_of(method, params)
-        if provider_thread_id in self._quarantined:
-            self._quarantine(provider_thread_id, Buffered(method, params, b"", request_id))
+        request = CodexMessage(method, params, request_id=request_id)
+        provider_thread_id = _provider_thread_of(request)
+        if provider_thread_id is not None and provider_thread_id in self._quarantined:
+            self._quarantine(provider_thread_id, request)
             return
         route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
         self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
@@ -306,80 +290,75 @@ class NotificationRouter:
         for callback in self._child_exit_subscribers:
             callback()
 
-    def _route_current(
-        self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes
-    ) -> None:
+    def _route_current(self, route: Route, provider_thread_id: str, message: CodexMessage) -> None:
         answers_compaction = self._provider_compactions.is_compaction_reply(
-            provider_thread_id, method, params
+            provider_thread_id, message
         )
-        if method in RECORDED:
+        if message.method in RECORDED:
             if not answers_compaction:
-                self.record(route, method, params)
-            if method == "item/completed":
-                self._sub_agents.on_parent_item(route.thread_id, params)
-        elif method in SUB_AGENT_RESTS:
-            self._sub_agents.on_foreign_notification(
-                provider_thread_id, method, params
-            )  # it may be one that a client has opened
-        if not self.turn_ends.intercept(route.thread_id, method, params, line):
-            self._route(route, method, line)
-        if _rests(method, params):
+                self.record(route, message)
+            if message.method == "item/completed":
+                self._sub_agents.on_parent_item(route.thread_id, message)
+        elif message.method in SUB_AGENT_RESTS:
+            # It may be a sub-agent that a client has opened.
+            self._sub_agents.on_foreign_notification(provider_thread_id, message)
+        if not self.turn_ends.intercept(route.thread_id, message):
+            self._pass_on(route, message)
+        if _rests(message):
             for callback in self._rest_subscribers:
                 callback(route.thread_id)
 
-    def _route(self, route: Route, method: str, line: bytes) -> None:
-        if method != "thread/started" or route.generation == 1:
-            self._forward(route.thread_id, method, line)
+    def _pass_on(self, route: Route, message: CodexMessage) -> None:
+        if message.method != "thread/started" or route.generation == 1:
+            self._forward(route.thread_id, message)
         if route.thread_id not in self._waiting_for_flush:
-            self._arm_fast_path(route.thread_id, method, line)
+            self._arm_fast_path(route.thread_id, message)
 
-    def _forward(self, thread_id: str, method: str, line: bytes) -> None:
-        if method == ENDED or thread_id in self._waiting_for_flush:
-            self._forward_when_durable(thread_id, method, line)
+    def _forward(self, thread_id: str, message: CodexMessage) -> None:
+        if message.method == ENDED or thread_id in self._waiting_for_flush:
+            self._forward_when_durable(thread_id, message)
         else:
-            self._sink.publish(thread_id, method, line)
+            self._sink.publish(thread_id, message)
 
-    def _quarantine(self, provider_thread_id: str, buffered: Buffered) -> None:
-        self._quarantined[provider_thread_id].append(buffered)
+    def _quarantine(self, provider_thread_id: str, message: CodexMessage) -> None:
+        self._quarantined[provider_thread_id].append(message)
         if (watch := self.watches.get(provider_thread_id)) is not None:
-            watch.on_notification(buffered.method, buffered.params)
+            watch.on_message(message)
 
-    def _arm_fast_path(self, thread_id: str, method: str, line: bytes) -> None:
+    def _arm_fast_path(self, thread_id: str, message: CodexMessage) -> None:
         """After one delta of a thread the next is most likely another; nothing else may come
         between, or it is looked at again.
         """
-        if (
-            method in RECORDED
-            or method in SUB_AGENT_RESTS
-            or _leading_thread_id(method, line) is None
-        ):
+        method = message.method
+        if method in RECORDED or method in SUB_AGENT_RESTS or message.leading_thread_id is None:
             return
-        end = line.find(b'"', len(method) + LEADING_BYTES) + 1
-        self.fast_path = FastPath(line[:end], partial(self._sink.publish_run, thread_id, method))
+        publish_run = partial(self._sink.publish_run, thread_id, method)
+        self.fast_path = FastPath(message.leading_part, publish_run)
 
-    def _route_other(
-        self, route: Route, provider_thread_id: str, method: str, params: Raw, line: bytes
-    ) -> None:
+    def _route_other(self, route: Route, provider_thread_id: str, message: CodexMessage) -> None:
         watch = self.watches.get(provider_thread_id)
         if watch is not None:
-            watch.on_notification(method, params)
-            if route.role is ThreadRole.TEMPORARY and method not in TEMPORARY_THREAD_METHODS:
-                self._sink.publish_compaction(route.thread_id, method, line)
-        elif route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS:
-            self.record(route, method, params)
-            self._sink.publish(route.thread_id, method, line)
+            watch.on_message(message)
+            if (
+                route.role is ThreadRole.TEMPORARY
+                and message.method not in TEMPORARY_THREAD_METHODS
+            ):
+                self._sink.publish_compaction(route.thread_id, message)
+        elif route.role is ThreadRole.RETIRED and message.method in RETIRED_THREAD_METHODS:
+            self.record(route, message)
+            self._sink.publish(route.thread_id, message)
 
-    def record(self, route: Route, method: str, params: Raw) -> None:
-        """Write down what a notification tells, if it tells a fact."""
+    def record(self, route: Route, message: CodexMessage) -> None:
+        """Records the facts of a notification, if it has any."""
         writer = self._engine.loaded(route.thread_id)
         if writer is None:
             return
         try:
-            facts = translate(method, bytes(params), route.generation, writer.state.settings)
+            facts = translate(message, route.generation, writer.state.settings)
         except msgspec.MsgspecError as error:
             log.warning(
                 "notification_not_understood",
-                method=method,
+                method=message.method,
                 thread_id=route.thread_id,
                 detail=str(error),
             )
@@ -387,32 +366,32 @@ class NotificationRouter:
         if facts:
             writer.record_facts(*facts)
 
-    def _forward_when_durable(self, thread_id: str, method: str, line: bytes) -> None:
+    def _forward_when_durable(self, thread_id: str, message: CodexMessage) -> None:
         """Facts are folded at once, so that a thread that goes on is busy; only what clients hear
         waits for the disk.
         """
         waiting = self._waiting_for_flush.setdefault(thread_id, [])
-        waiting.append((method, line))
+        waiting.append(message)
         if len(waiting) == 1:
             self._tasks.start_soon(self._flush_and_forward, thread_id, waiting)
 
-    async def _flush_and_forward(self, thread_id: str, waiting: list[tuple[str, bytes]]) -> None:
+    async def _flush_and_forward(self, thread_id: str, waiting: list[CodexMessage]) -> None:
         while waiting:
             covered = len(waiting)
             await self._make_durable(thread_id)
             await self._before_turn_ends(thread_id)
-            for method, line in waiting[:covered]:
-                self._deliver_settled(thread_id, method, line)
+            for message in waiting[:covered]:
+                self._deliver_settled(thread_id, message)
             del waiting[:covered]
         del self._waiting_for_flush[thread_id]
 
-    def _deliver_settled(self, thread_id: str, method: str, line: bytes) -> None:
+    def _deliver_settled(self, thread_id: str, message: CodexMessage) -> None:
         try:
-            self._sink.publish(thread_id, method, line)
+            self._sink.publish(thread_id, message)
         # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed
         # on
         except Exception:
-            log.exception("line_not_passed_on", thread_id=thread_id, method=method)
+            log.exception("line_not_passed_on", thread_id=thread_id, method=message.method)
 
     async def _make_durable(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
@@ -435,9 +414,7 @@ class NotificationRouter:
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in _interrupted(state.id, turn_id, reason):
-                self._sink.publish(
-                    state.id, method, msgspec.json.encode({"method": method, "params": params})
-                )
+                self._sink.publish(state.id, CodexMessage.compose(method, params))
 
 
 def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -457,28 +434,16 @@ def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[st
     yield "turn/completed", {"threadId": thread_id, "turn": turn}
 
 
-def _rests(method: str, params: Raw) -> bool:
-    return method == "thread/closed" or (
-        method == "thread/status/changed" and status_in(params) in RESTING
+def _rests(message: CodexMessage) -> bool:
+    return message.method == "thread/closed" or (
+        message.method == "thread/status/changed" and status_in(message) in RESTING
     )
 
 
-def _leading_thread_id(method: str, line: bytes) -> str | None:
-    """The thread id of a line that begins `{"method":M,"params":{"threadId":"`, as all deltas do;
-    None for any other.
-    """
-    start = len(method) + LEADING_BYTES
-    if line[start - len(THREAD_ID_MEMBER) : start] == THREAD_ID_MEMBER:
-        return line[start : line.find(b'"', start)].decode()
-    return None
-
-
-def _thread_id_of(method: str, params: Raw) -> str | None:
-    if not params:
-        return None
-    try:
-        if method == "thread/started":
-            return str(msgspec.json.decode(params, type=_Started).thread.get("id"))
-        return _decode_thread_id(params).thread_id
-    except msgspec.MsgspecError:
-        return None
+def _provider_thread_of(message: CodexMessage) -> str | None:
+    """Returns the provider thread that a message is about; None if it names none."""
+    if message.method == "thread/started":
+        with suppress(msgspec.MsgspecError):
+            if thread := message.object("thread"):
+                return str(thread.get("id"))
+    return message.thread_id

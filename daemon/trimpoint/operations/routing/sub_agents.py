@@ -7,9 +7,7 @@ so that the one busy predicate sees it.
 
 from typing import Any
 
-import msgspec
-from msgspec import Raw
-
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import SUB_AGENT
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -29,22 +27,22 @@ class SubAgents:
         self._active: set[str] = set()
         self._reported: set[str] = set()
 
-    def on_parent_item(self, thread_id: str, params: Raw) -> None:
+    def on_parent_item(self, thread_id: str, message: CodexMessage) -> None:
         """Take a completed item of a thread of ours; a call to another agent names the agent's
         thread (measured: 0.163).
         """
-        item = _member(params, "item")
+        item = message.object("item")
         named = as_list(item.get("receiverThreadIds")) if item.get("type") == CALL_ITEM else []
         for sub_agent_id in (one for one in named if isinstance(one, str)):
             self._parents[sub_agent_id] = thread_id
             self._report(sub_agent_id)
 
-    def on_foreign_notification(self, provider_thread_id: str, method: str, params: Raw) -> None:
+    def on_foreign_notification(self, provider_thread_id: str, message: CodexMessage) -> None:
         """Take a notification of a thread that is none of ours."""
-        if method == "thread/closed":
+        if message.method == "thread/closed":
             self._active.discard(provider_thread_id)
-        elif method == "thread/status/changed":
-            is_active = status_in(params) == "active"
+        elif message.method == "thread/status/changed":
+            is_active = status_in(message) == "active"
             (self._active.add if is_active else self._active.discard)(provider_thread_id)
         self._report(provider_thread_id)
 
@@ -76,11 +74,7 @@ class SubAgents:
             writer.record_facts(ev.RequestClosed(sub_agent_id, "resolved"))
 
 
-def _member(params: Raw, name: str) -> dict[str, Any]:
-    return as_dict(as_dict(msgspec.json.decode(params)).get(name))
-
-
-def status_in(params: Raw) -> Any:
+def status_in(message: CodexMessage) -> Any:
     """The kind of status in a `thread/status/changed`."""
-    status = as_dict(msgspec.json.decode(params)).get("status")
+    status = message.member("status")
     return status if isinstance(status, str) else as_dict(status).get("type")

@@ -6,13 +6,14 @@ turn went on. Whatever else is said of the thread meanwhile is not held up.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
+from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import error_kind
 from trimpoint.core.model.commands import RecoverFromOverflow
 from trimpoint.core.model.decision import Rejected
@@ -35,27 +36,20 @@ IN_ERROR = b'"systemError"'
 _OVERFLOWS = (b"contextWindowExceeded", b"context_length_exceeded")
 
 
-class Line(NamedTuple):
-    """A notification as it came."""
-
-    method: str
-    line: bytes
-
-
 class TurnEndBuffer:
     """`forward` passes a line on to the clients of a thread, what ends a turn when it is
     durable.
     """
 
     def __init__(
-        self, engine: ThreadRegistry, forward: Callable[[str, str, bytes], None], tasks: TaskGroup
+        self, engine: ThreadRegistry, forward: Callable[[str, CodexMessage], None], tasks: TaskGroup
     ) -> None:
         self._superseded_subscribers: list[Callable[[str], None]] = []
         self._engine = engine
         self._forward = forward
         self._tasks = tasks
-        self._collecting: dict[str, list[Line]] = {}
-        self._buffered: dict[str, list[Line]] = {}
+        self._collecting: dict[str, list[CodexMessage]] = {}
+        self._buffered: dict[str, list[CodexMessage]] = {}
         self._told: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
@@ -64,8 +58,9 @@ class TurnEndBuffer:
         """
         self._superseded_subscribers.append(subscriber)
 
-    def intercept(self, thread_id: str, method: str, params: Raw, line: bytes) -> bool:
+    def intercept(self, thread_id: str, message: CodexMessage) -> bool:
         """Takes a line that may belong to a turn which continues; returns whether it was taken."""
+        method = message.method
         if (
             method not in _MAY_BEGIN
             and not self._collecting
@@ -73,12 +68,12 @@ class TurnEndBuffer:
             and not self._told
         ):
             return False  # nearly always
-        if method == ENDED and self._told and (turn_id := _ended_turn_id(params)) in self._told:
+        if method == ENDED and self._told and (turn_id := _ended_turn_id(message)) in self._told:
             self._told.discard(turn_id)
             return True
-        if self._collect(thread_id, method, line):
+        if self._collect(thread_id, message):
             if method == ENDED:
-                self._decide_recovery(thread_id, _ended_turn_id(params))
+                self._decide_recovery(thread_id, _ended_turn_id(message))
             return True
         self._release(thread_id, self._collecting.pop(thread_id, []))
         if method == "turn/started" and thread_id in self._buffered:
@@ -102,8 +97,8 @@ class TurnEndBuffer:
         """Releases the buffered end of a turn, with the reason `why` it could not continue."""
         ending = self._buffered.pop(thread_id, [])
         if ending and why:
-            warning = {"method": "warning", "params": {"threadId": thread_id, "message": why}}
-            self._forward(thread_id, "warning", msgspec.json.encode(warning))
+            warning = {"threadId": thread_id, "message": why}
+            self._forward(thread_id, CodexMessage.compose("warning", warning))
         self._release(thread_id, ending)
 
     def forget(self, thread_id: str) -> None:
@@ -116,18 +111,19 @@ class TurnEndBuffer:
         for thread_id in list(self._collecting):
             self._release(thread_id, self._collecting.pop(thread_id))
 
-    def _collect(self, thread_id: str, method: str, line: bytes) -> bool:
+    def _collect(self, thread_id: str, message: CodexMessage) -> bool:
+        method = message.method
         coming = self._collecting.get(thread_id)
         if coming is None:
-            begins = (method == "thread/status/changed" and IN_ERROR in line) or (
-                method == FAILED and _is_overflow(method, line)
+            begins = (method == "thread/status/changed" and IN_ERROR in message.line) or (
+                method == FAILED and _is_overflow(message)
             )
             if not begins:
                 return False
             coming = self._collecting[thread_id] = []
         elif method not in TURN_END_METHODS:
             return False
-        coming.append(Line(method, line))
+        coming.append(message)
         return True
 
     def _decide_recovery(self, thread_id: str, turn_id: str) -> None:
@@ -135,7 +131,7 @@ class TurnEndBuffer:
         writer = self._engine.loaded(thread_id)
         if (
             writer is not None
-            and any(_is_overflow(*line) for line in ending)
+            and any(map(_is_overflow, ending))
             and self._begin_recovery(writer, turn_id)
         ):
             self._buffered[thread_id] = ending
@@ -162,41 +158,38 @@ class TurnEndBuffer:
         except JournalRefuses:
             self.release(writer.thread_id)
 
-    def _release(self, thread_id: str, ending: list[Line]) -> None:
-        for method, line in ending:
-            self._forward(
-                thread_id, method, _with_advice(line) if _is_overflow(method, line) else line
-            )
+    def _release(self, thread_id: str, ending: list[CodexMessage]) -> None:
+        for message in ending:
+            self._forward(thread_id, _with_advice(message) if _is_overflow(message) else message)
 
 
-def _is_overflow(method: str, line: bytes) -> bool:
-    """Returns whether an `error` or `turn/completed` speaks of an overflow that nobody is going to
-    try again.
+def _is_overflow(message: CodexMessage) -> bool:
+    """Returns whether an `error` or `turn/completed` is about an overflow that Codex does not
+    retry.
     """
-    if method not in (FAILED, ENDED) or not any(word in line for word in _OVERFLOWS):
+    if message.method not in (FAILED, ENDED) or not any(
+        word in message.line for word in _OVERFLOWS
+    ):
         return False
-    params = as_dict(as_dict(msgspec.json.decode(line)).get("params"))
-    error = _error_in(params)
+    error = message.object("error") or as_dict(message.object("turn").get("error"))
     kind = error_kind(error.get("codexErrorInfo"), str(error.get("message", "")))
-    return kind == CONTEXT_WINDOW_EXCEEDED and not params.get("willRetry")
+    return kind == CONTEXT_WINDOW_EXCEEDED and not message.member("willRetry")
 
 
-def _with_advice(line: bytes) -> bytes:
-    """An overflow's `error` or `turn/completed` with what a person can do, where Codex has nothing
-    to say.
+def _with_advice(message: CodexMessage) -> CodexMessage:
+    """Returns an overflow's `error` or `turn/completed` with what a person can do, where Codex has
+    nothing to say.
     """
-    message: dict[str, Any] = msgspec.json.decode(line)
-    error = _error_in(as_dict(message.get("params")))
+    whole: dict[str, Any] = msgspec.json.decode(message.line)
+    params = as_dict(whole.get("params"))
+    error = as_dict(params.get("error")) or as_dict(as_dict(params.get("turn")).get("error"))
     if error.get("additionalDetails"):
-        return line
+        return message
     error["additionalDetails"] = AFTER_OVERFLOW
-    return msgspec.json.encode(message)
+    encoded = Raw(msgspec.json.encode(params))
+    return CodexMessage(message.method, encoded, msgspec.json.encode({**whole, "params": encoded}))
 
 
-def _ended_turn_id(params: Raw) -> str:
-    """The turn that a `turn/completed` is about."""
-    return str(as_dict(as_dict(msgspec.json.decode(params)).get("turn")).get("id"))
-
-
-def _error_in(params: dict[str, Any]) -> dict[str, Any]:
-    return as_dict(params.get("error")) or as_dict(as_dict(params.get("turn")).get("error"))
+def _ended_turn_id(message: CodexMessage) -> str:
+    """Returns the id of the turn that a `turn/completed` is about."""
+    return str(message.object("turn").get("id"))

@@ -28,6 +28,11 @@ _COLOURS = {
 }
 
 
+def class_colour(item_class: str) -> str:
+    """Returns the colour of a class of items; empty for one that has none."""
+    return _COLOURS.get(item_class, "")
+
+
 def inspection_view(found: ContextInspection) -> RenderableType:
     """A line for each item, then a bar for each class and the sums, which add up to the meter's."""
     return Group(_items(found.items), Text(), _totals(found), *_sums(found))
@@ -43,7 +48,7 @@ def _items(items: list[InspectedItem]) -> Table:
     for item in items:
         table.add_row(
             str(item.index),
-            Text(item.item_class, _COLOURS.get(item.item_class, "")),
+            Text(item.item_class, class_colour(item.item_class)),
             item.short_id or "",
             tokens(item.est_tokens),
             Text(one_line(item.preview, 200) + _marks(item)),
@@ -69,7 +74,7 @@ def _totals(found: ContextInspection) -> Table:
 
 
 def _total_row(total: ClassTotal, whole: int) -> tuple[Text, Text, str, Text]:
-    colour = _COLOURS.get(total.item_class, "")
+    colour = class_colour(total.item_class)
     name, bar = Text(total.item_class, colour), _bar(total.est_tokens, whole, colour)
     return name, bar, tokens(total.est_tokens), Text(f"{total.count} items", "dim")
 

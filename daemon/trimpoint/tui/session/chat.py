@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import anyio
+import msgspec
 from trimpoint_protocol import commands as c
 from trimpoint_protocol.agent_sessions import (
     ContinuedSession,
@@ -27,8 +28,10 @@ from trimpoint_protocol.methods import (
     CommandOutcome,
     ContextInspection,
     ContextMessageList,
+    SnapshotParams,
     ThreadParams,
 )
+from trimpoint_protocol.readmodel import ContextPin
 
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.tui.model.prompt import is_command
@@ -50,6 +53,16 @@ _CONNECTING_DEADLINE_S = 20.0
 _NOT_CONNECTED = Notice(
     Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
 )
+
+
+class _Pins(msgspec.Struct, frozen=True):
+    pins: list[ContextPin]
+
+
+class _WithPins(msgspec.Struct, frozen=True):
+    """A snapshot of a thread, of which the pins alone are read."""
+
+    thread: _Pins
 
 
 class Chat:
@@ -367,6 +380,20 @@ class Chat:
             command_id=new_command_id(), thread_id=self._thread_id(), turns=[turn_id]
         )
         return await self.attempt(lambda client: client.dispatch(command)) is not None
+
+    async def unpin(self, turn_id: str) -> bool:
+        """Lets go of a turn that is pinned; returns whether that was done."""
+        thread_id = self._thread_id()
+
+        async def both(client: Client) -> bool:
+            params = SnapshotParams(thread_id=thread_id)
+            found = await client.request("orchestration/snapshot", params, result=_WithPins)
+            pins: list[str | int] = [one.id for one in found.thread.pins if one.turn_id == turn_id]
+            command = c.UnpinContext(command_id=new_command_id(), thread_id=thread_id, pins=pins)
+            await client.dispatch(command)
+            return True
+
+        return await self.attempt(both) is not None
 
     async def turns(self, limit: int) -> CheckpointList | None:
         """Returns the newest turns with what each changed."""

@@ -1,5 +1,6 @@
 """The screen of `trimpoint chat`, put together, and the keys that work everywhere."""
 
+import asyncio
 import os
 import time
 from typing import ClassVar
@@ -14,11 +15,20 @@ from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
+from trimpoint.tui.widgets.help_screen import HelpScreen
+from trimpoint.tui.widgets.inspection_screen import InspectionScreen
+from trimpoint.tui.widgets.question_card import QuestionCard
+from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
+from trimpoint.tui.widgets.turn_picker import TurnPicker
 
 _FRAME_S = 1 / 30
 _SPIN_S = 0.12
 _QUIT_WITHIN_S = 2.0
+_ANSWER_AFTER_S = 0.4
+
+
+_EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 
 
 class ChatApp(App[None]):
@@ -37,6 +47,11 @@ class ChatApp(App[None]):
         Binding("ctrl+l", "redraw", show=False, priority=True),
         Binding("ctrl+o", "fold", show=False, priority=True),
         Binding("ctrl+g", "take_advice", show=False, priority=True),
+        Binding("ctrl+t", "threads", show=False, priority=True),
+        Binding("ctrl+n", "new", show=False, priority=True),
+        Binding("ctrl+r", "turns", show=False, priority=True),
+        Binding("ctrl+x", "inspect", show=False, priority=True),
+        Binding("f1", "help", show=False, priority=True),
         Binding("ctrl+s", "start_daemon", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
         Binding("pagedown", "page(1)", show=False, priority=True),
@@ -51,12 +66,17 @@ class ChatApp(App[None]):
         self._state = chat.state
         self._busy_since: float | None = None
         self._stopped_at = 0.0
+        self._card = QuestionCard()
         self._transcript = TranscriptView(chat.state)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
         self._composer = Composer(self._menu, chat.complete)
         self._status = StatusBar(id="status")
         self._spinner: Timer
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Returns whether an action of this screen may run: not while another one is shown."""
+        return action in _EVERYWHERE or len(self.screen_stack) <= 1
 
     @property
     def state(self) -> ChatState:
@@ -66,6 +86,7 @@ class ChatApp(App[None]):
     def compose(self) -> ComposeResult:
         """Yields the parts of the screen, from top to bottom."""
         yield self._transcript
+        yield self._card
         yield self._activity
         yield self._menu
         yield self._composer
@@ -83,16 +104,27 @@ class ChatApp(App[None]):
         while True:
             await self._chat.changes.wait()
             self._show()
-            await self._pause()
-
-    async def _pause(self) -> None:
-        import anyio
-
-        await anyio.sleep(_FRAME_S)
+            await asyncio.sleep(_FRAME_S)
 
     def _show(self) -> None:
         self._transcript.take_state()
+        self._show_card()
         self._show_bars()
+
+    def _show_card(self) -> None:
+        questions = self._state.questions
+        is_new = self._card.show(self._state.question, len(questions) - 1)
+        if is_new and self.focused is not self._composer:
+            self._card.take_focus()
+        elif is_new and not self._composer.text:
+            # Keys that were meant for the composer must not answer.
+            self.set_timer(_ANSWER_AFTER_S, self._focus_card)
+        elif self._card.display is False and self.focused is None:
+            self._composer.focus()
+
+    def _focus_card(self) -> None:
+        if self._state.question is not None and not self._composer.text:
+            self._card.take_focus()
 
     def _show_bars(self) -> None:
         state = self._state
@@ -133,7 +165,18 @@ class ChatApp(App[None]):
             self._composer.show_older()
 
     def on_composer_wants_history(self) -> None:
-        self._transcript.focus()
+        if self._state.question is not None:
+            self._card.take_focus()
+        else:
+            self._transcript.focus()
+
+    def on_composer_wants_help(self) -> None:
+        self.action_help()
+
+    def on_question_card_answered(self, message: QuestionCard.Answered) -> None:
+        self._chat.answer(message.question, message.result)
+        self._composer.focus()
+        self._show()
 
     # --- the transcript -------------------------------------------------------------------------
 
@@ -165,6 +208,8 @@ class ChatApp(App[None]):
             return
         if self._transcript.has_focus:
             self._composer.focus()
+            return
+        if self._state.question is not None and self._card.decline():
             return
         if self._state.busy is not None or self._state.command:
             self._interrupt()
@@ -212,6 +257,35 @@ class ChatApp(App[None]):
         """Types the command that is advised."""
         if self._state.advice is not None and not self._composer.text:
             self._composer.put(self._state.advice.command)
+
+    # --- other screens --------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        self.push_screen(HelpScreen())
+
+    def action_threads(self) -> None:
+        """Shows the threads."""
+        self.push_screen(ThreadPicker(self._chat))
+
+    def action_new(self) -> None:
+        """Shows an empty thread."""
+        self._chat.open_new(self._state.folder)
+        self._show()
+
+    def action_turns(self) -> None:
+        """Shows the turns to go back to."""
+        if self._state.thread_id is not None:
+            self.push_screen(TurnPicker(self._chat), self._revert)
+
+    def _revert(self, command: str | None) -> None:
+        if command is not None:
+            self._submit(command)
+
+    def action_inspect(self) -> None:
+        """Shows what the context holds."""
+        if self._state.thread_id is not None:
+            self.push_screen(InspectionScreen(self._chat))
 
     def action_start_daemon(self) -> None:
         """Starts a daemon if there is none."""

@@ -1,0 +1,94 @@
+"""A card that a person goes through: a choice, or one field after the other."""
+
+from typing import Any
+
+from trimpoint.tui.model.questions import Card, Field, FieldKind, answer_of, value_of
+
+
+class Filling:
+    """`chosen` is a place among the choices, or among the options of the current field."""
+
+    def __init__(self, method: str, card: Card) -> None:
+        self.card = card
+        self.chosen = 0
+        self.marked: set[int] = set()
+        self.problem = ""
+        self._method = method
+        self._at = 0
+        self._values: dict[str, Any] = {}
+
+    @property
+    def field(self) -> Field | None:
+        """Returns the field to fill in; None for a card with choices."""
+        return self.card.fields[self._at] if self._at < len(self.card.fields) else None
+
+    @property
+    def progress(self) -> str:
+        """Returns which of several fields it is."""
+        count = len(self.card.fields)
+        return f"{self._at + 1} of {count}" if count > 1 else ""
+
+    @property
+    def lines(self) -> list[str]:
+        """Returns the choices, or the options of the current field."""
+        if self.field is None:
+            return [choice.words for choice in self.card.choices]
+        return [label for label, _ in self.field.options]
+
+    def move(self, step: int) -> None:
+        """Chooses another line, round and round."""
+        if self.lines:
+            self.chosen = (self.chosen + step) % len(self.lines)
+
+    def mark(self) -> None:
+        """Marks the chosen option, where several can be."""
+        if self.field is not None and self.field.kind is FieldKind.MANY:
+            self.marked.symmetric_difference_update({self.chosen})
+
+    def result_of_key(self, key: str) -> Any:
+        """Returns the answer for a key of a choice; None where it is no such key."""
+        found = (choice.result for choice in self.card.choices if choice.key == key)
+        return next(found, None)
+
+    def press(self, key: str) -> bool:
+        """Chooses an option by its number; returns whether there is one."""
+        if self.field is None or not key.isdecimal() or not 1 <= int(key) <= len(self.lines):
+            return False
+        self.chosen = int(key) - 1
+        return True
+
+    def enter(self, text: str) -> Any:
+        """Takes what is chosen or typed; returns the answer once the card is complete, else None.
+
+        `problem` says what is wrong with a value that is none.
+        """
+        field = self.field
+        if field is None:
+            return self.card.choices[self.chosen].result
+        value = value_of(field, text, self._places(field, text))
+        if value is None and (field.is_required or text.strip()):
+            self.problem = _problem(field)
+            return None
+        if value is not None:
+            self._values[field.id] = value
+        self._at, self.chosen, self.marked, self.problem = self._at + 1, 0, set(), ""
+        if self.field is not None:
+            return None
+        return answer_of(self._method, self.card.fields, self._values)
+
+    def _places(self, field: Field, text: str) -> list[int]:
+        if field.kind is FieldKind.MANY:
+            return sorted(self.marked)
+        return [] if text.strip() or not field.options else [self.chosen]
+
+
+def _problem(field: Field) -> str:
+    match field.kind:
+        case FieldKind.INTEGER:
+            return "That is no whole number."
+        case FieldKind.NUMBER:
+            return "That is no number."
+        case FieldKind.MANY:
+            return "Mark at least one with the space bar."
+        case FieldKind.TEXT | FieldKind.ONE:
+            return "It needs an answer."

@@ -1,0 +1,93 @@
+"""What the model is sent next, item by item, and which of it is marked to be discarded."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trimpoint_protocol.methods import ContextInspection, ContextMessageList, InspectedItem
+
+
+class Share(NamedTuple):
+    """A part of the bar: the class of items, and how many cells it takes."""
+
+    item_class: str
+    cells: int
+
+
+class Inspection:
+    """`chosen` is a place among the items. What belongs together is marked together."""
+
+    def __init__(self, found: ContextInspection, held: ContextMessageList) -> None:
+        self.found = found
+        self.chosen = max(0, len(found.items) - 1)
+        self.marked: set[str] = set()
+        self._messages = {message.short_id: message for message in held.messages}
+        self._refusal = held.refusal
+
+    @property
+    def item(self) -> InspectedItem | None:
+        """Returns the chosen item; None where there is none."""
+        return self.found.items[self.chosen] if self.found.items else None
+
+    def move(self, step: int) -> None:
+        """Chooses another item, no further than the ends."""
+        self.chosen = max(0, min(len(self.found.items) - 1, self.chosen + step))
+
+    def why_not(self, item: InspectedItem) -> str:
+        """Returns why an item cannot be discarded; empty where it can."""
+        message = self._messages.get(item.short_id or "")
+        if self._refusal is not None:
+            return self._refusal
+        if message is None:
+            return "Codex writes this item by itself; it cannot be discarded."
+        if message.protected is not None:
+            return f"This stays: {message.protected}."
+        return ""
+
+    def mark(self) -> str:
+        """Marks the chosen item, or takes the mark away; returns why it cannot be marked."""
+        item = self.item
+        if item is None:
+            return ""
+        why = self.why_not(item)
+        if not why and item.short_id is not None:
+            self.marked.symmetric_difference_update({item.short_id})
+        return why
+
+    def is_marked(self, item: InspectedItem) -> bool:
+        """Returns whether an item is to be discarded."""
+        return item.short_id in self.marked
+
+    @property
+    def marked_tokens(self) -> int:
+        """Returns what is freed, by estimate."""
+        return sum(self._messages[one].est_tokens for one in self.marked)
+
+    @property
+    def entry_ids(self) -> list[str]:
+        """Returns the entries that are marked, in order."""
+        return [
+            entry_id
+            for message in self._messages.values()
+            if message.short_id in self.marked
+            for entry_id in message.entry_ids
+        ]
+
+    def bar(self, cells: int) -> list[Share]:
+        """Returns how the window is filled, class by class; what is left over is free."""
+        totals = [(one.item_class, one.est_tokens) for one in self.found.totals]
+        if self.found.overhead_tokens > 0:
+            totals.append(("tools", self.found.overhead_tokens))
+        whole = self.found.window_tokens or sum(count for _, count in totals) or 1
+        return _shares(totals, max(whole, 1), cells)
+
+
+def _shares(totals: Sequence[tuple[str, int]], whole: int, cells: int) -> list[Share]:
+    shares: list[Share] = []
+    drawn, tokens = 0, 0
+    for item_class, count in totals:
+        tokens += count
+        end = min(cells, round(tokens * cells / whole))
+        if end > drawn:
+            shares.append(Share(item_class, end - drawn))
+        drawn = max(drawn, end)
+    return shares

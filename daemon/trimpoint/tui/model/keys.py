@@ -1,0 +1,36 @@
+"""The keys, for the help and for docs/chat.md."""
+
+KEYS = (
+    (
+        "Typing",
+        (
+            ("Enter", "sends; while the agent works, the prompt waits for its turn"),
+            ("Shift+Enter, Alt+Enter, Ctrl+J, \\ Enter", "begins a line"),
+            ("/ or :", "opens the menu of commands; Tab completes"),
+            ("↑ ↓", "prompts of before; ↑ in an empty line takes a waiting one back"),
+            ("Esc", "interrupts the agent, or a compaction"),
+            ("Ctrl+C", "copies what is marked, else clears the line; twice ends"),
+            ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and so does its turn"),
+        ),
+    ),
+    (
+        "Reading",
+        (
+            ("PgUp PgDn, Ctrl+↑ Ctrl+↓, wheel", "scrolls; Ctrl+End goes to the end"),
+            ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
+            ("Tab", "goes into the conversation: ↑ ↓ choose, Enter opens, C copies, Esc leaves"),
+        ),
+    ),
+    (
+        "Going elsewhere",
+        (
+            ("Ctrl+T", "threads, and the sessions of other agents"),
+            ("Ctrl+N", "a new thread"),
+            ("Ctrl+R", "turns to go back to, with a preview"),
+            ("Ctrl+X", "what the agent's context holds: discard, pin"),
+            ("Ctrl+F", "searches the conversation"),
+            ("Ctrl+G", "types the command that is advised"),
+            ("Ctrl+Z", "suspends; fg comes back"),
+        ),
+    ),
+)

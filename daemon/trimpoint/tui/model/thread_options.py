@@ -1,0 +1,28 @@
+"""Threads and sessions in the order in which they are offered."""
+
+from collections.abc import Iterable
+
+from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.methods import ThreadOverview
+
+from trimpoint.tui.model.choosing import Option
+
+Row = ThreadOverview | SessionOverview
+
+
+def thread_options(threads: Iterable[ThreadOverview], folder: str) -> list[Option[Row]]:
+    """Returns threads: those of the folder first, archived ones last, else the last used first."""
+    ordered = sorted(threads, key=lambda one: (one.archived, one.cwd != folder))
+    return [Option[Row](one, _words(one.name, one.preview, one.cwd, one.id)) for one in ordered]
+
+
+def session_options(sessions: Iterable[SessionOverview]) -> list[Option[Row]]:
+    """Returns sessions in the order in which the daemon gave them."""
+    return [
+        Option[Row](one, _words(one.agent, one.title, one.first_prompt, one.cwd, one.id))
+        for one in sessions
+    ]
+
+
+def _words(*words: str | None) -> str:
+    return " ".join(" ".join((word or "").split()) for word in words)

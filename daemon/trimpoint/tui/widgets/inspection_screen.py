@@ -1,0 +1,197 @@
+"""What the agent's context holds, item by item: discard some of it, pin turns."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+from trimpoint_protocol.methods import InspectedItem
+
+from trimpoint.cli.terminal import one_line
+from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
+from trimpoint.cli.views.inspection_view import class_colour
+from trimpoint.tui.model.inspection import Inspection
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.picker import columns
+
+_PAGE = 10
+
+
+class InspectionScreen(ModalScreen[None]):
+    """Space marks items, D discards them, P pins the turn of an item."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", show=False, priority=True),
+        Binding("up,k", "move(-1)", show=False, priority=True),
+        Binding("down,j", "move(1)", show=False, priority=True),
+        Binding("pageup", f"move(-{_PAGE})", show=False, priority=True),
+        Binding("pagedown", f"move({_PAGE})", show=False, priority=True),
+        Binding("home", "move(-1000000)", show=False, priority=True),
+        Binding("end", "move(1000000)", show=False, priority=True),
+        Binding("space", "mark", show=False, priority=True),
+        Binding("d", "discard", show=False, priority=True),
+        Binding("p", "pin", show=False, priority=True),
+        Binding("enter,y", "confirm", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__()
+        self._chat = chat
+        self._inspection: Inspection | None = None
+        self._said = "reading …"
+        self._asks = False
+        self._heading = Static(classes="picker-heading")
+        self._rows = Static(classes="picker-rows")
+        self._keys = Static(classes="picker-keys")
+
+    def compose(self) -> ComposeResult:
+        """Yields the bar, the items and the keys."""
+        with Vertical(classes="picker"):
+            yield self._heading
+            yield self._rows
+            yield self._keys
+
+    def on_mount(self) -> None:
+        self._read("")
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.draw)
+
+    @work(exclusive=True)
+    async def _read(self, said: str) -> None:
+        read = await self._chat.inspect()
+        if read is None:
+            self.dismiss(None)
+            return
+        before = self._inspection.chosen if self._inspection is not None else None
+        self._inspection = Inspection(*read)
+        if before is not None:
+            self._inspection.chosen = min(before, len(read[0].items) - 1)
+        self._said = said
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws what is known."""
+        inspection = self._inspection
+        width, height = max(10, self._rows.size.width), max(1, self._rows.size.height)
+        if inspection is None:
+            self._heading.update(Text(self._said, "bright_black"))
+            return
+        self._heading.update(_heading(inspection, width))
+        items = inspection.found.items
+        first = max(0, min(inspection.chosen - height // 2, len(items) - height))
+        lines = [
+            _row(inspection, item, width, is_chosen=at == inspection.chosen)
+            for at, item in list(enumerate(items))[first : first + height]
+        ]
+        self._rows.update(Text("\n").join(lines))
+        self._keys.update(self._footer(inspection))
+
+    def _footer(self, inspection: Inspection) -> Text:
+        if self._asks:
+            count = len(inspection.marked)
+            words = f"Discard {count} item{'' if count == 1 else 's'}, ~"
+            freed = f"{words}{tokens(inspection.marked_tokens)} tokens? Enter discards · Esc keeps"
+            return Text(freed, "bold yellow")
+        if self._said:
+            return Text(one_line(self._said, 300), "yellow")
+        if inspection.marked:
+            freed = tokens(inspection.marked_tokens)
+            return Text(f"~{freed} tokens marked · D discards · Space marks · Esc", "cyan")
+        keys = "Space marks · D discards what is marked · P pins or unpins its turn · Esc closes"
+        return Text(keys, "bright_black")
+
+    # --- keys -----------------------------------------------------------------------------------
+
+    def action_move(self, step: int) -> None:
+        """Chooses another item."""
+        if self._inspection is not None:
+            self._said = ""
+            self._inspection.move(step)
+            self.draw()
+
+    def action_mark(self) -> None:
+        """Marks the chosen item, or says why it cannot be."""
+        if self._inspection is not None:
+            self._said = self._inspection.mark()
+            self.draw()
+
+    def action_discard(self) -> None:
+        """Asks whether what is marked is to be discarded."""
+        if self._inspection is not None:
+            self._asks = bool(self._inspection.marked)
+            self._said = "" if self._asks else "Mark items with the space bar first."
+            self.draw()
+
+    def action_confirm(self) -> None:
+        """Discards what is marked, after it was asked."""
+        if self._asks and self._inspection is not None:
+            self._asks = False
+            self._discard(self._inspection.entry_ids)
+
+    @work(exclusive=True)
+    async def _discard(self, entry_ids: list[str]) -> None:
+        is_done = await self._chat.discard(entry_ids)
+        self._read("Discarded. /undo takes it back." if is_done else self._problem())
+
+    @work(exclusive=True)
+    async def action_pin(self) -> None:
+        """Pins the turn of the chosen item, or lets go of it."""
+        item = self._inspection.item if self._inspection is not None else None
+        if item is None or item.turn_id is None:
+            return
+        if item.pinned:
+            is_done, said = await self._chat.unpin(item.turn_id), "The pin is gone."
+        else:
+            is_done, said = await self._chat.pin(item.turn_id), "Its turn is pinned."
+        self._read(said if is_done else self._problem())
+
+    def _problem(self) -> str:
+        notice = self._chat.state.notice
+        return notice.text if notice is not None else ""
+
+    def action_close(self) -> None:
+        """Keeps what is marked where it is asked, else closes."""
+        if self._asks:
+            self._asks = False
+            self.draw()
+        else:
+            self.dismiss(None)
+
+
+def _heading(inspection: Inspection, width: int) -> Text:
+    found = inspection.found
+    about = "~" if found.estimated else ""
+    window = f" of {tokens(found.window_tokens)}" if found.window_tokens is not None else ""
+    share = f" · {found.percent:.0f}%" if found.percent is not None else ""
+    title = Text(f"The context: {about}{tokens(found.used_tokens)}{window} tokens{share}", "bold")
+    bar, legend = Text(), Text(no_wrap=True, overflow="ellipsis")
+    shares = inspection.bar(width)
+    for part in shares:
+        bar.append(FILLED * part.cells, class_colour(part.item_class))
+    bar.append(EMPTY * (width - bar.cell_len), "bright_black")
+    for total in found.totals:
+        legend.append("■ ", class_colour(total.item_class))
+        legend.append(f"{total.item_class} {tokens(total.est_tokens)}  ")
+    legend.truncate(width, overflow="ellipsis")
+    return Text("\n").join([title, bar, legend])
+
+
+def _row(inspection: Inspection, item: InspectedItem, width: int, *, is_chosen: bool) -> Text:
+    box = "[x] " if inspection.is_marked(item) else "    " if inspection.why_not(item) else "[ ] "
+    line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)
+    left = Text.assemble(
+        (box, "yellow" if inspection.is_marked(item) else "bright_black"),
+        (f"{item.item_class:<12} ", class_colour(item.item_class)),
+        one_line(item.preview, 300),
+    )
+    right = Text("pinned ", "bright_yellow") if item.pinned else Text()
+    right.append(f"{tokens(item.est_tokens):>6}")
+    line.append_text(columns(left, right, width - 2))
+    if is_chosen:
+        line.stylize("bold")
+    return line

@@ -1,0 +1,124 @@
+"""A list to choose from on a screen of its own, filtered by what is typed."""
+
+from typing import ClassVar, Generic, TypeVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from trimpoint.tui.model.choosing import Choosing, Option
+
+T = TypeVar("T")
+R = TypeVar("R")
+_PAGE = 10
+
+
+class Picker(ModalScreen[R], Generic[T, R]):
+    """Subclasses say how a value looks, and what Enter does with it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("pageup", f"move(-{_PAGE})", show=False, priority=True),
+        Binding("pagedown", f"move({_PAGE})", show=False, priority=True),
+        Binding("enter", "take", show=False, priority=True),
+    ]
+
+    def __init__(self, title: str, placeholder: str) -> None:
+        super().__init__()
+        self.choosing: Choosing[T] = Choosing()
+        self._title = title
+        self._empty = "loading …"
+        self._input = Input(placeholder=placeholder, compact=True, classes="picker-input")
+        self._heading = Static(classes="picker-heading")
+        self._rows = Static(classes="picker-rows")
+        self._keys = Static(classes="picker-keys")
+
+    def compose(self) -> ComposeResult:
+        """Yields the heading, the filter, the rows and the keys."""
+        with Vertical(classes="picker"):
+            yield self._heading
+            yield self._input
+            yield self._rows
+            yield self._keys
+
+    def on_mount(self) -> None:
+        self._input.focus()
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.draw)
+
+    def offer(self, options: list[Option[T]], empty: str) -> None:
+        """Shows other values; `empty` is said where there are none."""
+        self._empty = empty
+        self.choosing.offer(options)
+        self.draw()
+
+    def heading(self) -> Text:
+        """Returns the line above the filter."""
+        return Text(self._title, "bold")
+
+    def row(self, value: T, width: int) -> Text:
+        """Returns a value in one line."""
+        raise NotImplementedError
+
+    def keys(self) -> str:
+        """Returns what keys do, in a line."""
+        raise NotImplementedError
+
+    def take(self, value: T) -> None:
+        """Does what Enter means."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draws the part of the list around the choice."""
+        self._heading.update(self.heading())
+        self._keys.update(Text(self.keys(), "bright_black", no_wrap=True, overflow="ellipsis"))
+        height, width = max(1, self._rows.size.height), max(10, self._rows.size.width)
+        shown, chosen = self.choosing.shown, self.choosing.chosen
+        first = max(0, min(chosen - height // 2, len(shown) - height))
+        lines = [
+            self._line(option.value, width, is_chosen=at == chosen)
+            for at, option in list(enumerate(shown))[first : first + height]
+        ]
+        empty = "nothing matches" if self._input.value else self._empty
+        self._rows.update(Text("\n").join(lines) if lines else Text(empty, "bright_black"))
+
+    def _line(self, value: T, width: int, *, is_chosen: bool) -> Text:
+        line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)
+        line.append_text(self.row(value, width - 2))
+        line.truncate(width, overflow="ellipsis", pad=True)
+        if is_chosen:
+            line.stylize("bold")
+        return line
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.choosing.type(event.value)
+        self.draw()
+
+    def action_move(self, step: int) -> None:
+        """Chooses another value."""
+        self.choosing.move(step)
+        self.draw()
+
+    def action_take(self) -> None:
+        """Takes the chosen value."""
+        if (choice := self.choosing.choice) is not None:
+            self.take(choice)
+
+    def action_close(self) -> None:
+        """Closes the list without a choice."""
+        self.dismiss(None)
+
+
+def columns(left: Text, right: Text, width: int) -> Text:
+    """Returns two texts in a line, the second one at the right edge; the first one is cut."""
+    room = max(4, width - right.cell_len - 2)
+    left.truncate(room, overflow="ellipsis", pad=True)
+    return left.append("  ").append_text(right)

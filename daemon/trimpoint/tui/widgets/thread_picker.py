@@ -1,0 +1,188 @@
+"""The threads, and the sessions of other agents, to choose from."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.methods import ThreadOverview
+
+from trimpoint.cli.terminal import one_line
+from trimpoint.cli.views.age import short_age
+from trimpoint.cli.views.context_view import small_context
+from trimpoint.cli.views.threads_view import busy_words
+from trimpoint.tui.model.choosing import Option
+from trimpoint.tui.model.thread_options import Row, session_options, thread_options
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.picker import Picker, columns
+
+_WIDE = 70
+
+
+class ThreadPicker(Picker[Row, None]):
+    """Enter opens; Tab shows the sessions of other agents, and the threads again."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "other_list", show=False, priority=True),
+        Binding("ctrl+n", "new", show=False, priority=True),
+        Binding("ctrl+r,f2", "rename", show=False, priority=True),
+        Binding("ctrl+x", "archive", show=False, priority=True),
+        Binding("ctrl+f", "fork", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__("Threads", "first words, folder or id")
+        self._chat = chat
+        self._sessions: list[SessionOverview] | None = None
+        self._shows_sessions = False
+        self._renamed: ThreadOverview | None = None
+
+    def on_mount(self) -> None:
+        self._offer()
+
+    def heading(self) -> Text:
+        """Returns which of the two lists is shown."""
+        if self._renamed is not None:
+            return Text("New name, then Enter", "bold yellow")
+        on, off = "bold underline", "bright_black"
+        return Text.assemble(
+            ("Threads", off if self._shows_sessions else on),
+            "   ",
+            ("Other agents' sessions", on if self._shows_sessions else off),
+        )
+
+    def keys(self) -> str:
+        """Returns the keys of the list that is shown."""
+        if self._renamed is not None:
+            return "Enter renames · Esc goes back"
+        if self._shows_sessions:
+            return "Enter goes on from it in a new thread · Tab threads · Esc closes"
+        return "Enter opens · ^N new · ^R rename · ^F fork · ^X archive · Tab other agents · Esc"
+
+    def row(self, value: Row, width: int) -> Text:
+        """Returns a thread or a session in one line."""
+        if isinstance(value, ThreadOverview):
+            return _thread_row(value, width, is_open=value.id == self._chat.state.thread_id)
+        return _session_row(value, width)
+
+    def take(self, value: Row) -> None:
+        """Opens a thread, or goes on from a session."""
+        if isinstance(value, ThreadOverview):
+            self.run_worker(self._chat.open(value.id))
+        else:
+            self._chat.state.progress = f"Reading {value.agent}'s session"
+            self.app.run_worker(self._chat.continue_session(value))
+        self.dismiss(None)
+
+    def action_take(self) -> None:
+        """Renames where a name is typed, else takes the choice."""
+        if self._renamed is not None:
+            self._rename(self._renamed, self._input.value)
+            self._end_renaming()
+        else:
+            super().action_take()
+
+    def action_close(self) -> None:
+        """Goes back from renaming, else closes."""
+        if self._renamed is not None:
+            self._end_renaming()
+        else:
+            super().action_close()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if self._renamed is None:
+            super().on_input_changed(event)
+
+    def action_other_list(self) -> None:
+        """Shows the other list."""
+        self._shows_sessions = not self._shows_sessions
+        if self._shows_sessions and self._sessions is None:
+            self._read_sessions()
+        self._offer()
+
+    @work(exclusive=True)
+    async def _read_sessions(self) -> None:
+        self._sessions = await self._chat.sessions()
+        self._offer()
+
+    def _offer(self) -> None:
+        state = self._chat.state
+        if not self._shows_sessions:
+            self.offer(thread_options(state.threads, state.folder), "There are no threads yet.")
+        elif self._sessions is None:
+            self.offer([], "reading the sessions of other agents …")
+        else:
+            options: list[Option[Row]] = session_options(self._sessions)
+            self.offer(options, "No sessions of other agents were found.")
+
+    # --- what is done with a thread -------------------------------------------------------------
+
+    def _thread(self) -> ThreadOverview | None:
+        choice = self.choosing.choice
+        return choice if isinstance(choice, ThreadOverview) else None
+
+    def action_new(self) -> None:
+        """Shows an empty thread."""
+        self._chat.open_new(self._chat.state.folder)
+        self.dismiss(None)
+
+    def action_rename(self) -> None:
+        """Asks for a name."""
+        if (thread := self._thread()) is not None:
+            self._renamed = thread
+            self._input.value = thread.name or ""
+            self.draw()
+
+    def _end_renaming(self) -> None:
+        self._renamed = None
+        self._input.value = ""
+        self.choosing.type("")
+        self.draw()
+
+    @work
+    async def _rename(self, thread: ThreadOverview, name: str) -> None:
+        if name.strip():
+            await self._chat.rename(thread.id, name)
+            self._offer()
+
+    @work
+    async def action_archive(self) -> None:
+        """Archives the chosen thread, or brings it back."""
+        if (thread := self._thread()) is not None:
+            await self._chat.archive(thread.id, back=thread.archived)
+            self._offer()
+
+    def action_fork(self) -> None:
+        """Copies the chosen thread and shows the copy."""
+        if (thread := self._thread()) is not None:
+            self.app.run_worker(self._chat.fork(thread.id))
+            self.dismiss(None)
+
+
+def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:
+    words = one_line(thread.name or thread.preview, 300) or "(nothing said yet)"
+    left = Text.assemble(("● " if is_open else "", "green"), words)
+    right = Text()
+    if thread.archived:
+        right.append("archived ", "bright_black")
+        left.stylize("bright_black")
+    elif thread.busy:
+        right.append(f"{busy_words(thread.busy)} ", "yellow")
+    if width >= _WIDE:
+        right.append_text(small_context(thread.context, bar=False)).append(" ")
+        right.append(f"{one_line(thread.cwd)[-24:]} ", "bright_black")
+    right.append(f"{short_age(thread.updated_at):>4}", "bright_black")
+    return columns(left, right, width)
+
+
+def _session_row(session: SessionOverview, width: int) -> Text:
+    words = one_line(session.problem or session.title or session.first_prompt or "", 300)
+    left = Text.assemble((f"{session.agent:<7}", "cyan"), words or "(nothing said yet)")
+    right = Text()
+    if width >= _WIDE and session.cwd:
+        right.append(f"{one_line(session.cwd)[-24:]} ", "bright_black")
+    when = short_age(session.updated_at) if session.updated_at else ""
+    right.append(f"{when:>4}", "bright_black")
+    return columns(left, right, width)

@@ -1,0 +1,135 @@
+"""The turns to go back to, with what a revert would do before it is done."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.binding import Binding, BindingType
+from trimpoint_protocol.checkpoints import RevertedFiles, TurnCheckpoint
+from trimpoint_protocol.methods import CommandOutcome
+
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.age import short_age
+from trimpoint.tui.model.choosing import Option
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.picker import Picker, columns
+
+MAX_TURNS = 200
+_MAX_FILES = 12
+
+
+class TurnPicker(Picker[TurnCheckpoint, str]):
+    """Its result is the `/revert` to be carried out; None where the person went away."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "files", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__("Go back to the end of turn …", "number or words of the prompt")
+        self._chat = chat
+        self._with_files = True
+        self._previewed: TurnCheckpoint | None = None
+        self._preview: CommandOutcome | None = None
+
+    def on_mount(self) -> None:
+        self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        found = await self._chat.turns(MAX_TURNS)
+        if found is None:
+            self.dismiss(None)
+            return
+        # The newest first; going back to the last turn would change nothing.
+        turns = list(reversed(found.turns))[1:]
+        options = [Option(turn, f"{turn.number} {turn.prompt}") for turn in turns]
+        self.offer(options, "There is no turn before the last one.")
+
+    def heading(self) -> Text:
+        """Returns what is chosen, or to which turn the preview is."""
+        if self._previewed is None:
+            scope = "files and context" if self._with_files else "the context alone"
+            return Text.assemble((self._title, "bold"), (f"  {scope}", "yellow"))
+        return Text(f"Back to the end of turn {self._previewed.number}", "bold")
+
+    def keys(self) -> str:
+        """Returns the keys of the list or of the preview."""
+        if self._previewed is None:
+            return "Enter shows what would happen · Tab with or without files · Esc closes"
+        return "Enter goes back · Tab with or without files · Esc back to the list"
+
+    def row(self, value: TurnCheckpoint, width: int) -> Text:
+        """Returns a turn in one line."""
+        left = Text.assemble((f"{value.number:>4}  ", "cyan"), one_line(value.prompt, 300))
+        if value.number == 0:
+            left = Text.assemble(("   0  ", "cyan"), "before the first turn")
+        if value.trimmed:
+            left.stylize("bright_black")
+        right = Text()
+        if value.changed is not None and value.changed.files:
+            right.append(f"+{value.changed.additions} ", "green")
+            right.append(f"-{value.changed.deletions} ", "red")
+        if value.captured_at:
+            right.append(f"{short_age(value.captured_at):>4}", "bright_black")
+        return columns(left, right, width)
+
+    def take(self, value: TurnCheckpoint) -> None:
+        """Shows what would happen; the second time does it."""
+        if self._previewed is not None:
+            scope = "" if self._with_files else " --context"
+            self.dismiss(f"/revert {self._previewed.number}{scope}")
+        else:
+            self._look(value)
+
+    @work(exclusive=True)
+    async def _look(self, turn: TurnCheckpoint) -> None:
+        preview = await self._chat.preview_revert(turn.turn_id, files=self._with_files)
+        if preview is not None:
+            self._previewed, self._preview = turn, preview
+            self._input.display = False
+        self.draw()
+
+    def draw(self) -> None:
+        """Draws the list, or the preview."""
+        super().draw()
+        if self._preview is not None:
+            self._rows.update(preview_text(self._preview))
+
+    def action_files(self) -> None:
+        """Has files reverted, or left as they are."""
+        self._with_files = not self._with_files
+        if self._previewed is not None:
+            self._look(self._previewed)
+        self.draw()
+
+    def action_close(self) -> None:
+        """Goes back to the list, else closes."""
+        if self._previewed is None:
+            super().action_close()
+            return
+        self._previewed, self._preview = None, None
+        self._input.display = True
+        self._input.focus()
+        self.draw()
+
+
+def preview_text(preview: CommandOutcome) -> Text:
+    """Returns what a revert would do."""
+    lines = [Text(line) for line in printable(preview.message or "").splitlines()]
+    return Text("\n").join([*lines, *(_files(preview.files) if preview.files else [])])
+
+
+def _files(files: RevertedFiles) -> list[Text]:
+    signs = (
+        (files.written, "~", "yellow"),
+        (files.removed, "-", "red"),
+        (files.kept, "=", "bright_black"),
+        (files.refusals, "!", "red"),
+    )
+    lines: list[Text] = []
+    for paths, sign, style in signs:
+        lines += [Text(f"  {sign} {one_line(path)}", style) for path in paths[:_MAX_FILES]]
+        if len(paths) > _MAX_FILES:
+            lines.append(Text(f"  {sign} … and {len(paths) - _MAX_FILES} more", style))
+    return lines

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from benchmarks import (
     acp,
+    chat,
     checkpoints,
     clear,
     front,
@@ -57,6 +58,7 @@ ROWS = (
         "capture", "Checkpoint of 50,000 files with 10 changed, against git status", checkpoints.run
     ),
     Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
+    Row("chat", "The terminal UI on 100,000 turns: first paint, a key, memory", chat.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("sessions", "A long rollout read into unified records", session_logs.run_read),
     Row("session-huge", "A rollout of 10 GiB, with memory watched", session_logs.run_huge),

@@ -169,9 +169,18 @@ def _answer(entry: TimelineMessage, marks: Marks) -> RenderableType:
     text = printable(entry.text.strip())
     if not marks.rich_text or entry.trimmed:
         return Text(text)
+    return _markdown(text)
+
+
+def _markdown(text: str) -> RenderableType:
+    from markdown_it import MarkdownIt
     from rich.markdown import Markdown
 
-    return Markdown(text, hyperlinks=False, code_theme="ansi_dark")
+    markdown = Markdown("", hyperlinks=False, code_theme="ansi_dark")
+    # By itself it would leave out what looks like HTML, such as the T of `List<T>`.
+    parser = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+    markdown.markup, markdown.parsed = text, parser.parse(text)
+    return markdown
 
 
 def activity_words(entry: TimelineActivity) -> str:

@@ -33,6 +33,11 @@ class Choosing(Generic[T]):
         self.chosen = 0
         self.shown = self._options
 
+    @property
+    def count(self) -> int:
+        """Returns how many options there are, those included that do not match."""
+        return len(self._options)
+
     def offer(self, options: Iterable[Option[T]]) -> None:
         """Takes other options; what is typed and the place stay."""
         self._options = list(options)

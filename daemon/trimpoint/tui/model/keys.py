@@ -18,17 +18,20 @@ KEYS = (
         (
             ("PgUp PgDn, Ctrl+↑ Ctrl+↓, wheel", "scrolls; Ctrl+End goes to the end"),
             ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
-            ("Tab", "goes into the conversation: ↑ ↓ choose, Enter opens, C copies, Esc leaves"),
+            (
+                "Tab",
+                "into the conversation: ↑ ↓ choose, Enter opens, Ctrl+Y copies, Esc leaves",
+            ),
         ),
     ),
     (
-        "Going elsewhere",
+        "More",
         (
             ("Ctrl+T", "threads, and the sessions of other agents"),
             ("Ctrl+N", "a new thread"),
             ("Ctrl+R", "turns to go back to, with a preview"),
             ("Ctrl+X", "what the agent's context holds: discard, pin"),
-            ("Ctrl+F", "searches the conversation"),
+            ("Ctrl+F", "finds what was said, in this thread or in all"),
             ("Ctrl+G", "types the command that is advised"),
             ("Ctrl+Z", "suspends; fg comes back"),
         ),

@@ -78,6 +78,16 @@ class Transcript:
                 return at
         return None
 
+    def hidden_sections(self) -> set[str]:
+        """Returns the trim points whose section is closed."""
+        return {
+            entry.trim_point_id
+            for entry in self.entries
+            if isinstance(entry, ContextTrimPointDivider)
+            and not entry.expanded
+            and entry.hidden_message_count > 0
+        }
+
     def known_keys(self, newest: int) -> set[str]:
         """Returns the keys of the newest entries."""
         return {key_of(entry) for entry in self.entries[-newest:]}

@@ -1,19 +1,14 @@
 """What a person can do in the chat, over a connection that may end and come back."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio
-import msgspec
-from trimpoint_protocol import commands as c
 from trimpoint_protocol.agent_sessions import (
     ContinuedSession,
     SessionContinueParams,
-    SessionList,
-    SessionListParams,
     SessionOverview,
 )
-from trimpoint_protocol.checkpoints import CheckpointList, RevertPreviewParams
 from trimpoint_protocol.client import (
     Client,
     ClientError,
@@ -21,17 +16,13 @@ from trimpoint_protocol.client import (
     RemoteError,
     new_command_id,
 )
+from trimpoint_protocol.history import HistoryHit
 from trimpoint_protocol.methods import (
     CancelParams,
     CancelResult,
     CommandInfo,
     CommandOutcome,
-    ContextInspection,
-    ContextMessageList,
-    SnapshotParams,
-    ThreadParams,
 )
-from trimpoint_protocol.readmodel import ContextPin
 
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.tui.model.prompt import is_command
@@ -45,24 +36,16 @@ from trimpoint.tui.model.state import (
 )
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.following import Following
+from trimpoint.tui.session.inquiries import Inquiries
 from trimpoint.tui.session.link import LOOK_AGAIN_S, Link
 
 T = TypeVar("T")
-MAX_SESSIONS = 300
+Scope = Literal["thread", "folder", "all"]
+MAX_SESSIONS, MAX_FOUND = 300, 100
 _CONNECTING_DEADLINE_S = 20.0
 _NOT_CONNECTED = Notice(
     Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
 )
-
-
-class _Pins(msgspec.Struct, frozen=True):
-    pins: list[ContextPin]
-
-
-class _WithPins(msgspec.Struct, frozen=True):
-    """A snapshot of a thread, of which the pins alone are read."""
-
-    thread: _Pins
 
 
 class Chat:
@@ -71,6 +54,7 @@ class Chat:
     def __init__(self, link: Link, state: ChatState, changes: Changes) -> None:
         self.state = state
         self.changes = changes
+        self.inquiries = Inquiries(state, self)
         self._link = link
         self._client: Client | None = None
         self._following: Following | None = None
@@ -271,6 +255,14 @@ class Chat:
         if following is not None:
             await self.attempt(lambda _: following.read("timeline"))
 
+    async def reveal(self, hit: HistoryHit) -> str | None:
+        """Loads an entry, with the section that hides it; returns its key, None if it is gone."""
+        await self.open(hit.thread_id)
+        following, key = self._following, f"{hit.turn_id}/{hit.entry_id}"
+        if following is None:
+            return None
+        return await self.attempt(lambda _: following.load(key))
+
     # --- threads --------------------------------------------------------------------------------
 
     async def open(self, thread_id: str) -> None:
@@ -302,14 +294,6 @@ class Chat:
             new_id = str(answer["thread"]["id"])
             await self.attempt(lambda _: self._open(new_id, is_joined=True))
             self.state.tell(Tone.DONE, "This is a copy of the thread. The files are shared.")
-
-    async def sessions(self) -> list[SessionOverview]:
-        """Returns the sessions of other agents, the last changed one first."""
-        params = SessionListParams(limit=MAX_SESSIONS)
-        found = await self.attempt(
-            lambda client: client.request("sessions/list", params, result=SessionList)
-        )
-        return [one for one in found.sessions if one.agent != "trimpoint"] if found else []
 
     async def continue_session(self, session: SessionOverview) -> None:
         """Begins a thread that goes on from another agent's session, and shows it."""
@@ -351,69 +335,6 @@ class Chat:
     def _leave(self) -> None:
         if self._following is not None and self.state.thread_id is not None:
             self._following.end(self.state.thread_id)
-
-    # --- context and files ----------------------------------------------------------------------
-
-    async def inspect(self) -> tuple[ContextInspection, ContextMessageList] | None:
-        """Returns what the model is sent next, and what of it may go."""
-        thread_id = self.state.thread_id
-        if thread_id is None:
-            return None
-
-        async def both(client: Client) -> tuple[ContextInspection, ContextMessageList]:
-            params = ThreadParams(thread_id=thread_id)
-            found = await client.request("context/inspect", params, result=ContextInspection)
-            return found, await client.context_messages(thread_id)
-
-        return await self.attempt(both)
-
-    async def discard(self, entry_ids: list[str]) -> bool:
-        """Takes entries out of the agent's context; returns whether that was done."""
-        command = c.DiscardContext(
-            command_id=new_command_id(), thread_id=self._thread_id(), entry_ids=entry_ids
-        )
-        return await self.attempt(lambda client: client.dispatch(command)) is not None
-
-    async def pin(self, turn_id: str) -> bool:
-        """Keeps a turn in the context whatever is trimmed; returns whether that was done."""
-        command = c.PinContext(
-            command_id=new_command_id(), thread_id=self._thread_id(), turns=[turn_id]
-        )
-        return await self.attempt(lambda client: client.dispatch(command)) is not None
-
-    async def unpin(self, turn_id: str) -> bool:
-        """Lets go of a turn that is pinned; returns whether that was done."""
-        thread_id = self._thread_id()
-
-        async def both(client: Client) -> bool:
-            params = SnapshotParams(thread_id=thread_id)
-            found = await client.request("orchestration/snapshot", params, result=_WithPins)
-            pins: list[str | int] = [one.id for one in found.thread.pins if one.turn_id == turn_id]
-            command = c.UnpinContext(command_id=new_command_id(), thread_id=thread_id, pins=pins)
-            await client.dispatch(command)
-            return True
-
-        return await self.attempt(both) is not None
-
-    async def turns(self, limit: int) -> CheckpointList | None:
-        """Returns the newest turns with what each changed."""
-        return await self.attempt(
-            lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
-        )
-
-    async def preview_revert(self, turn_id: str | None, *, files: bool) -> CommandOutcome | None:
-        """Returns what going back to the end of a turn would do; None for before the first."""
-        params = RevertPreviewParams(
-            thread_id=self._thread_id(),
-            turn_id=turn_id,
-            turn_count=0 if turn_id is None else None,
-            scope="files+context" if files else "context",
-        )
-        return await self.attempt(lambda client: client.preview_revert(params))
-
-    def _thread_id(self) -> str:
-        assert self.state.thread_id is not None
-        return self.state.thread_id
 
     async def _awaited_client(self) -> Client | None:
         """Returns the client; while the first connection is being made, waits for it."""

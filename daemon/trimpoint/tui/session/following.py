@@ -259,6 +259,21 @@ class Following:
             transcript.prepend(page)
         return True
 
+    async def load(self, key: str) -> str | None:
+        """Loads pages, and opens sections, until an entry is there; None if it is not found."""
+        state = self._state
+        while state.transcript.find(key) is None:
+            if state.transcript.cursor is not None and state.transcript.is_at_end:
+                await self.read_older()
+            elif hidden := state.transcript.hidden_sections() - state.expanded:
+                state.expanded |= hidden
+                assert state.thread_id is not None
+                await self._read_timeline(state.thread_id)
+            else:
+                return None
+        self._changes.note()
+        return key
+
     async def _page(self, thread_id: str, limit: int, cursor: str | None = None) -> TimelinePage:
         expand = sorted(self._state.expanded)
         return await self._client.timeline(thread_id, expand=expand, cursor=cursor, limit=limit)

@@ -10,7 +10,9 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import TextArea
+from trimpoint_protocol.history import HistoryHit
 
+from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
@@ -18,6 +20,7 @@ from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.help_screen import HelpScreen
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
 from trimpoint.tui.widgets.question_card import QuestionCard
+from trimpoint.tui.widgets.search_picker import SearchPicker
 from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 from trimpoint.tui.widgets.turn_picker import TurnPicker
@@ -51,6 +54,7 @@ class ChatApp(App[None]):
         Binding("ctrl+n", "new", show=False, priority=True),
         Binding("ctrl+r", "turns", show=False, priority=True),
         Binding("ctrl+x", "inspect", show=False, priority=True),
+        Binding("ctrl+f", "search", show=False, priority=True),
         Binding("f1", "help", show=False, priority=True),
         Binding("ctrl+s", "start_daemon", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
@@ -113,14 +117,16 @@ class ChatApp(App[None]):
 
     def _show_card(self) -> None:
         questions = self._state.questions
+        had_focus = self._card.has_keys
         is_new = self._card.show(self._state.question, len(questions) - 1)
+        if had_focus and self._state.question is None:
+            # Textual would give the keys to whatever stands next on the screen.
+            self.set_focus(self._composer)
         if is_new and self.focused is not self._composer:
             self._card.take_focus()
         elif is_new and not self._composer.text:
             # Keys that were meant for the composer must not answer.
             self.set_timer(_ANSWER_AFTER_S, self._focus_card)
-        elif self._card.display is False and self.focused is None:
-            self._composer.focus()
 
     def _focus_card(self) -> None:
         if self._state.question is not None and not self._composer.text:
@@ -148,7 +154,39 @@ class ChatApp(App[None]):
 
     def on_composer_sent(self, message: Composer.Sent) -> None:
         self._transcript.to_end()
-        self._submit(message.text)
+        own = own_command(message.text)
+        if own is not None:
+            self._state.notice = None
+            self._carry_out(own)
+        else:
+            self._submit(message.text)
+
+    def _carry_out(self, own: OwnCommand) -> None:
+        thread_id = self._state.thread_id
+        match own.name:
+            case OwnName.THREADS:
+                self.action_threads()
+            case OwnName.TURNS:
+                self.action_turns()
+            case OwnName.SEARCH:
+                self.action_search()
+            case OwnName.QUIT:
+                self.exit()
+            case OwnName.RENAME | OwnName.FORK | OwnName.ARCHIVE if thread_id is None:
+                self._state.tell(Tone.PROBLEM, "There is no thread yet.")
+            case OwnName.RENAME:
+                self.run_worker(self._chat.rename(thread_id, own.rest))
+            case OwnName.FORK:
+                self.run_worker(self._chat.fork(thread_id))
+            case OwnName.ARCHIVE:
+                self.run_worker(self._archive(thread_id))
+        self._show_bars()
+
+    async def _archive(self, thread_id: str) -> None:
+        await self._chat.archive(thread_id, back=False)
+        if self._state.notice is None:
+            self.action_new()
+            self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
 
     @work
     async def _submit(self, text: str) -> None:
@@ -175,7 +213,6 @@ class ChatApp(App[None]):
 
     def on_question_card_answered(self, message: QuestionCard.Answered) -> None:
         self._chat.answer(message.question, message.result)
-        self._composer.focus()
         self._show()
 
     # --- the transcript -------------------------------------------------------------------------
@@ -183,6 +220,10 @@ class ChatApp(App[None]):
     @work(exclusive=True, group="older")
     async def on_transcript_view_older(self) -> None:
         await self._chat.read_older()
+
+    def on_transcript_view_typed(self, message: TranscriptView.Typed) -> None:
+        self._composer.focus()
+        self._composer.insert(message.character)
 
     def on_transcript_view_newest(self) -> None:
         self._chat.read_newest()
@@ -281,6 +322,22 @@ class ChatApp(App[None]):
     def _revert(self, command: str | None) -> None:
         if command is not None:
             self._submit(command)
+
+    def action_search(self) -> None:
+        """Finds what was said."""
+        self.push_screen(SearchPicker(self._chat), self._found)
+
+    def _found(self, hit: HistoryHit | None) -> None:
+        if hit is not None:
+            self._reveal(hit)
+
+    @work(exclusive=True, group="reveal")
+    async def _reveal(self, hit: HistoryHit) -> None:
+        key = await self._chat.reveal(hit)
+        self._show()
+        if key is not None:
+            self._transcript.focus()
+            self._transcript.show_entry(key)
 
     def action_inspect(self) -> None:
         """Shows what the context holds."""

@@ -14,7 +14,19 @@ _MAX_QUEUED = 3
 _MAX_NOTICE_LINES = 24
 
 
-class StatusBar(Static):
+class Quiet(Static):
+    """Writes to the terminal only where its text is another one."""
+
+    shown: Text | None = None
+
+    def show_text(self, text: Text) -> None:
+        """Draws a text, unless it is there already."""
+        if text != self.shown or (self.shown is not None and text.spans != self.shown.spans):
+            self.shown = text
+            self.update(text)
+
+
+class StatusBar(Quiet):
     """`[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
 
     def show(self, state: ChatState, folder: str) -> None:
@@ -22,10 +34,10 @@ class StatusBar(Static):
         text = Text(no_wrap=True, overflow="crop")
         for piece in status_bar(folder, state.title, state.context, max(10, self.size.width - 2)):
             text.append(" " if text else "").append(piece.text, piece.style)
-        self.update(text)
+        self.show_text(text)
 
 
-class ActivityBar(Static):
+class ActivityBar(Quiet):
     """What is going on, the prompts that wait, the advice, and what was said last."""
 
     def show(self, state: ChatState, frame: int, seconds: float) -> None:
@@ -36,8 +48,9 @@ class ActivityBar(Static):
             *_queued(state),
             *_doing(state, frame, seconds),
         ]
-        self.display = bool(lines)
-        self.update(Text("\n").join(lines))
+        if self.display is not bool(lines):
+            self.display = bool(lines)
+        self.show_text(Text("\n").join(lines))
 
 
 def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:

@@ -13,6 +13,7 @@ from textual.widgets import Static, TextArea
 from trimpoint_protocol.methods import CommandInfo
 
 from trimpoint.cli.terminal import one_line
+from trimpoint.tui.model.own_commands import complete_own
 from trimpoint.tui.model.popup import Popup
 from trimpoint.tui.model.prompt import History, is_command
 
@@ -108,7 +109,7 @@ class Composer(TextArea):
 
     @work(exclusive=True)
     async def _look_up(self, text: str) -> None:
-        commands = await self._complete(text.strip())
+        commands = [*await self._complete(text.strip()), *complete_own(text.strip())]
         if self.text == text:
             self.popup.show(text, commands)
             self.show_menu()

@@ -63,7 +63,7 @@ class InspectionScreen(ModalScreen[None]):
 
     @work(exclusive=True)
     async def _read(self, said: str) -> None:
-        read = await self._chat.inspect()
+        read = await self._chat.inquiries.inspect()
         if read is None:
             self.dismiss(None)
             return
@@ -135,7 +135,7 @@ class InspectionScreen(ModalScreen[None]):
 
     @work(exclusive=True)
     async def _discard(self, entry_ids: list[str]) -> None:
-        is_done = await self._chat.discard(entry_ids)
+        is_done = await self._chat.inquiries.discard(entry_ids)
         self._read("Discarded. /undo takes it back." if is_done else self._problem())
 
     @work(exclusive=True)
@@ -145,9 +145,9 @@ class InspectionScreen(ModalScreen[None]):
         if item is None or item.turn_id is None:
             return
         if item.pinned:
-            is_done, said = await self._chat.unpin(item.turn_id), "The pin is gone."
+            is_done, said = await self._chat.inquiries.unpin(item.turn_id), "The pin is gone."
         else:
-            is_done, said = await self._chat.pin(item.turn_id), "Its turn is pinned."
+            is_done, said = await self._chat.inquiries.pin(item.turn_id), "Its turn is pinned."
         self._read(said if is_done else self._problem())
 
     def _problem(self) -> str:

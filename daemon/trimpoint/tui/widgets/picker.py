@@ -86,7 +86,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
             self._line(option.value, width, is_chosen=at == chosen)
             for at, option in list(enumerate(shown))[first : first + height]
         ]
-        empty = "nothing matches" if self._input.value else self._empty
+        empty = "Nothing matches." if self._input.value and self.choosing.count else self._empty
         self._rows.update(Text("\n").join(lines) if lines else Text(empty, "bright_black"))
 
     def _line(self, value: T, width: int, *, is_chosen: bool) -> Text:

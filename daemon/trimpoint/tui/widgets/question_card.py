@@ -113,7 +113,7 @@ class QuestionCard(Vertical, can_focus=True):
         )
 
     def _hint(self, filling: Filling) -> str:
-        words = ["Enter answers"] if self._has_keys() else ["Tab to answer"]
+        words = ["Enter answers"] if self.has_keys else ["Tab to answer"]
         if filling.field is not None and filling.field.kind is FieldKind.MANY:
             words.insert(0, "Space marks")
         words.append("Esc declines" if filling.card.fields else "Esc interrupts")
@@ -121,7 +121,9 @@ class QuestionCard(Vertical, can_focus=True):
             words.append(f"{self._others} more wait")
         return " · ".join(words)
 
-    def _has_keys(self) -> bool:
+    @property
+    def has_keys(self) -> bool:
+        """Returns whether keys go to the card."""
         return self.has_focus or self._input.has_focus
 
     # --- keys -----------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ class ThreadPicker(Picker[Row, None]):
 
     @work(exclusive=True)
     async def _read_sessions(self) -> None:
-        self._sessions = await self._chat.sessions()
+        self._sessions = await self._chat.inquiries.sessions()
         self._offer()
 
     def _offer(self) -> None:

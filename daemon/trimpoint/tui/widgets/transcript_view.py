@@ -8,7 +8,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
-from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
@@ -38,12 +37,12 @@ class TranscriptView(Widget, can_focus=True):
     """Draws the entries of the state, and what is live. `chosen` is the key of a row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "choose(-1)", "Row up", show=False),
-        Binding("down,j", "choose(1)", "Row down", show=False),
-        Binding("enter,ctrl+o,space", "fold", "Open", show=False),
-        Binding("c,y", "copy", "Copy", show=False),
-        Binding("home,g", "start", "Start", show=False),
-        Binding("end,G", "end", "End", show=False),
+        Binding("up", "choose(-1)", "Row up", show=False),
+        Binding("down", "choose(1)", "Row down", show=False),
+        Binding("enter", "fold", "Open", show=False),
+        Binding("ctrl+y", "copy", "Copy", show=False),
+        Binding("home", "start", "Start", show=False),
+        Binding("end", "end", "End", show=False),
     ]
 
     class Older(Message):
@@ -59,14 +58,19 @@ class TranscriptView(Widget, can_focus=True):
             super().__init__()
             self.trim_point_id = trim_point_id
 
+    class Typed(Message):
+        """A letter was typed, which belongs into the composer."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
+
     class Copied(Message):
         """A row's text is to be copied."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
-
-    version: reactive[int] = reactive(0)
 
     def __init__(self, state: ChatState) -> None:
         super().__init__(id="transcript")
@@ -236,6 +240,17 @@ class TranscriptView(Widget, can_focus=True):
     def on_focus(self) -> None:
         if self._row_of(self._chosen) is None and self._rows:
             self._choose_row(self._shown[-1].row if self._shown else len(self._rows) - 1)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.is_printable and event.character is not None:
+            event.stop()
+            self.post_message(self.Typed(event.character))
+
+    def show_entry(self, key: str) -> None:
+        """Brings an entry into sight and chooses it."""
+        row = self._row_of(key)
+        if row is not None:
+            self._choose_row(row)
 
     def _choose_row(self, row: int) -> None:
         self._chosen = key_of(self._rows[row])

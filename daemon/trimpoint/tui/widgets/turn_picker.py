@@ -37,7 +37,7 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
 
     @work(exclusive=True)
     async def _read(self) -> None:
-        found = await self._chat.turns(MAX_TURNS)
+        found = await self._chat.inquiries.turns(MAX_TURNS)
         if found is None:
             self.dismiss(None)
             return
@@ -84,7 +84,7 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
 
     @work(exclusive=True)
     async def _look(self, turn: TurnCheckpoint) -> None:
-        preview = await self._chat.preview_revert(turn.turn_id, files=self._with_files)
+        preview = await self._chat.inquiries.preview_revert(turn.turn_id, files=self._with_files)
         if preview is not None:
             self._previewed, self._preview = turn, preview
             self._input.display = False

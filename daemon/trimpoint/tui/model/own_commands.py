@@ -1,0 +1,70 @@
+"""Commands about the screen and about whole threads, beside the slash commands of the daemon."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from trimpoint_protocol.methods import CommandInfo
+
+
+class OwnName(StrEnum):
+    """What is carried out by the screen itself."""
+
+    THREADS = "threads"
+    SEARCH = "search"
+    RENAME = "rename"
+    FORK = "fork"
+    ARCHIVE = "archive"
+    QUIT = "quit"
+    TURNS = "revert"
+
+
+class OwnCommand(NamedTuple):
+    """A command with what was typed behind it."""
+
+    name: OwnName
+    rest: str
+
+
+_SUMMARIES = {
+    OwnName.THREADS: "Choose another thread, or a session of another agent",
+    OwnName.SEARCH: "Find what was said, in this thread or in all",
+    OwnName.RENAME: "Give the thread a name",
+    OwnName.FORK: "Go on in a copy of the thread",
+    OwnName.ARCHIVE: "Archive the thread",
+    OwnName.QUIT: "End the chat; the thread stays",
+}
+_TAKES_TEXT = {OwnName.RENAME: "NAME"}
+
+
+def own_command(text: str) -> OwnCommand | None:
+    """Returns a command of ours; None for everything else.
+
+    `/revert` without a turn shows the turns to choose from; with one it is the daemon's.
+    """
+    sign, (word, rest) = text.strip()[:1], _split(text.strip()[1:])
+    if sign not in ("/", ":") or word not in tuple(OwnName):
+        return None
+    name = OwnName(word)
+    return OwnCommand(name, rest) if bool(rest) is (name in _TAKES_TEXT) else None
+
+
+def complete_own(text: str) -> list[CommandInfo]:
+    """Returns our commands that a text can become, to be shown behind those of the daemon."""
+    sign, typed = text[:1], text[1:].lower()
+    if sign not in ("/", ":"):
+        return []
+    return [
+        CommandInfo(
+            name=name.value,
+            usage=f"/{name.value} {_TAKES_TEXT[name]}" if name in _TAKES_TEXT else f"/{name.value}",
+            summary=summary,
+            details="",
+        )
+        for name, summary in _SUMMARIES.items()
+        if name.value.startswith(typed)
+    ]
+
+
+def _split(text: str) -> tuple[str, str]:
+    word, _, rest = text.partition(" ")
+    return word.lower(), rest.strip()

@@ -1,0 +1,135 @@
+"""What screens of their own ask the daemon: the context, files, sessions, what was said."""
+
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol, TypeVar
+
+import msgspec
+from trimpoint_protocol import commands as c
+from trimpoint_protocol.agent_sessions import SessionList, SessionListParams, SessionOverview
+from trimpoint_protocol.checkpoints import CheckpointList, RevertPreviewParams
+from trimpoint_protocol.client import Client, new_command_id
+from trimpoint_protocol.history import HistoryHit, HistorySearchParams, HistorySearchResult
+from trimpoint_protocol.methods import (
+    CommandOutcome,
+    ContextInspection,
+    ContextMessageList,
+    SnapshotParams,
+    ThreadParams,
+)
+from trimpoint_protocol.readmodel import ContextPin
+
+from trimpoint.tui.model.state import ChatState
+
+T = TypeVar("T")
+Scope = Literal["thread", "folder", "all"]
+MAX_SESSIONS, MAX_FOUND = 300, 100
+
+
+class _Pins(msgspec.Struct, frozen=True):
+    pins: list[ContextPin]
+
+
+class _WithPins(msgspec.Struct, frozen=True):
+    """A snapshot of a thread, of which the pins alone are read."""
+
+    thread: _Pins
+
+
+class Access(Protocol):
+    """Reaches the daemon."""
+
+    async def attempt(self, act: Callable[[Client], Awaitable[T]]) -> T | None:
+        """Does something that the daemon may refuse, and says so if it does."""
+        ...
+
+
+class Inquiries:
+    """Each returns None, or nothing, where the daemon is not there or refused."""
+
+    def __init__(self, state: ChatState, access: Access) -> None:
+        self._state = state
+        self._access = access
+
+    async def inspect(self) -> tuple[ContextInspection, ContextMessageList] | None:
+        """Returns what the model is sent next, and what of it may go."""
+        thread_id = self._state.thread_id
+        if thread_id is None:
+            return None
+
+        async def both(client: Client) -> tuple[ContextInspection, ContextMessageList]:
+            params = ThreadParams(thread_id=thread_id)
+            found = await client.request("context/inspect", params, result=ContextInspection)
+            return found, await client.context_messages(thread_id)
+
+        return await self._access.attempt(both)
+
+    async def discard(self, entry_ids: list[str]) -> bool:
+        """Takes entries out of the agent's context; returns whether that was done."""
+        command = c.DiscardContext(
+            command_id=new_command_id(), thread_id=self._thread_id(), entry_ids=entry_ids
+        )
+        return await self._access.attempt(lambda client: client.dispatch(command)) is not None
+
+    async def pin(self, turn_id: str) -> bool:
+        """Keeps a turn in the context whatever is trimmed; returns whether that was done."""
+        command = c.PinContext(
+            command_id=new_command_id(), thread_id=self._thread_id(), turns=[turn_id]
+        )
+        return await self._access.attempt(lambda client: client.dispatch(command)) is not None
+
+    async def unpin(self, turn_id: str) -> bool:
+        """Lets go of a turn that is pinned; returns whether that was done."""
+        thread_id = self._thread_id()
+
+        async def both(client: Client) -> bool:
+            params = SnapshotParams(thread_id=thread_id)
+            found = await client.request("orchestration/snapshot", params, result=_WithPins)
+            pins: list[str | int] = [one.id for one in found.thread.pins if one.turn_id == turn_id]
+            command = c.UnpinContext(command_id=new_command_id(), thread_id=thread_id, pins=pins)
+            await client.dispatch(command)
+            return True
+
+        return await self._access.attempt(both) is not None
+
+    async def turns(self, limit: int) -> CheckpointList | None:
+        """Returns the newest turns with what each changed."""
+        return await self._access.attempt(
+            lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
+        )
+
+    async def preview_revert(self, turn_id: str | None, *, files: bool) -> CommandOutcome | None:
+        """Returns what going back to the end of a turn would do; None for before the first."""
+        params = RevertPreviewParams(
+            thread_id=self._thread_id(),
+            turn_id=turn_id,
+            turn_count=0 if turn_id is None else None,
+            scope="files+context" if files else "context",
+        )
+        return await self._access.attempt(lambda client: client.preview_revert(params))
+
+    async def sessions(self) -> list[SessionOverview]:
+        """Returns the sessions of other agents, the last changed one first."""
+        params = SessionListParams(limit=MAX_SESSIONS)
+        found = await self._access.attempt(
+            lambda client: client.request("sessions/list", params, result=SessionList)
+        )
+        return [one for one in found.sessions if one.agent != "trimpoint"] if found else []
+
+    async def search(self, query: str, scope: Scope) -> list[HistoryHit]:
+        """Returns the entries that have these words, the best first."""
+        state = self._state
+        params = HistorySearchParams(
+            query=query,
+            thread_id=state.thread_id if scope == "thread" else None,
+            cwd=state.folder if scope == "folder" else None,
+            scope=scope,
+            limit=MAX_FOUND,
+        )
+        found = await self._access.attempt(
+            lambda client: client.request("history/search", params, result=HistorySearchResult)
+        )
+        return found.hits if found is not None else []
+
+    def _thread_id(self) -> str:
+        assert self._state.thread_id is not None
+        return self._state.thread_id

@@ -1,0 +1,91 @@
+"""What was said in this thread, or in all of them, found by words."""
+
+import asyncio
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+from trimpoint_protocol.history import HistoryHit
+
+from trimpoint.cli.terminal import one_line
+from trimpoint.cli.views.age import short_age
+from trimpoint.tui.model.choosing import Option
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.inquiries import Scope
+from trimpoint.tui.widgets.picker import Picker, columns
+
+_WAIT_S = 0.12
+_SCOPES: tuple[Scope, ...] = ("thread", "folder", "all")
+_SCOPE_WORDS = {"thread": "this thread", "folder": "this folder", "all": "all threads"}
+
+
+class SearchPicker(Picker[HistoryHit, HistoryHit]):
+    """Its result is the entry to be shown; the daemon finds them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "scope", show=False, priority=True),
+    ]
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__("Search", "words of an entry")
+        self._chat = chat
+        self._scope = _SCOPES[0] if chat.state.thread_id is not None else _SCOPES[2]
+
+    def on_mount(self) -> None:
+        self.offer([], "Type words; what was pruned is found, too.")
+
+    def heading(self) -> Text:
+        """Returns where it is searched."""
+        return Text.assemble(
+            (self._title, "bold"), " in ", (_SCOPE_WORDS[self._scope], "bold yellow")
+        )
+
+    def keys(self) -> str:
+        """Returns the keys."""
+        return "Enter shows it · Tab thread, folder, all · Esc closes"
+
+    def row(self, value: HistoryHit, width: int) -> Text:
+        """Returns a hit in one line, with the words of the query marked."""
+        snippet = Text(one_line(value.snippet, 1000))
+        if len(snippet) == len(value.snippet):
+            for start, end in value.marks:
+                snippet.stylize("bold yellow", start, end)
+        left = Text.assemble((f"{value.turn:>4} ", "cyan"), (f"{value.kind:<10} ", "bright_black"))
+        left.append_text(snippet)
+        right = Text("" if value.in_context else "pruned ", "bright_black")
+        if self._scope != _SCOPES[0]:
+            right.append(f"{one_line(value.thread_name or value.thread_id[-8:], 20)} ", "cyan")
+        right.append(f"{short_age(value.created_at):>4}", "bright_black")
+        return columns(left, right, width)
+
+    def take(self, value: HistoryHit) -> None:
+        """Has the entry shown."""
+        self.dismiss(value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._search(event.value, _WAIT_S)
+
+    def action_scope(self) -> None:
+        """Searches more, or less."""
+        at = _SCOPES.index(self._scope)
+        self._scope = _SCOPES[(at + 1) % len(_SCOPES)]
+        if self._scope == _SCOPES[0] and self._chat.state.thread_id is None:
+            self._scope = _SCOPES[1]
+        self.draw()
+        self._search(self._input.value, 0)
+
+    @work(exclusive=True)
+    async def _search(self, query: str, wait_s: float) -> None:
+        """Asks the daemon once the person has stopped typing for a moment."""
+        await asyncio.sleep(wait_s)
+        if not query.strip():
+            self.offer([], "Type words; what was pruned is found, too.")
+            return
+        self._chat.state.notice = None
+        hits = await self._chat.inquiries.search(query, self._scope)
+        options = [Option(hit, hit.snippet) for hit in hits]
+        problem = self._chat.state.notice
+        self.offer(options, problem.text if problem is not None else "Nothing was found.")

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
+
 from tests.cli.stage import CliHarness
 from tests.tui.terminal import Terminal, program_in_terminal
 
@@ -16,3 +18,10 @@ async def chat(stage: CliHarness, *words: str, **environment: str) -> AsyncItera
     ) as terminal:
         await terminal.shows("Ask, or type / for commands")
         yield terminal
+
+
+async def in_git(stage: CliHarness) -> None:
+    """Makes the worktree a git repository, so that its files can be reverted."""
+    identity = ["-c", "user.name=n", "-c", "user.email=n@example.com"]
+    for words in (["init", "-q"], [*identity, "commit", "-q", "--allow-empty", "-m", "first"]):
+        await anyio.run_process(["git", *words], cwd=stage.worktree, env=stage.environment)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
@@ -39,6 +39,8 @@ def can_open(entry: TimelineEntry) -> bool:
             return len(entry.summary.strip().splitlines()) > SHORT_LINES
         case ContextTrimPointDivider():
             return entry.trim_kind == "boundary"
+        case _:
+            assert_never(entry)
 
 
 def details(entry: TimelineActivity) -> list[Detail]:
@@ -63,11 +65,15 @@ def text_of(entry: TimelineEntry) -> str:
             return entry.text.strip()
         case TimelineActivity():
             lines = [detail.text for detail in _lines(entry)]
-            return "\n".join([_title(entry), *lines])
+            title = _title(entry)
+            # The lines of a long command are among the details already.
+            return "\n".join(lines if "\n" in title else [title, *lines])
         case ContextSummaryBanner():
             return entry.summary.strip()
         case ContextTrimPointDivider():
             return entry.label
+        case _:
+            assert_never(entry)
 
 
 def _title(entry: TimelineActivity) -> str:

@@ -1,6 +1,6 @@
 """A card that a person goes through: a choice, or one field after the other."""
 
-from typing import Any
+from typing import Any, assert_never
 
 from trimpoint.tui.model.questions import Card, Field, FieldKind, answer_of, value_of
 
@@ -92,3 +92,5 @@ def _problem(field: Field) -> str:
             return "Mark at least one with the space bar."
         case FieldKind.TEXT | FieldKind.ONE:
             return "It needs an answer."
+        case _:
+            assert_never(field.kind)

@@ -30,8 +30,9 @@ class History:
             del self._texts[:-MAX_HISTORY]
 
     def add_older(self, texts: list[str]) -> None:
-        """Puts prompts before all others: those of the thread's history."""
-        self._texts = [*texts, *self._texts][-MAX_HISTORY:]
+        """Puts prompts before all others, those of the thread's history, unless they are there."""
+        fresh = [text for text in texts if text not in self._texts]
+        self._texts = [*fresh, *self._texts][-MAX_HISTORY:]
 
     def older(self, now: str) -> str | None:
         """Returns the prompt before the one shown; None when there is none."""
@@ -52,10 +53,6 @@ class History:
             self._at = None
             return self._draft
         return self._texts[self._at]
-
-    def leave(self) -> None:
-        """Takes what is shown as being typed anew."""
-        self._at = None
 
 
 class Queue:

@@ -5,6 +5,7 @@ gives up the newest part, which is read again when it is wanted.
 """
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from trimpoint_protocol.methods import TimelinePage
 from trimpoint_protocol.readmodel import (
@@ -27,6 +28,8 @@ def key_of(entry: TimelineEntry) -> str:
             return f"banner {entry.trim_point_id}"
         case ContextTrimPointDivider():
             return f"divider {entry.trim_point_id}"
+        case _:
+            assert_never(entry)
 
 
 class Transcript:

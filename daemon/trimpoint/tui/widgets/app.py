@@ -11,9 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import TextArea
 from trimpoint_protocol.history import HistoryHit
+from trimpoint_protocol.readmodel import TimelineMessage
 
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
 from trimpoint.tui.model.state import ChatState, Tone
+from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
@@ -70,6 +72,7 @@ class ChatApp(App[None]):
         self._state = chat.state
         self._busy_since: float | None = None
         self._stopped_at = 0.0
+        self._remembered: Transcript | None = None
         self._card = QuestionCard()
         self._transcript = TranscriptView(chat.state)
         self._activity = ActivityBar(id="activity")
@@ -112,8 +115,22 @@ class ChatApp(App[None]):
 
     def _show(self) -> None:
         self._transcript.take_state()
+        self._remember_prompts()
         self._show_card()
         self._show_bars()
+
+    def _remember_prompts(self) -> None:
+        """Has the arrow keys bring back the prompts of a thread that was opened."""
+        transcript = self._state.transcript
+        if transcript is not self._remembered and transcript.is_loaded:
+            self._remembered = transcript
+            self._composer.prompts.add_older(
+                [
+                    entry.text
+                    for entry in transcript.entries
+                    if isinstance(entry, TimelineMessage) and entry.role == "user"
+                ]
+            )
 
     def _show_card(self) -> None:
         questions = self._state.questions

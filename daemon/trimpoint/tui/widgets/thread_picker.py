@@ -70,7 +70,8 @@ class ThreadPicker(Picker[Row, None]):
     def take(self, value: Row) -> None:
         """Opens a thread, or goes on from a session."""
         if isinstance(value, ThreadOverview):
-            self.run_worker(self._chat.open(value.id))
+            # A worker of this screen would end with it.
+            self.app.run_worker(self._chat.open(value.id))
         else:
             self._chat.state.progress = f"Reading {value.agent}'s session"
             self.app.run_worker(self._chat.continue_session(value))

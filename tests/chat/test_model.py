@@ -1,0 +1,322 @@
+"""The status bar, what is typed, menus, lists, details and the state."""
+
+import pytest
+from trimpoint.tui.model.choosing import Choosing, Option, matches
+from trimpoint.tui.model.details import MAX_LINES, can_open, details, short_summary, text_of
+from trimpoint.tui.model.inspection import Inspection, Share
+from trimpoint.tui.model.keys import KEYS
+from trimpoint.tui.model.own_commands import OwnCommand, OwnName, complete_own, own_command
+from trimpoint.tui.model.popup import Popup
+from trimpoint.tui.model.prompt import MAX_HISTORY, History, Queue, is_command
+from trimpoint.tui.model.questions import Card
+from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
+from trimpoint.tui.model.status import status_bar
+from trimpoint.tui.model.thread_options import session_options, thread_options
+from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.methods import ClassTotal, CommandOutcome
+
+from tests.chat.entries import (
+    banner,
+    command,
+    context,
+    did,
+    divider,
+    held,
+    inspection,
+    item,
+    messages,
+    said,
+    thread,
+)
+
+
+def _bar(width: int, **members: object) -> str:
+    return " ".join(p.text for p in status_bar("/work/shop", "Fix it", context(**members), width))
+
+
+def test_the_status_bar_says_folder_thread_context_and_tokens() -> None:
+    assert _bar(100) == "[/work/shop] [Fix it] [Context: 71% warning] [tokens: ~85k/120k]"
+    measured = _bar(100, estimated=False, level="ok", percent=12.0, used_tokens=900)
+    assert measured == "[/work/shop] [Fix it] [Context: 12%] [tokens: 900/120k]"
+
+
+def test_a_narrow_status_bar_keeps_what_matters() -> None:
+    long = status_bar("/home/me/projects/a-long-name", "A thread with many words", context(), 76)
+    assert " ".join(p.text for p in long).startswith("[…")
+    assert sum(len(p.text) + 1 for p in long) <= 77
+    assert "tokens" not in _bar(50)
+    assert _bar(28) == "[Context: 71% warning]"
+
+
+@pytest.mark.parametrize(("level", "style"), [("ok", "green"), ("critical", "bold red")])
+def test_the_level_of_the_daemon_gives_the_colour(level: str, style: str) -> None:
+    pieces = status_bar("/w", "t", context(level=level), 100)
+    assert style in [piece.style for piece in pieces]
+
+
+def test_what_is_not_known_of_the_context_is_left_out() -> None:
+    assert len(status_bar("/w", "t", None, 100)) == 2
+    assert len(status_bar("/w", "t", context(unknown=True, used_tokens=0), 100)) == 2
+    no_window = context(window_tokens=None, percent=None, level=None)
+    assert [p.text for p in status_bar("/w", "t", no_window, 100)][2:] == ["[tokens: ~85k]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("/clear 3", True), (":clear", True), ("/", True), ("/etc/passwd is odd", False),
+     ("say /clear", False), ("/clear\nmore", False)],
+)  # fmt: skip
+def test_one_line_with_a_sign_and_a_word_may_be_a_command(text: str, expected: bool) -> None:
+    assert is_command(text) is expected
+
+
+def test_prompts_of_before_come_back_and_the_draft_too() -> None:
+    history = History()
+    assert history.older("") is None
+    assert history.newer() is None
+    for text in ("one", "two", "two", "  "):
+        history.add(text)
+    assert [history.older("draft"), history.older("two"), history.older("one")] == [
+        "two", "one", None,
+    ]  # fmt: skip
+    assert [history.newer(), history.newer(), history.newer()] == ["two", "draft", None]
+    history.add_older(["zero", "one"])
+    assert [history.older("") for _ in range(4)] == ["two", "one", "zero", None]
+    for number in range(MAX_HISTORY + 5):
+        history.add(str(number))
+    assert history.older("") == str(MAX_HISTORY + 4)
+
+
+def test_prompts_that_wait_go_in_order_and_can_be_taken_back() -> None:
+    queue = Queue()
+    assert (queue.of(None), queue.take_back(None), queue.take_next("t")) == ([], None, None)
+    queue.add("t", "one")
+    queue.add("t", "two")
+    assert queue.take_back("t") == "two"
+    assert queue.take_next("t") == "one"
+    queue.put_back("t", "one")
+    assert queue.of("t") == ["one"]
+
+
+def test_the_menu_keeps_its_choice_closes_and_completes() -> None:
+    popup = Popup()
+    popup.move(1)
+    assert (popup.is_open, popup.choice, popup.completed(), popup.is_whole()) == (
+        False, None, None, False,
+    )  # fmt: skip
+    popup.show("/c", [command("clear", "/clear [N]"), command("context")])
+    popup.move(1)
+    popup.show("/co", [command("compact", "/compact [x]"), command("context")])
+    assert (popup.choice or command("x")).name == "context"
+    assert popup.completed() == "/context"
+    popup.move(1)
+    assert popup.completed() == "/compact "
+    popup.show(":compact", [command("compact", "/compact [x]")])
+    assert (popup.completed(), popup.is_whole()) == (":compact ", True)
+    popup.close()
+    assert not popup.is_open
+    popup.show("/c", [command("clear")])
+    assert popup.is_open
+    popup.hide()
+    assert not popup.is_open
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/threads", OwnCommand(OwnName.THREADS, "")),
+        (":quit", OwnCommand(OwnName.QUIT, "")),
+        ("/rename  A name", OwnCommand(OwnName.RENAME, "A name")),
+        ("/rename", None),
+        ("/revert", OwnCommand(OwnName.TURNS, "")),
+        ("/revert 3", None),
+        ("threads", None),
+        ("/clear", None),
+    ],
+)
+def test_commands_of_the_screen_are_told_from_others(
+    text: str, expected: OwnCommand | None
+) -> None:
+    assert own_command(text) == expected
+
+
+def test_commands_of_the_screen_are_in_the_menu() -> None:
+    assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
+    assert len(complete_own("/")) == 6
+    assert complete_own("r") == []
+
+
+def test_a_list_is_filtered_loosely_and_the_best_come_first() -> None:
+    assert matches("Fix the Parser", "parser fix")
+    assert matches("Fix the Parser", "fxprs")
+    assert not matches("Fix the Parser", "px")
+    assert not matches("Fix the Parser", "zzz")
+    choosing = Choosing([Option(1, "p-a-r-s-e"), Option(2, "the parse"), Option(3, "other")])
+    choosing.type("parse")
+    assert [option.value for option in choosing.shown] == [2, 1]
+    choosing.move(5)
+    assert (choosing.choice, choosing.count) == (1, 3)
+    choosing.offer([Option(9, "nothing")])
+    assert (choosing.choice, choosing.chosen) == (None, 0)
+    choosing.type("parse")
+    assert Choosing[int]().choice is None
+
+
+def test_threads_of_this_folder_come_first_and_archived_ones_last() -> None:
+    threads = [
+        thread("a", archived=True), thread("b", cwd="/else"), thread("c", preview="first\nwords"),
+    ]  # fmt: skip
+    options = thread_options(threads, "/work")
+    assert [option.value.id for option in options] == ["c", "b", "a"]
+    assert "first words" in options[0].words
+
+
+def test_sessions_are_found_by_agent_and_words() -> None:
+    session = SessionOverview(
+        id="s", agent="claude", title=None, first_prompt="hello", cwd=None, created_at=None,
+        updated_at=None, turns=1, messages=1, tokens=1, clears=0, compactions=0, rewinds=0,
+        lineage=None, lineage_kind=None, model=None, files=[], bytes=1,
+    )  # fmt: skip
+    [option] = session_options([session])
+    assert "claude" in option.words
+    assert "hello" in option.words
+
+
+# --- details ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("activity", "detail", "lines"),
+    [
+        ("commandExecution", {"command": "ls", "aggregatedOutput": "a\nb\n"}, ["a", "b"]),
+        ("commandExecution", {"command": "ls\npwd"}, ["ls", "pwd"]),
+        ("fileChange", {"changes": [{"path": "x", "diff": "@@\n+a\n-b\n c"}, {}]},
+         ["x", "@@", "+a", "-b", " c", "?"]),
+        ("mcpToolCall", {"arguments": {"a": 1}, "result": {"content": [{"text": "ok"}]}},
+         ["{", '  "a": 1', "}", "ok"]),
+        ("mcpToolCall", {"error": {"message": "broken"}}, ["broken"]),
+        ("dynamicToolCall", {"contentItems": [{"other": 1}]}, ["[", "  {", '    "other": 1', "  }", "]"]),
+        ("reasoning", {"summary": ["a", "b"]}, ["a", "", "b"]),
+        ("reasoning", {}, []),
+        ("plan", {"text": "1. a"}, ["1. a"]),
+        ("webSearch", {}, []),
+    ],
+)  # fmt: skip
+def test_an_opened_activity_shows_its_details(
+    activity: str, detail: dict[str, object], lines: list[str]
+) -> None:
+    entry = did(activity, detail)
+    assert [detail.text for detail in details(entry)] == lines
+    assert can_open(entry) is bool(lines)
+    assert text_of(entry).endswith("\n".join(lines))
+
+
+def test_control_characters_in_details_are_shown_and_not_obeyed() -> None:
+    entry = did("commandExecution", {"command": "x", "aggregatedOutput": "\x1b[31mred\u202e"})
+    assert [detail.text for detail in details(entry)] == ["␛[31mred�"]
+
+
+def test_long_details_are_cut() -> None:
+    output = "\n".join(map(str, range(MAX_LINES + 10)))
+    lines = details(did("commandExecution", {"command": "x", "aggregatedOutput": output}))
+    assert (len(lines), lines[-1].text) == (MAX_LINES + 1, "… 10 more lines")
+
+
+def test_a_long_summary_is_short_until_it_is_opened() -> None:
+    assert short_summary("a\nb") == ("a\nb", 0)
+    assert short_summary("\n".join("abcdefgh"))[1] == 2
+    assert can_open(banner("\n".join("abcdefgh")))
+    assert not can_open(banner("a"))
+    assert can_open(divider())
+    assert not can_open(divider(kind="discard"))
+    assert not can_open(said("1", "x"))
+    assert [text_of(one) for one in (said("1", " x "), banner(" s "), divider())] == [
+        "x", "s", "Earlier messages",
+    ]  # fmt: skip
+
+
+# --- the context --------------------------------------------------------------------------------
+
+
+def test_items_are_marked_with_what_belongs_to_them() -> None:
+    items = [item(0, short_id=None), item(1), item(2), item(3, short_id="s2")]
+    view = Inspection(inspection(*items), messages(held("s1", "newest"), held("s2", None, 30)))
+    assert view.item is items[3]
+    assert view.mark() == ""
+    assert [view.is_marked(one) for one in items] == [False, False, True, True]
+    assert (view.marked_tokens, view.entry_ids) == (30, ["s2-entry"])
+    view.move(-2)
+    assert view.mark() == "This stays: newest."
+    view.move(-9)
+    assert "by itself" in view.mark()
+    view.move(9)
+    assert view.mark() == ""
+    assert view.entry_ids == []
+
+
+def test_nothing_is_marked_where_nothing_may_go() -> None:
+    view = Inspection(inspection(item(1)), messages(held("s1"), refusal="Not now."))
+    assert view.mark() == "Not now."
+    empty = Inspection(inspection(), messages())
+    assert (empty.item, empty.mark()) == (None, "")
+
+
+def test_the_bar_has_a_part_for_each_class_that_is_large_enough() -> None:
+    totals = [
+        ClassTotal(item_class="user", count=1, est_tokens=30, share=None),
+        ClassTotal(item_class="skills", count=1, est_tokens=0, share=None),
+    ]
+    found = inspection(totals=totals, overhead_tokens=20)
+    assert Inspection(found, messages()).bar(10) == [Share("user", 3), Share("tools", 2)]
+    unknown = inspection(totals=totals, window_tokens=None)
+    assert Inspection(unknown, messages()).bar(10) == [Share("user", 10)]
+    assert Inspection(inspection(window_tokens=None), messages()).bar(10) == []
+
+
+# --- the state ----------------------------------------------------------------------------------
+
+
+def test_the_thread_is_named_by_its_name_its_first_words_or_its_id() -> None:
+    state = ChatState("/work", None)
+    assert (state.title, state.busy, state.question) == ("new thread", None, None)
+    state.open("0123456789", "/work")
+    assert (state.title, state.busy) == ("23456789", None)
+    state.threads = [thread("0123456789", preview="first\nwords", busy="operation: clear")]
+    assert (state.title, state.busy) == ("first words", "operation: clear")
+
+
+def test_a_turn_is_followed_from_its_events() -> None:
+    state = ChatState("/work", "t")
+    state.is_sending = True
+    assert state.busy == "turn"
+    state.note_turn("thread.turn-started", {"turnId": "x"})
+    assert (state.turn_id, state.is_sending, state.busy) == ("x", False, "turn")
+    state.note_turn("thread.entry-recorded", {})
+    state.note_turn("thread.turn-completed", {})
+    assert (state.turn_id, state.busy) == (None, None)
+
+
+def test_questions_wait_in_order_and_are_asked_once() -> None:
+    state = ChatState("/work", "t")
+    one, two = (Question(number, "m", Card("?", ())) for number in (1, 2))
+    state.ask(one)
+    state.ask(two)
+    state.ask(one)
+    assert state.questions == [two, one]
+    assert state.question == two
+    assert state.withdraw(2)
+    assert not state.withdraw(2)
+
+
+def test_how_a_command_ended_is_said() -> None:
+    state = ChatState("/work", "t")
+    state.tell(Tone.PROBLEM, "no", "why")
+    assert state.notice == Notice(Tone.PROBLEM, "no", "why")
+    done = CommandOutcome(handled=True, status="completed", message="Cleared.")
+    assert outcome_notice(done) == Notice(Tone.DONE, "Cleared.")
+    assert outcome_notice(CommandOutcome(handled=True, status="skipped")).tone is Tone.NEUTRAL
+
+
+def test_each_key_is_explained_once() -> None:
+    keys = [key for _, rows in KEYS for key, _ in rows]
+    assert len(keys) == len(set(keys))

@@ -1,0 +1,242 @@
+"""The loaded history, what streams into it, and which lines of it are in sight."""
+
+import random
+
+import pytest
+from trimpoint.tui.model.live import Live
+from trimpoint.tui.model.streaming import settled
+from trimpoint.tui.model.transcript import Transcript, key_of
+from trimpoint.tui.model.viewport import Line, Viewport
+from trimpoint_protocol.readmodel import TimelineActivity, TimelineMessage
+
+from tests.chat.entries import banner, did, divider, page, said
+
+
+def test_keys_tell_entries_apart() -> None:
+    entries = [said("1", "x"), said("1", "x", turn="t2"), did("plan", {}), banner("s"), divider()]
+    assert len({key_of(entry) for entry in entries}) == len(entries)
+
+
+def test_older_pages_come_before_and_newest_ones_are_merged() -> None:
+    transcript = Transcript()
+    transcript.replace(page(said("3", "c"), said("4", "d"), cursor="older"))
+    assert transcript.prepend(page(said("1", "a"), said("2", "b"))) == 2
+    assert transcript.cursor is None
+    transcript.merge(page(said("4", "d"), said("5", "e"), cursor="x"))
+    assert [entry.id for entry in transcript.entries if isinstance(entry, TimelineMessage)] == list(
+        "12345"
+    )
+    assert (transcript.find("t1/5"), transcript.find("t1/9")) == (4, None)
+    assert transcript.known_keys(2) == {"t1/4", "t1/5"}
+
+
+def test_a_newest_page_of_which_nothing_is_known_begins_anew() -> None:
+    transcript = Transcript()
+    transcript.replace(page(said("1", "a")))
+    transcript.merge(page(said("8", "h"), cursor="gap"))
+    assert (len(transcript.entries), transcript.cursor) == (1, "gap")
+    transcript.merge(page())
+    assert transcript.entries == []
+
+
+def test_the_newest_entries_are_given_up_where_too_many_are_loaded() -> None:
+    transcript = Transcript(max_entries=2)
+    transcript.replace(page(said("2", "b"), said("3", "c"), cursor="older"))
+    transcript.prepend(page(said("1", "a")))
+    assert (len(transcript.entries), transcript.is_at_end) == (2, False)
+    transcript.merge(page(said("3", "c")))
+    assert len(transcript.entries) == 2
+    transcript.replace(page(said("3", "c")))
+    assert transcript.is_at_end
+
+
+def test_closed_sections_are_known() -> None:
+    transcript = Transcript()
+    transcript.replace(
+        page(divider("a"), divider("b", expanded=True), divider("c", hidden=0), said("1", "x"))
+    )
+    assert transcript.hidden_sections() == {"a"}
+
+
+# --- what streams in ----------------------------------------------------------------------------
+
+
+def _item(kind: str, **members: object) -> dict[str, object]:
+    return {"turnId": "t1", "item": {"id": kind, "type": kind, **members}}
+
+
+def test_an_answer_grows_and_is_dropped_once_it_is_recorded() -> None:
+    live = Live()
+    assert live.note("item/started", _item("agentMessage", text=""))
+    assert not live.is_writing
+    for piece in ("Hel", "lo"):
+        assert live.note("item/agentMessage/delta", {"itemId": "agentMessage", "delta": piece})
+    [entry] = live.entries
+    assert isinstance(entry, TimelineMessage)
+    assert (entry.text, entry.role, live.is_writing) == ("Hello", "assistant", True)
+    live.note("item/completed", _item("agentMessage", text=""))
+    assert live.entries == [entry]
+    live.note("turn/completed", {})
+    assert live.entries == [entry]
+    live.forget({"t1/other"})
+    live.forget({"t1/agentMessage"})
+    assert live.entries == []
+
+
+def test_output_of_a_command_is_shown_while_it_runs() -> None:
+    live = Live()
+    live.note("item/started", _item("commandExecution", command="ls"))
+    live.note("item/commandExecution/outputDelta", {"itemId": "commandExecution", "delta": "a\n"})
+    [entry] = live.entries
+    assert isinstance(entry, TimelineActivity)
+    assert entry.detail["aggregatedOutput"] == "a\n"
+    assert live.item("commandExecution")["command"] == "ls"
+    assert live.item("nothing") == {}
+    live.note("turn/completed", {})
+    assert live.entries == []
+
+
+@pytest.mark.parametrize(
+    ("item", "title"),
+    [
+        (_item("reasoning", summary=["Think"], content=["hard"]), "Think\n\nhard"),
+        (_item("reasoning"), "thinking"),
+        (_item("plan", text="1. Do it"), "1. Do it"),
+        (_item("webSearch", query="words"), "words"),
+    ],
+)
+def test_activities_have_a_title(item: dict[str, object], title: str) -> None:
+    live = Live()
+    live.note("item/started", item)
+    [entry] = live.entries
+    assert isinstance(entry, TimelineActivity)
+    assert entry.title == title
+
+
+def test_a_prompt_is_shown_as_the_users() -> None:
+    live = Live()
+    live.note("item/started", _item("userMessage", content=[{"text": "a"}, {"type": "image"}]))
+    [entry] = live.entries
+    assert isinstance(entry, TimelineMessage)
+    assert (entry.role, entry.text) == ("user", "a")
+
+
+def test_a_repeated_call_of_the_model_is_said_until_it_goes_on() -> None:
+    live = Live()
+    live.note("error", {"willRetry": True, "error": {"message": "Overloaded"}})
+    assert live.retry == "Overloaded; trying again …"
+    live.note("turn/started", {})
+    assert live.retry == ""
+    live.note("error", {"willRetry": False})
+    assert live.retry == ""
+
+
+def test_what_is_not_known_changes_nothing() -> None:
+    live = Live()
+    assert not live.note("item/agentMessage/delta", {"itemId": "gone", "delta": "x"})
+    assert not live.note("thread/somethingElse", {})
+    live.note("item/started", _item("agentMessage", text="x"))
+    live.clear()
+    assert live.entries == []
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("one line", ""),
+        ("one\n\ntwo", "one\n\n"),
+        ("one\n\n```py\na\n\nb", "one\n\n"),
+        ("```py\na\n\nb\n```\n\nrest", "```py\na\n\nb\n```\n\n"),
+        ("~~~\n```\n\n", ""),
+        ("one\n  ", ""),
+    ],
+)
+def test_a_half_written_answer_is_settled_up_to_its_last_blank_line(text: str, done: str) -> None:
+    assert text[: settled(text)] == done
+
+
+# --- which lines are in sight -------------------------------------------------------------------
+
+
+class _Rows:
+    def __init__(self, *heights: int) -> None:
+        self.heights = list(heights)
+        self.measured: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.heights)
+
+    def height(self, row: int) -> int:
+        self.measured.add(row)
+        return self.heights[row]
+
+
+def _all(rows: _Rows) -> list[Line]:
+    return [Line(row, line) for row, high in enumerate(rows.heights) for line in range(high)]
+
+
+def test_the_end_is_in_sight_and_only_rows_near_it_are_measured() -> None:
+    rows = _Rows(*[3] * 1000)
+    view = Viewport()
+    assert view.visible(rows, 10) == _all(rows)[-10:]
+    assert min(rows.measured) > 990
+    rows.heights.append(2)
+    assert view.visible(rows, 10) == _all(rows)[-10:]
+
+
+def test_what_fits_begins_at_the_top() -> None:
+    rows = _Rows(2, 3)
+    view = Viewport()
+    assert view.visible(rows, 10) == _all(rows)
+    assert Viewport().visible(_Rows(), 10) == []
+    view.to_start()
+    assert view.visible(rows, 10) == _all(rows)
+    assert view.follows
+
+
+def test_scrolling_moves_by_lines_and_stops_at_the_ends() -> None:
+    rows = _Rows(2, 7, 1, 4, 3)
+    lines, view, top = _all(rows), Viewport(), 17 - 5
+    chance = random.Random(4)
+    for _ in range(300):
+        step = chance.randint(-9, 9)
+        view.scroll(rows, 5, step)
+        top = max(0, min(17 - 5, top + step))
+        assert view.visible(rows, 5) == lines[top : top + 5]
+        assert view.follows is (top == 12)
+
+
+def test_a_row_is_brought_into_sight_with_as_little_movement_as_possible() -> None:
+    rows = _Rows(*[2] * 20)
+    view = Viewport()
+    view.visible(rows, 6)
+    view.show(rows, 6, 3)
+    assert view.visible(rows, 6)[0] == Line(3, 0)
+    view.show(rows, 6, 4)
+    assert view.visible(rows, 6)[0] == Line(3, 0)
+    view.show(rows, 6, 7)
+    assert view.visible(rows, 6)[-1] == Line(7, 1)
+    view.show(rows, 6, 19)
+    assert view.follows
+    view.shift(5)
+    Viewport().show(_Rows(9, 1), 3, 0)
+
+
+def test_a_row_that_is_taller_than_the_screen_is_shown_from_its_first_line() -> None:
+    rows = _Rows(1, 9, 1)
+    view = Viewport()
+    view.to_start()
+    view.show(rows, 3, 1)
+    assert view.visible(rows, 3)[0] == Line(1, 0)
+
+
+def test_the_place_is_kept_when_rows_come_before_it() -> None:
+    rows = _Rows(*[2] * 10)
+    view = Viewport()
+    view.scroll(rows, 4, -6)
+    before = view.visible(rows, 4)
+    rows.heights[:0] = [1, 1, 1]
+    view.shift(3)
+    assert view.visible(rows, 4) == [Line(row + 3, line) for row, line in before]
+    view.to_end()
+    assert view.visible(rows, 4) == _all(rows)[-4:]

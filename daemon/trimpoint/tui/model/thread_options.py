@@ -1,6 +1,8 @@
 """Threads and sessions in the order in which they are offered."""
 
 from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
 
 from trimpoint_protocol.agent_sessions import SessionOverview
 from trimpoint_protocol.methods import ThreadOverview
@@ -8,6 +10,21 @@ from trimpoint_protocol.methods import ThreadOverview
 from trimpoint.tui.model.choosing import Option
 
 Row = ThreadOverview | SessionOverview
+
+
+class PickedFor(StrEnum):
+    """What is to be done with what was picked; a session is opened as a new thread."""
+
+    OPEN = "open"
+    FORK = "fork"
+    NEW = "new"
+
+
+class Picked(NamedTuple):
+    """What a person picked; no row where a new thread is wanted."""
+
+    action: PickedFor
+    row: Row | None
 
 
 def thread_options(threads: Iterable[ThreadOverview], folder: str) -> list[Option[Row]]:

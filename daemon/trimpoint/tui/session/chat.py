@@ -301,6 +301,7 @@ class Chat:
         done = await self.attempt(
             lambda client: client.request("sessions/continue", params, result=ContinuedSession)
         )
+        self.state.progress = ""
         if done is None:
             return
         await self.attempt(lambda _: self._open(done.thread_id))

@@ -1,7 +1,6 @@
 """The screen of `trimpoint chat`, put together, and the keys that work everywhere."""
 
 import asyncio
-import os
 import time
 from typing import ClassVar
 
@@ -10,11 +9,14 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import TextArea
+from trimpoint_protocol.agent_sessions import SessionOverview
 from trimpoint_protocol.history import HistoryHit
+from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import TimelineMessage
 
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
 from trimpoint.tui.model.state import ChatState, Tone
+from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
@@ -159,7 +161,7 @@ class ChatApp(App[None]):
         since = self._busy_since
         seconds = 0.0 if since is None else time.monotonic() - since
         self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds)
-        self._status.show(state, _short_folder(state.folder))
+        self._status.show(state)
 
     def _spin(self) -> None:
         self._show_bars()
@@ -189,7 +191,7 @@ class ChatApp(App[None]):
                 self.action_search()
             case OwnName.QUIT:
                 self.exit()
-            case OwnName.RENAME | OwnName.FORK | OwnName.ARCHIVE if thread_id is None:
+            case _ if thread_id is None:
                 self._state.tell(Tone.PROBLEM, "There is no thread yet.")
             case OwnName.RENAME:
                 self.run_worker(self._chat.rename(thread_id, own.rest))
@@ -324,7 +326,23 @@ class ChatApp(App[None]):
 
     def action_threads(self) -> None:
         """Shows the threads."""
-        self.push_screen(ThreadPicker(self._chat))
+        self.push_screen(ThreadPicker(self._chat), self._picked)
+
+    def _picked(self, picked: Picked | None) -> None:
+        match picked:
+            case None:
+                return
+            case Picked(PickedFor.NEW):
+                self.action_new()
+            case Picked(PickedFor.FORK, ThreadOverview(id=thread_id)):
+                self.run_worker(self._chat.fork(thread_id))
+            case Picked(_, ThreadOverview(id=thread_id)):
+                self.run_worker(self._chat.open(thread_id))
+            case Picked(_, SessionOverview() as session):
+                self._state.progress = f"Reading the session of {session.agent}"
+                self.run_worker(self._chat.continue_session(session))
+            case _:
+                return
 
     def action_new(self) -> None:
         """Shows an empty thread."""
@@ -376,10 +394,3 @@ class ChatApp(App[None]):
     def action_end(self) -> None:
         """Shows the end of the history."""
         self._transcript.to_end()
-
-
-def _short_folder(folder: str) -> str:
-    home = os.path.expanduser("~")
-    if folder == home or folder.startswith(f"{home}{os.sep}"):
-        return f"~{folder[len(home) :]}"
-    return folder

@@ -1,5 +1,7 @@
 """The lines around the composer: what is going on, what is said, and the status bar."""
 
+import os
+
 from rich.text import Text
 from textual.widgets import Static
 
@@ -29,10 +31,12 @@ class Quiet(Static):
 class StatusBar(Quiet):
     """`[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
 
-    def show(self, state: ChatState, folder: str) -> None:
+    def show(self, state: ChatState) -> None:
         """Draws the bar as the state is now."""
         text = Text(no_wrap=True, overflow="crop")
-        for piece in status_bar(folder, state.title, state.context, max(10, self.size.width - 2)):
+        for piece in status_bar(
+            _short_folder(state.folder), state.title, state.context, max(10, self.size.width - 2)
+        ):
             text.append(" " if text else "").append(piece.text, piece.style)
         self.show_text(text)
 
@@ -127,3 +131,10 @@ def _notice(state: ChatState) -> list[Text]:
     if state.notice.hint:
         lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "bright_black"))
     return lines
+
+
+def _short_folder(folder: str) -> str:
+    home = os.path.expanduser("~")
+    if folder == home or folder.startswith(f"{home}{os.sep}"):
+        return f"~{folder[len(home) :]}"
+    return folder

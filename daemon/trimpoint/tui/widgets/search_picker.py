@@ -31,7 +31,7 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
     def __init__(self, chat: Chat) -> None:
         super().__init__("Search", "words of an entry")
         self._chat = chat
-        self._scope = _SCOPES[0] if chat.state.thread_id is not None else _SCOPES[2]
+        self._scope: Scope = _SCOPES[0] if chat.state.thread_id is not None else _SCOPES[2]
 
     def on_mount(self) -> None:
         self.offer([], "Type words; what was pruned is found, too.")

@@ -14,15 +14,23 @@ from trimpoint.cli.views.age import short_age
 from trimpoint.cli.views.context_view import small_context
 from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.tui.model.choosing import Option
-from trimpoint.tui.model.thread_options import Row, session_options, thread_options
+from trimpoint.tui.model.thread_options import (
+    Picked,
+    PickedFor,
+    Row,
+    session_options,
+    thread_options,
+)
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.picker import Picker, columns
 
 _WIDE = 70
 
 
-class ThreadPicker(Picker[Row, None]):
-    """Enter opens; Tab shows the sessions of other agents, and the threads again."""
+class ThreadPicker(Picker[Row, Picked]):
+    """Its result is what is to be done. Tab shows the sessions of other agents, and the threads
+    again.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "other_list", show=False, priority=True),
@@ -69,13 +77,7 @@ class ThreadPicker(Picker[Row, None]):
 
     def take(self, value: Row) -> None:
         """Opens a thread, or goes on from a session."""
-        if isinstance(value, ThreadOverview):
-            # A worker of this screen would end with it.
-            self.app.run_worker(self._chat.open(value.id))
-        else:
-            self._chat.state.progress = f"Reading {value.agent}'s session"
-            self.app.run_worker(self._chat.continue_session(value))
-        self.dismiss(None)
+        self.dismiss(Picked(PickedFor.OPEN, value))
 
     def action_take(self) -> None:
         """Renames where a name is typed, else takes the choice."""
@@ -126,8 +128,7 @@ class ThreadPicker(Picker[Row, None]):
 
     def action_new(self) -> None:
         """Shows an empty thread."""
-        self._chat.open_new(self._chat.state.folder)
-        self.dismiss(None)
+        self.dismiss(Picked(PickedFor.NEW, None))
 
     def action_rename(self) -> None:
         """Asks for a name."""
@@ -158,8 +159,7 @@ class ThreadPicker(Picker[Row, None]):
     def action_fork(self) -> None:
         """Copies the chosen thread and shows the copy."""
         if (thread := self._thread()) is not None:
-            self.app.run_worker(self._chat.fork(thread.id))
-            self.dismiss(None)
+            self.dismiss(Picked(PickedFor.FORK, thread))
 
 
 def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:

@@ -24,5 +24,15 @@ end, {
 })
 
 vim.keymap.set("n", "<Plug>(trimpoint-chat)", "<Cmd>Trimpoint chat<CR>", { desc = "Open the chat" })
-vim.keymap.set("x", "<Plug>(trimpoint-ask)", ":Trimpoint ask<CR>", { silent = true, desc = "Ask about the selection" })
-vim.keymap.set("n", "<Plug>(trimpoint-interrupt)", "<Cmd>Trimpoint interrupt<CR>", { desc = "Interrupt the turn" })
+vim.keymap.set(
+  "x",
+  "<Plug>(trimpoint-ask)",
+  ":Trimpoint ask<CR>",
+  { silent = true, desc = "Ask about the selection" }
+)
+vim.keymap.set(
+  "n",
+  "<Plug>(trimpoint-interrupt)",
+  "<Cmd>Trimpoint interrupt<CR>",
+  { desc = "Interrupt the turn" }
+)

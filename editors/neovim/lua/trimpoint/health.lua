@@ -36,9 +36,16 @@ end
 ---@param found trimpoint.Findings
 local function report_codex(found)
   local codex = found.status.codex
-  local words = ("Codex %s at %s: %s"):format(codex.version or "?", text.one_line(codex.path, 200), codex.state)
+  local words = ("Codex %s at %s: %s"):format(
+    codex.version or "?",
+    text.one_line(codex.path, 200),
+    codex.state
+  )
   if codex.state == "unavailable" then
-    vim.health.error(words .. ". " .. text.one_line(codex.problem or "", 300), { "Run: trimpoint doctor" })
+    vim.health.error(
+      words .. ". " .. text.one_line(codex.problem or "", 300),
+      { "Run: trimpoint doctor" }
+    )
   else
     vim.health.ok(words)
   end
@@ -54,14 +61,22 @@ end
 local function report_daemon(found)
   if found.status then
     local status = found.status
-    vim.health.ok(("The daemon %s answers at %s (pid %d)"):format(status.version, found.socket, status.pid))
+    vim.health.ok(
+      ("The daemon %s answers at %s (pid %d)"):format(status.version, found.socket, status.pid)
+    )
     report_codex(found)
   elseif found.problem and found.problem.reason == "no_daemon" then
     vim.health.info(("No daemon answers at %s; :Trimpoint chat starts one"):format(found.socket))
   elseif found.problem then
-    vim.health.error(text.one_line(found.problem.message, 500), { found.problem.hint or "Run: trimpoint doctor" })
+    vim.health.error(
+      text.one_line(found.problem.message, 500),
+      { found.problem.hint or "Run: trimpoint doctor" }
+    )
   else
-    vim.health.error("The daemon has not answered in time", { "Run in a terminal: trimpoint doctor" })
+    vim.health.error(
+      "The daemon has not answered in time",
+      { "Run in a terminal: trimpoint doctor" }
+    )
   end
 end
 
@@ -77,7 +92,10 @@ local function report_program(found)
   elseif found.version then
     vim.health.ok(("%s at %s"):format(found.version, vim.fn.exepath(program)))
   else
-    vim.health.error(("%q does not run"):format(program), { "Run in a terminal: trimpoint --version" })
+    vim.health.error(
+      ("%q does not run"):format(program),
+      { "Run in a terminal: trimpoint --version" }
+    )
   end
 end
 
@@ -97,7 +115,10 @@ end
 
 local function report_editor()
   if vim.fn.has("nvim-0.10") == 0 then
-    vim.health.error("Neovim is older than 0.10", { "Take a newer one: this plugin needs vim.system and vim.fs.root" })
+    vim.health.error(
+      "Neovim is older than 0.10",
+      { "Take a newer one: this plugin needs vim.system and vim.fs.root" }
+    )
     return
   end
   vim.health.ok(("Neovim %s"):format(tostring(vim.version())))
@@ -105,7 +126,10 @@ local function report_editor()
   if is_there and parser then
     vim.health.ok("Answers are coloured: the parser for Markdown is there")
   else
-    vim.health.warn("There is no parser for Markdown, so answers are plain", { "Install it with nvim-treesitter" })
+    vim.health.warn(
+      "There is no parser for Markdown, so answers are plain",
+      { "Install it with nvim-treesitter" }
+    )
   end
 end
 

@@ -9,7 +9,8 @@ function M.setup(settings)
   end
 end
 
---- Returns a component for a statusline, from what is known: it asks nothing, and loads nothing before a chat is open.
+--- Returns a component for a statusline, from what is known: it asks nothing, and loads nothing
+--- before a chat is open.
 ---@return string
 function M.statusline()
   if not package.loaded["trimpoint.ui.chat"] then

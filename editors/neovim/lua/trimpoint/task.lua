@@ -1,7 +1,8 @@
 --- Code that waits without blocking the editor: a coroutine that is resumed on the main loop.
 local M = {}
 
---- Runs `body` in a coroutine. A fault in it is shown as an error of the editor, with its traceback.
+--- Runs `body` in a coroutine. A fault in it is shown as an error of the editor, with its
+--- traceback.
 ---@param body fun()
 function M.run(body)
   local thread = coroutine.create(body)

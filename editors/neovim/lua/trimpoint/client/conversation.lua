@@ -1,8 +1,9 @@
---- One thread that the editor follows: what is known of it, what is live in it, and what a person does in it.
+--- One thread that the editor follows: what is known of it, what is live in it, and what a person
+--- does in it.
+local hub = require("trimpoint.client.hub")
 local live = require("trimpoint.model.live")
 local model = require("trimpoint.model.thread")
 local peer = require("trimpoint.rpc.peer")
-local questions = require("trimpoint.model.questions")
 local session = require("trimpoint.client.session")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
@@ -41,9 +42,6 @@ local STARTS_WORK = {
 local Conversation = {}
 Conversation.__index = Conversation
 
----@type table<trimpoint.Conversation, true>
-local open = {}
-
 ---@param thread_id string?
 ---@param cwd string
 ---@param page integer how many entries are loaded at once
@@ -66,13 +64,13 @@ function M.open(thread_id, cwd, page, listener)
     _reloading = false,
     _reload_again = false,
   }, Conversation)
-  open[self] = true
+  hub.add(self)
   return self
 end
 
 --- Follows it no longer.
 function Conversation:close()
-  open[self] = nil
+  hub.remove(self)
   local id, was_joined = self.id, self._joined
   if not id or session.state() ~= "ready" then
     return
@@ -93,7 +91,8 @@ function Conversation:follow()
   end
   self.questions, self.live = {}, live.new()
   local after = self.thread and self.thread.sequence or nil
-  local answer, refusal = session.request("orchestration/subscribeThread", { threadId = self.id, afterSequence = after })
+  local answer, refusal =
+    session.request("orchestration/subscribeThread", { threadId = self.id, afterSequence = after })
   if refusal and not self.thread then
     -- Codex may know it where trimpoint does not yet; taking part adopts it.
     refusal = self:_adopt()
@@ -142,7 +141,8 @@ end
 ---@param limit integer
 ---@return trimpoint.Refusal?
 function Conversation:_read_page(thread, limit)
-  local params = { threadId = thread.id, expand = "all", cursor = thread.cursor, limit = math.max(limit, 1) }
+  local params =
+    { threadId = thread.id, expand = "all", cursor = thread.cursor, limit = math.max(limit, 1) }
   local page, refusal = session.request("timeline/read", params)
   if not refusal then
     model.add_older(thread, page)
@@ -230,11 +230,11 @@ function Conversation:_send_now(text)
     return refusal
   end
   local input = { { type = "text", text = text } }
-  _, refusal = session.request("turn/start", { threadId = self.id, input = input })
-  return refusal
+  return select(2, session.request("turn/start", { threadId = self.id, input = input }))
 end
 
---- In a task: sends a prompt; while the agent works, or another prompt is on its way, it waits for its turn.
+--- In a task: sends a prompt; while the agent works, or another prompt is on its way, it waits for
+--- its turn.
 ---@param text string
 ---@return trimpoint.Refusal?
 function Conversation:send(text)
@@ -330,9 +330,8 @@ function Conversation:_withdraw(id)
   return nil
 end
 
----@private
 ---@param envelope table
-function Conversation:_on_event(envelope)
+function Conversation:on_event(envelope)
   local thread = self.thread
   if not thread then
     return
@@ -380,10 +379,9 @@ local NOTIFICATIONS = {
   end,
 }
 
----@private
 ---@param method string
 ---@param params table
-function Conversation:_on_notification(method, params)
+function Conversation:on_notification(method, params)
   local take = NOTIFICATIONS[method]
   if take then
     take(self, params)
@@ -393,22 +391,21 @@ function Conversation:_on_notification(method, params)
   end
 end
 
----@private
 ---@param id string|integer
 ---@param method string
 ---@param params table
-function Conversation:_on_question(id, method, params)
+function Conversation:on_question(id, method, params)
   local about = params.itemId and self.live.by_id[params.itemId]
-  local question = { id = id, method = method, params = params, item = about and about.detail or nil }
+  local question =
+    { id = id, method = method, params = params, item = about and about.detail or nil }
   self:_withdraw(id)
   table.insert(self.questions, question)
   self:_changed()
   self._listener.on_question(question)
 end
 
----@private
 ---@param state trimpoint.State
-function Conversation:_on_state(state)
+function Conversation:on_state(state)
   if state == "ready" and self._was_lost and self.id then
     self._was_lost = false
     task.run(function()
@@ -419,46 +416,6 @@ function Conversation:_on_state(state)
   end
   self:_changed()
 end
-
----@param thread_id string?
----@return trimpoint.Conversation?
-local function of(thread_id)
-  for conversation in pairs(open) do
-    if conversation.id ~= nil and conversation.id == thread_id then
-      return conversation
-    end
-  end
-  return nil
-end
-
-session.listen({
-  on_state = function(state)
-    for conversation in pairs(open) do
-      conversation:_on_state(state)
-    end
-  end,
-  on_notification = function(method, params)
-    if method == "orchestration/event" then
-      -- The thread is in the name of the event: `thread/number`.
-      local conversation = of((params.eventId or ""):match("^(.*)/"))
-      if conversation then
-        conversation:_on_event(params)
-      end
-      return
-    end
-    local conversation = of(params.threadId)
-    if conversation then
-      conversation:_on_notification(method, params)
-    end
-  end,
-  on_question = function(id, method, params)
-    local conversation = questions.is_answered(method) and of(params.threadId)
-    if conversation then
-      conversation:_on_question(id, method, params)
-    end
-    return conversation ~= nil
-  end,
-})
 
 --- Returns the refusal of what needs a thread where there is none.
 ---@param cwd string

@@ -33,10 +33,14 @@ local function refusal(failure)
     return {
       message = ("The program %q is not there."):format(program),
       reason = "no_program",
-      hint = "Install trimpoint (pip install trimpoint), or name it: vim.g.trimpoint = { program = … }.",
+      hint = "Install trimpoint, or name it: vim.g.trimpoint = { program = … }.",
     }
   end
-  return { message = words_of(failure.stderr), reason = "program_failed", hint = ":checkhealth trimpoint" }
+  return {
+    message = words_of(failure.stderr),
+    reason = "program_failed",
+    hint = ":checkhealth trimpoint",
+  }
 end
 
 --- In a task: returns the path of the daemon's socket, whether it runs or not.
@@ -58,7 +62,8 @@ function M.socket(is_fresh)
   return known_socket, nil
 end
 
---- In a task: has the program start a daemon if none runs. Any command that needs one does; this is the smallest.
+--- In a task: has the program start a daemon if none runs. Any command that needs one does; this is
+--- the smallest.
 ---@return trimpoint.Refusal?
 function M.start()
   local done = task.system(command({ "probe", "sidecar/status" }))

@@ -1,7 +1,9 @@
---- The editor's one conversation with the daemon: it is found or started, greeted, and found again when it was lost.
+--- The editor's one conversation with the daemon: it is found or started, greeted, and found again
+--- when it was lost.
 ---
---- Whoever wants to hear of it adds a listener. The daemon is started only for what a person asked for; a connection
---- that was lost is tried again, but a daemon that was ended on purpose stays ended.
+--- Whoever wants to hear of it adds a listener. The daemon is started only for what a person asked
+--- for; a connection that was lost is tried again, but a daemon that was ended on purpose stays
+--- ended.
 local connection = require("trimpoint.client.connection")
 local daemon = require("trimpoint.client.daemon")
 local peer = require("trimpoint.rpc.peer")
@@ -10,7 +12,12 @@ local task = require("trimpoint.task")
 local M = {}
 
 local VERSION = "0.1.0"
-local QUIET = { "rawResponseItem/completed", "rawResponse/completed", "turn/diff/updated", "account/rateLimits/updated" }
+local QUIET = {
+  "rawResponseItem/completed",
+  "rawResponse/completed",
+  "turn/diff/updated",
+  "account/rateLimits/updated",
+}
 local FIRST_RETRY_MS, LAST_RETRY_MS = 250, 5000
 local ANSWERS_AFTER_START_MS = 5000
 
@@ -19,7 +26,7 @@ local ANSWERS_AFTER_START_MS = 5000
 ---@class trimpoint.SessionListener
 ---@field on_state? fun(state: trimpoint.State)
 ---@field on_notification? fun(method: string, params: table)
----@field on_question? fun(id: string|integer, method: string, params: table): boolean whether it is answered here
+---@field on_question? fun(id: string|integer, method: string, params: table): boolean is it ours
 
 ---@type trimpoint.State
 local state = "idle"
@@ -126,7 +133,11 @@ local function reach(may_start)
     return nil
   end
   if not may_start then
-    return { message = ("No daemon answers at %s."):format(path), reason = "no_daemon", hint = ":Trimpoint chat starts one." }
+    return {
+      message = ("No daemon answers at %s."):format(path),
+      reason = "no_daemon",
+      hint = ":Trimpoint chat starts one.",
+    }
   end
   refusal = daemon.start()
   if refusal then
@@ -144,7 +155,11 @@ local function reach(may_start)
     end
     task.sleep(50)
   end
-  return refusal or { message = ("The daemon was started, but nothing answers at %s."):format(path), reason = "no_daemon" }
+  return refusal
+    or {
+      message = ("The daemon was started, but nothing answers at %s."):format(path),
+      reason = "no_daemon",
+    }
 end
 
 ---@param method string
@@ -164,9 +179,10 @@ end
 
 ---@return trimpoint.Refusal?
 local function greet()
-  local home, refusal = vim.env.CODEX_HOME, nil
+  local home, refusal, _ = vim.env.CODEX_HOME, nil, nil
   if home and home ~= "" then
-    _, refusal = asked("sidecar/useProfile", { codexHome = vim.fs.normalize(vim.fn.fnamemodify(home, ":p")) })
+    _, refusal =
+      asked("sidecar/useProfile", { codexHome = vim.fs.normalize(vim.fn.fnamemodify(home, ":p")) })
   end
   if not refusal then
     _, refusal = asked("initialize", {
@@ -193,7 +209,8 @@ local function settle(refusal)
   end
 end
 
---- In a task: returns once the daemon is greeted. Several that connect at once share one connection.
+--- In a task: returns once the daemon is greeted. Several that connect at once share one
+--- connection.
 ---@param options { may_start?: boolean, is_retry?: boolean }?
 ---@return trimpoint.Refusal?
 function M.connect(options)

@@ -1,5 +1,5 @@
---- Which thread a person means. A thread belongs to a place: the git work tree of its folder, else the folder itself;
---- the command line means the same by "here".
+--- Which thread a person means. A thread belongs to a place: the git work tree of its folder, else
+--- the folder itself; the command line means the same by "here".
 local session = require("trimpoint.client.session")
 
 local M = {}
@@ -81,7 +81,13 @@ function M.codex(known)
   for _, thread in ipairs(known) do
     ids[thread.id] = true
   end
-  local params = { sourceKinds = SOURCES, modelProviders = {}, limit = 100, archived = false, sortKey = "updated_at" }
+  local params = {
+    sourceKinds = SOURCES,
+    modelProviders = {},
+    limit = 100,
+    archived = false,
+    sortKey = "updated_at",
+  }
   local page = session.request("thread/list", params) or {}
   local found = {}
   for _, row in ipairs(page.data or {}) do
@@ -123,8 +129,8 @@ function M.start(cwd)
   return answer and answer.thread.id, refusal
 end
 
---- In a task: takes part in a thread, so that its answers and questions come here. A thread that Codex alone knew is
---- adopted by it.
+--- In a task: takes part in a thread, so that its answers and questions come here. A thread that
+--- Codex alone knew is adopted by it.
 ---@param thread_id string
 ---@return trimpoint.Refusal?
 function M.join(thread_id)

@@ -22,7 +22,7 @@ function Source:get_trigger_characters()
 end
 
 --- Calls back with the commands that the first line can become.
----@param context { line: string, cursor: integer[] } the cursor is a line from 1 and a column from 0
+---@param context { line: string, cursor: integer[] } line from 1 and column from 0
 ---@param callback fun(response: table)
 function Source:get_completions(context, callback)
   local before = context.line:sub(1, context.cursor[2])
@@ -38,10 +38,16 @@ function Source:get_completions(context, callback)
         label = word,
         kind = vim.lsp.protocol.CompletionItemKind.Function,
         labelDetails = { description = command.summary },
-        documentation = { kind = "plaintext", value = ("%s\n\n%s"):format(command.usage, command.details) },
+        documentation = {
+          kind = "plaintext",
+          value = ("%s\n\n%s"):format(command.usage, command.details),
+        },
         textEdit = {
           newText = word,
-          range = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = #before } },
+          range = {
+            start = { line = 0, character = 0 },
+            ["end"] = { line = 0, character = #before },
+          },
         },
       }
     end

@@ -1,4 +1,5 @@
---- The daemon's commands, as `commands/complete` tells them: one table for every kind of completion.
+--- The daemon's commands, as `commands/complete` tells them: one table for every kind of
+--- completion.
 local session = require("trimpoint.client.session")
 local text = require("trimpoint.model.text")
 
@@ -25,8 +26,8 @@ local function shown(answer)
   end, answer and answer.commands or {})
 end
 
---- Returns the commands that a partly typed input can become. Waits, for as long as a person would; a daemon that does
---- not run is not started for it.
+--- Returns the commands that a partly typed input can become. Waits, for as long as a person would;
+--- a daemon that does not run is not started for it.
 ---@param typed string with its slash
 ---@return trimpoint.Command[]
 function M.now(typed)

@@ -42,7 +42,8 @@ local function title_of(entry)
     end, detail.changes)
     return table.concat(paths, ", ")
   end
-  local first = text.printable(entry.title or ""):gsub("%*%*", ""):match("%S[^\n]*") or entry.activity
+  local first = text.printable(entry.title or ""):gsub("%*%*", ""):match("%S[^\n]*")
+    or entry.activity
   return first
 end
 

@@ -46,7 +46,11 @@ end
 ---@param group string
 ---@return trimpoint.Mark
 local function at_right(row, words, group)
-  return { row = row, col = 0, options = { virt_text = { { words .. " ", group } }, virt_text_pos = "right_align" } }
+  return {
+    row = row,
+    col = 0,
+    options = { virt_text = { { words .. " ", group } }, virt_text_pos = "right_align" },
+  }
 end
 
 ---@param block table
@@ -83,7 +87,11 @@ end
 ---@return trimpoint.Block
 local function answer_block(entry)
   local lines = vim.list_extend({ "" }, text.lines(entry.text))
-  return finished({ lines = lines, trimmed = entry.trimmed, markdown = { first = 1, last = #lines - 1 } })
+  return finished({
+    lines = lines,
+    trimmed = entry.trimmed,
+    markdown = { first = 1, last = #lines - 1 },
+  })
 end
 
 ---@param line string
@@ -103,7 +111,8 @@ local function activity_block(entry, is_first)
   lines[#lines + 1] = ("%s %s"):format(shown.sign, shown.title)
   local marks = { whole(row, "TrimpointActivity") }
   if shown.outcome ~= "" then
-    marks[#marks + 1] = at_right(row, shown.outcome, shown.is_bad and "TrimpointWarning" or "TrimpointQuiet")
+    marks[#marks + 1] =
+      at_right(row, shown.outcome, shown.is_bad and "TrimpointWarning" or "TrimpointQuiet")
   end
   local folded = {}
   for _, line in ipairs(shown.body) do
@@ -112,13 +121,20 @@ local function activity_block(entry, is_first)
     folded[#lines - 1] = true
   end
   local words = ("  │ %s"):format(text.counted(#shown.body, "line"))
-  return finished({ lines = lines, marks = marks, folded = folded, trimmed = entry.trimmed, fold_words = words })
+  return finished({
+    lines = lines,
+    marks = marks,
+    folded = folded,
+    trimmed = entry.trimmed,
+    fold_words = words,
+  })
 end
 
 ---@param entry table
 ---@return trimpoint.Block
 local function banner_block(entry)
-  local lines, marks, folded = { "", "▎ " .. text.one_line(entry.header, 80) }, { whole(1, "TrimpointDivider") }, {}
+  local lines, marks, folded =
+    { "", "▎ " .. text.one_line(entry.header, 80) }, { whole(1, "TrimpointDivider") }, {}
   for _, line in ipairs(text.lines(entry.summary)) do
     lines[#lines + 1] = "▎ " .. line
     marks[#marks + 1] = whole(#lines - 1, "TrimpointSummary")
@@ -147,7 +163,11 @@ local function divider_mark(entry)
   local group = entry.trimKind == "discard" and "TrimpointQuiet" or "TrimpointDivider"
   local words = ("── %s "):format(M.divider_words(entry))
   local line = { { words, group }, { ("─"):rep(300), group } }
-  return { row = 0, col = 0, options = { virt_lines = { { { "", group } }, line }, virt_lines_above = true } }
+  return {
+    row = 0,
+    col = 0,
+    options = { virt_lines = { { { "", group } }, line }, virt_lines_above = true },
+  }
 end
 
 ---@class trimpoint.Builder
@@ -247,9 +267,14 @@ function Builder:_turn_end(thread, turn_id, trimmed)
     return
   end
   local reason = turn.error and ": " .. text.one_line(turn.error, 500) or "."
-  local words = turn.status == "failed" and "✗ The turn failed" .. reason or "■ The turn was interrupted."
+  local words = turn.status == "failed" and "✗ The turn failed" .. reason
+    or "■ The turn was interrupted."
   self:_add("end " .. turn_id, words .. tostring(trimmed), function()
-    return finished({ lines = { "", words }, marks = { whole(1, "TrimpointWarning") }, trimmed = trimmed })
+    return finished({
+      lines = { "", words },
+      marks = { whole(1, "TrimpointWarning") },
+      trimmed = trimmed,
+    })
   end)
   self._last_kind = "end"
 end
@@ -272,10 +297,14 @@ end
 ---@param question trimpoint.Question
 function Builder:_question(question)
   self:_add("question " .. tostring(question.id), tostring(question.item ~= nil), function()
-    local lines, marks = { "", "? " .. questions.title(question) }, { whole(1, "TrimpointQuestion") }
+    local lines, marks =
+      { "", "? " .. questions.title(question) }, { whole(1, "TrimpointQuestion") }
     for _, line in ipairs(questions.subject(question)) do
       lines[#lines + 1] = "  " .. line
-      marks[#marks + 1] = whole(#lines - 1, diff_group(line) ~= "TrimpointOutput" and diff_group(line) or "TrimpointPrompt")
+      marks[#marks + 1] = whole(
+        #lines - 1,
+        diff_group(line) ~= "TrimpointOutput" and diff_group(line) or "TrimpointPrompt"
+      )
     end
     lines[#lines + 1] = "  <CR> here, or :Trimpoint answer"
     marks[#marks + 1] = whole(#lines - 1, "TrimpointQuiet")

@@ -1,4 +1,5 @@
---- What the running turn has said so far, by Codex's notifications; gone once the daemon has recorded it. Pure.
+--- What the running turn has said so far, by Codex's notifications; gone once the daemon has
+--- recorded it. Pure.
 local M = {}
 
 ---@class trimpoint.LiveItem
@@ -32,7 +33,10 @@ local function text_of(item)
     end, item.content or {})
     return table.concat(parts, "\n")
   elseif item.type == "reasoning" then
-    return table.concat(vim.list_extend(vim.list_extend({}, item.summary or {}), item.content or {}), "\n\n")
+    return table.concat(
+      vim.list_extend(vim.list_extend({}, item.summary or {}), item.content or {}),
+      "\n\n"
+    )
   elseif item.type == "commandExecution" then
     return item.command or ""
   end

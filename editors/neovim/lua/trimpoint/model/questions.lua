@@ -46,12 +46,15 @@ local function words_of(decision)
   end
   local rule = vim.tbl_get(decision, "acceptWithExecpolicyAmendment", "execpolicy_amendment")
   if rule then
-    return ("Yes, and never ask again for `%s`"):format(text.one_line(activities.typed(table.concat(rule, " ")), 80))
+    return ("Yes, and never ask again for `%s`"):format(
+      text.one_line(activities.typed(table.concat(rule, " ")), 80)
+    )
   end
   local network = vim.tbl_get(decision, "applyNetworkPolicyAmendment", "network_policy_amendment")
   if network then
     local host = text.one_line(network.host or "?", 80)
-    return network.action == "deny" and ("No, and never allow %s"):format(host) or ("Yes, and always allow %s"):format(host)
+    return network.action == "deny" and ("No, and never allow %s"):format(host)
+      or ("Yes, and always allow %s"):format(host)
   end
   return text.one_line(vim.json.encode(decision), 80)
 end
@@ -63,7 +66,10 @@ function M.choices(question)
   local params = question.params
   if question.method == PERMISSIONS then
     return {
-      { words = "Yes, for this turn", result = { permissions = params.permissions, scope = "turn" } },
+      {
+        words = "Yes, for this turn",
+        result = { permissions = params.permissions, scope = "turn" },
+      },
       { words = "No", result = { permissions = vim.empty_dict(), scope = "turn" } },
     }
   end

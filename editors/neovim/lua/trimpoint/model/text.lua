@@ -12,7 +12,8 @@ local HIDDEN = {
   "\239\187\191", -- byte order mark
 }
 
---- Returns `text` with control characters and direction overrides made visible; lines and tabs stay.
+--- Returns `text` with control characters and direction overrides made visible; lines and tabs
+--- stay.
 ---@param text any
 ---@return string
 function M.printable(text)

@@ -1,7 +1,8 @@
---- What is known of one thread: the daemon's snapshot and timeline, kept up to date by its events. Pure.
+--- What is known of one thread: the daemon's snapshot and timeline, kept up to date by its events.
+--- Pure.
 ---
---- No rule of the daemon is repeated: an event that changes what is in the agent's context only says that snapshot and
---- timeline must be read again.
+--- No rule of the daemon is repeated: an event that changes what is in the agent's context only
+--- says that snapshot and timeline must be read again.
 local M = {}
 
 local ENDED = { ready = true, failed = true, cancelled = true }
@@ -169,8 +170,13 @@ local FOLDS = {
     record_entry(thread, payload, envelope.occurredAt)
   end),
   ["thread.operation-started"] = keeping(function(thread, payload, envelope)
-    thread.operation =
-      { id = payload.operationId, kind = payload.kind, phase = "requested", message = "", startedAt = envelope.occurredAt }
+    thread.operation = {
+      id = payload.operationId,
+      kind = payload.kind,
+      phase = "requested",
+      message = "",
+      startedAt = envelope.occurredAt,
+    }
   end),
   ["thread.operation-advanced"] = keeping(function(thread, payload)
     local operation = thread.operation
@@ -180,7 +186,10 @@ local FOLDS = {
     end
   end),
   ["thread.request-opened"] = keeping(function(thread, payload, envelope)
-    table.insert(thread.requests, { id = payload.requestId, method = payload.method, since = envelope.occurredAt })
+    table.insert(
+      thread.requests,
+      { id = payload.requestId, method = payload.method, since = envelope.occurredAt }
+    )
   end),
   ["thread.request-closed"] = keeping(function(thread, payload)
     thread.requests = vim.tbl_filter(function(request)
@@ -236,7 +245,10 @@ end
 ---@param thread trimpoint.Thread
 ---@return boolean
 function M.is_busy(thread)
-  return next(thread.requested) ~= nil or #M.running(thread) > 0 or M.operation(thread) ~= nil or #thread.requests > 0
+  return next(thread.requested) ~= nil
+    or #M.running(thread) > 0
+    or M.operation(thread) ~= nil
+    or #thread.requests > 0
 end
 
 return M

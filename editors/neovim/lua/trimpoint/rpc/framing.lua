@@ -12,8 +12,8 @@ function M.new()
   return setmetatable({ _parts = {} }, Lines)
 end
 
---- Takes the next bytes and returns the lines that they end. The parts of an unfinished line are joined once, so that a
---- line of many megabytes costs no more than its length.
+--- Takes the next bytes and returns the lines that they end. The parts of an unfinished line are
+--- joined once, so that a line of many megabytes costs no more than its length.
 ---@param bytes string
 ---@return string[]
 function Lines:push(bytes)

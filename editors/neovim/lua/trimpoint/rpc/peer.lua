@@ -1,4 +1,5 @@
---- JSON-RPC as the daemon speaks it: lines in, calls out. Pure: what carries the bytes is given to it.
+--- JSON-RPC as the daemon speaks it: lines in, calls out. Pure: what carries the bytes is given to
+--- it.
 local framing = require("trimpoint.rpc.framing")
 local utf8 = require("trimpoint.rpc.utf8")
 
@@ -33,10 +34,14 @@ Peer.__index = Peer
 ---@param listener trimpoint.Listener
 ---@return trimpoint.Peer
 function M.new(send, listener)
-  return setmetatable(
-    { _send = send, _listener = listener, _lines = framing.new(), _waiting = {}, _last = 0, _closed = false },
-    Peer
-  )
+  return setmetatable({
+    _send = send,
+    _listener = listener,
+    _lines = framing.new(),
+    _waiting = {},
+    _last = 0,
+    _closed = false,
+  }, Peer)
 end
 
 --- Sends a request; `answer` is called once, with a refusal or a result.
@@ -76,7 +81,8 @@ end
 ---@param bytes string
 function Peer:receive(bytes)
   for _, line in ipairs(self._lines:push(bytes)) do
-    local is_json, message = pcall(vim.json.decode, line, { luanil = { object = true, array = true } })
+    local is_json, message =
+      pcall(vim.json.decode, line, { luanil = { object = true, array = true } })
     if is_json and type(message) == "table" then
       self:_dispatch(message)
     end
@@ -133,7 +139,8 @@ function M.refusal(failure)
     return nil
   end
   local data = type(failure.data) == "table" and failure.data or {}
-  local message = type(failure.message) == "string" and failure.message or "The daemon refused it without a word."
+  local message = type(failure.message) == "string" and failure.message
+    or "The daemon refused it without a word."
   return { message = message, reason = data.reason, hint = data.hint, data = data }
 end
 

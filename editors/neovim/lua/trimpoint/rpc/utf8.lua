@@ -1,10 +1,11 @@
---- Text that is sent must be UTF-8: the daemon takes nothing else, and a buffer can hold anything. Pure.
+--- Text that is sent must be UTF-8: the daemon takes nothing else, and a buffer can hold anything.
+--- Pure.
 local M = {}
 
 local REPLACEMENT = "\239\191\189"
 
---- The continuation bytes that a lead byte needs, and the range of the first of them: it leaves out overlong forms,
---- surrogates, and what is beyond Unicode.
+--- The continuation bytes that a lead byte needs, and the range of the first of them: it leaves out
+--- overlong forms, surrogates, and what is beyond Unicode.
 ---@param lead integer
 ---@return integer count, integer lowest, integer highest
 local function follows(lead)

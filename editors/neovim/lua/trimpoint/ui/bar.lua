@@ -27,7 +27,8 @@ function M.winbar()
   return " " .. left .. "%=" .. piece(meter.group(context), right) .. " "
 end
 
---- For a statusline: how full the context is, and whether the agent works. Empty where there is no chat.
+--- For a statusline: how full the context is, and whether the agent works. Empty where there is no
+--- chat.
 ---@return string
 function M.statusline()
   local chat = chats.current() or chats.last_used()

@@ -6,11 +6,11 @@ local folds = require("trimpoint.ui.folds")
 local highlights = require("trimpoint.ui.highlights")
 local markdown = require("trimpoint.ui.markdown")
 local model = require("trimpoint.model.thread")
+local notices = require("trimpoint.ui.notices")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
 local render = require("trimpoint.ui.render")
 local say = require("trimpoint.ui.say")
-local session = require("trimpoint.client.session")
 local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
 local threads = require("trimpoint.client.threads")
@@ -23,10 +23,6 @@ local HINT = {
   "Ask something below: <CR> in normal mode sends, <C-s> in any.",
   "/ begins a command, such as /clear. g? lists the keys.",
 }
-
-local SIGNS = { done = "✓ ", info = "– ", warning = "– ", problem = "✗ " }
-local GROUPS =
-  { done = "TrimpointOk", info = "TrimpointQuiet", warning = "TrimpointWarning", problem = "TrimpointWarning" }
 
 ---@class trimpoint.Chat
 ---@field buffer integer
@@ -87,7 +83,8 @@ local function new(thread_id, cwd)
   local name = ("chat-%d"):format(opened)
   self.buffer = scratch("trimpoint://" .. name, "trimpoint")
   vim.bo[self.buffer].modifiable = false
-  self.prompt = prompt.create(scratch("trimpoint://" .. name .. "/prompt", "trimpoint_prompt"), self)
+  self.prompt =
+    prompt.create(scratch("trimpoint://" .. name .. "/prompt", "trimpoint_prompt"), self)
   vim.bo[self.prompt].undolevels = vim.go.undolevels
   self.canvas = render.new(self.buffer)
   folds.register(self.canvas)
@@ -132,7 +129,11 @@ end
 ---@private
 ---@param window integer?
 function Chat:_on_window_closed(window)
-  if window and vim.api.nvim_win_is_valid(window) and vim.api.nvim_win_get_buf(window) == self.buffer then
+  if
+    window
+    and vim.api.nvim_win_is_valid(window)
+    and vim.api.nvim_win_get_buf(window) == self.buffer
+  then
     -- The prompt goes with its history.
     vim.schedule(function()
       local other = windows.showing(self.prompt)
@@ -166,37 +167,6 @@ function Chat:_dress(window)
   folds.set(window, self.canvas)
   local bar = "%{%v:lua.require'trimpoint.ui.bar'.winbar()%}"
   vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
-end
-
----@private
----@return { words: string, group: string }[]
-function Chat:_notices()
-  local talk, notices = self.talk, {}
-  local function add(words, group)
-    notices[#notices + 1] = { words = words, group = group }
-  end
-  local thread, said = talk.thread, self._said
-  if said then
-    add(SIGNS[said.tone] .. said.words, GROUPS[said.tone])
-  end
-  if talk.live.notice ~= "" then
-    add("⟳ " .. talk.live.notice, "TrimpointWarning")
-  end
-  for _, waiting in ipairs(talk.queue) do
-    add("… waits: " .. text.one_line(waiting, 200), "TrimpointQuiet")
-  end
-  if session.state() == "lost" then
-    add("✗ Not connected to the daemon; it is tried again. :Trimpoint chat starts one.", "TrimpointWarning")
-  elseif talk.problem ~= "" then
-    add("✗ " .. talk.problem, "TrimpointWarning")
-  end
-  if thread and thread.archived then
-    local goes_on = thread.new_thread_id and " It went on as another: <CR> here opens that." or ""
-    add("This thread is archived." .. goes_on, "TrimpointQuiet")
-  elseif thread and thread.read_only then
-    add("Read-only: " .. thread.read_only, "TrimpointWarning")
-  end
-  return notices
 end
 
 --- Returns whether this tab shows the chat.
@@ -247,7 +217,7 @@ function Chat:draw()
     thread = talk.thread,
     live = talk.live,
     questions = talk.questions,
-    notices = self:_notices(),
+    notices = notices.of(self.talk, self._said),
     hint = hint,
   }))
   if has_changed then
@@ -274,14 +244,18 @@ function Chat:_on_turn_end(status)
     pcall(vim.cmd.checktime)
   end)
   if not self:is_in_sight() then
-    say.info(status == "completed" and "The agent has answered." or ("The turn ended: %s."):format(status))
+    say.info(
+      status == "completed" and "The agent has answered." or ("The turn ended: %s."):format(status)
+    )
   end
 end
 
 --- Shows the chat in this tab, and puts the cursor into its prompt.
 function Chat:show()
   local history = windows.showing(self.buffer) or windows.open_history(self.buffer)
-  vim.api.nvim_set_current_win(windows.showing(self.prompt) or windows.open_prompt(history, self.prompt))
+  vim.api.nvim_set_current_win(
+    windows.showing(self.prompt) or windows.open_prompt(history, self.prompt)
+  )
   vim.api.nvim_win_set_cursor(history, { vim.api.nvim_buf_line_count(self.buffer), 0 })
   last_used = self
 end
@@ -344,7 +318,8 @@ end
 function Chat:turn_here()
   local window = windows.showing(self.buffer)
   local block = window and self.canvas:at(vim.api.nvim_win_get_cursor(window)[1] - 1)
-  return block and block.turn_id and self.talk.thread and self.talk.thread.turns[block.turn_id] or nil
+  return block and block.turn_id and self.talk.thread and self.talk.thread.turns[block.turn_id]
+    or nil
 end
 
 --- Returns whether anything is under way, in a word.

@@ -141,7 +141,8 @@ local function run_diff(call)
   end
   local newer = call.words[#call.words]
   local older = #call.words == 2 and call.words[1] or nil
-  local found = asked(chat, "checkpoint/diff", { threadId = chat.talk.id, older = older, newer = newer })
+  local found =
+    asked(chat, "checkpoint/diff", { threadId = chat.talk.id, older = older, newer = newer })
   if found then
     pages.show("diff", pages.diff_lines(found), "diff")
   end

@@ -1,7 +1,7 @@
 --- Folds of a chat: what left the agent's context, the output of tools, the text of summaries.
 ---
---- They are made by hand, because Neovim computes no others while a person types in Insert mode, and a prompt is typed
---- while answers come.
+--- They are made by hand, because Neovim computes no others while a person types in Insert mode,
+--- and a prompt is typed while answers come.
 local text = require("trimpoint.model.text")
 
 local M = {}
@@ -77,9 +77,7 @@ local function make(canvas, opened)
   vim.cmd.normal({ "zE", bang = true })
   for _, fold in ipairs(canvas.folds) do
     vim.cmd.fold({ range = { fold.first, fold.last } })
-  end
-  for index = #canvas.folds, 1, -1 do
-    local fold = canvas.folds[index]
+    -- At once: when it is within another fold, that would be opened in its place.
     if opened[fold.key] then
       vim.cmd.foldopen({ range = { fold.first } })
     end

@@ -1,5 +1,5 @@
---- Colours answers as the Markdown that they are: each one for itself, so that a fence which one of them leaves open
---- does not swallow the others.
+--- Colours answers as the Markdown that they are: each one for itself, so that a fence which one of
+--- them leaves open does not swallow the others.
 local M = {}
 
 ---@param canvas trimpoint.Canvas

@@ -1,4 +1,5 @@
---- Pages to read: what the context holds, what differs in the files. Each is a buffer that `q` closes.
+--- Pages to read: what the context holds, what differs in the files. Each is a buffer that `q`
+--- closes.
 local meter = require("trimpoint.model.meter")
 local text = require("trimpoint.model.text")
 

@@ -17,7 +17,15 @@ local function age(at)
   if not year then
     return ""
   end
-  local here = os.time({ year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false })
+  local here = os.time({
+    year = year,
+    month = month,
+    day = day,
+    hour = hour,
+    min = minute,
+    sec = second,
+    isdst = false,
+  })
   local seconds = os.time(os.date("!*t") --[[@as osdateparam]]) - here
   if seconds < HOUR then
     return ("%d min ago"):format(math.max(0, seconds) / MINUTE)
@@ -31,7 +39,11 @@ end
 ---@return string
 local function thread_line(thread)
   local title = text.one_line(thread.title, 50)
-  local parts = { threads.short_id(thread.id), title ~= "" and title or "(nothing said yet)", age(thread.updated_at) }
+  local parts = {
+    threads.short_id(thread.id),
+    title ~= "" and title or "(nothing said yet)",
+    age(thread.updated_at),
+  }
   parts[#parts + 1] = thread.archived and "archived" or nil
   parts[#parts + 1] = not thread.is_own and "Codex's own" or nil
   parts[#parts + 1] = thread.context and meter.short(thread.context) or nil
@@ -61,11 +73,17 @@ function M.thread(is_everywhere)
     return is_everywhere or not thread.archived and threads.place_of(thread.cwd) == place
   end, all)
   if #shown == 0 then
-    say.info(("There is no thread in %s. :Trimpoint! threads lists those of all folders."):format(place))
+    say.info(
+      ("There is no thread in %s. :Trimpoint! threads lists those of all folders."):format(place)
+    )
     return nil
   end
   return task.await(function(resume)
-    vim.ui.select(shown, { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line }, resume)
+    vim.ui.select(
+      shown,
+      { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line },
+      resume
+    )
   end)
 end
 
@@ -73,9 +91,19 @@ end
 ---@return string
 local function turn_line(turn)
   local changed = turn.changed
-  local files = changed and ("%s, +%d −%d"):format(text.counted(changed.files, "file"), changed.additions, changed.deletions)
+  local files = changed
+    and ("%s, +%d −%d"):format(
+      text.counted(changed.files, "file"),
+      changed.additions,
+      changed.deletions
+    )
   local words = turn.number == 0 and "before the first turn" or text.one_line(turn.prompt, 60)
-  return ("%3d  %s  %s%s"):format(turn.number, words, files or turn.problem or "", turn.trimmed and "  (pruned)" or "")
+  return ("%3d  %s  %s%s"):format(
+    turn.number,
+    words,
+    files or turn.problem or "",
+    turn.trimmed and "  (pruned)" or ""
+  )
 end
 
 --- In a task: has a person choose the turn that stays the last one.
@@ -96,7 +124,11 @@ function M.turn(thread_id)
     return nil
   end
   local chosen = task.await(function(resume)
-    local options = { prompt = "Back to where it was after turn", kind = "trimpoint_turn", format_item = turn_line }
+    local options = {
+      prompt = "Back to where it was after turn",
+      kind = "trimpoint_turn",
+      format_item = turn_line,
+    }
     vim.ui.select(turns, options, resume)
   end)
   return chosen and chosen.number

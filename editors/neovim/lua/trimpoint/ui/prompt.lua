@@ -19,7 +19,13 @@ local function show_placeholder(buffer)
   vim.api.nvim_buf_clear_namespace(buffer, NAMESPACE, 0, -1)
   if typed_in(buffer) == "" then
     local words = { { PLACEHOLDER, "TrimpointQuiet" } }
-    vim.api.nvim_buf_set_extmark(buffer, NAMESPACE, 0, 0, { virt_text = words, virt_text_pos = "overlay" })
+    vim.api.nvim_buf_set_extmark(
+      buffer,
+      NAMESPACE,
+      0,
+      0,
+      { virt_text = words, virt_text_pos = "overlay" }
+    )
   end
 end
 

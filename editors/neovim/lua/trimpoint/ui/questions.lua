@@ -1,7 +1,7 @@
 --- Puts the agent's questions to the person.
 ---
---- Whoever types somewhere else must not approve something by their next key: the question is put at once only to a
---- person who is in the chat and types nothing.
+--- Whoever types somewhere else must not approve something by their next key: the question is put
+--- at once only to a person who is in the chat and types nothing.
 local config = require("trimpoint.config")
 local model = require("trimpoint.model.questions")
 local say = require("trimpoint.ui.say")
@@ -53,7 +53,8 @@ local function reply_to(asked)
     prompt = text.one_line(asked.question or "", 200),
     kind = "trimpoint_question",
     format_item = function(option)
-      local words = option.label .. (option.description and option.description ~= "" and ": " .. option.description or "")
+      local words = option.label
+        .. (option.description and option.description ~= "" and ": " .. option.description or "")
       return text.one_line(words, 200)
     end,
   })
@@ -123,7 +124,10 @@ end
 ---@return boolean
 local function is_attending(chat)
   local buffer = vim.api.nvim_get_current_buf()
-  if buffer ~= chat.buffer and buffer ~= chat.prompt or vim.fn.mode() ~= "n" and not M.is_idle_prompt(chat) then
+  if
+    buffer ~= chat.buffer and buffer ~= chat.prompt
+    or vim.fn.mode() ~= "n" and not M.is_idle_prompt(chat)
+  then
     return false
   end
   return vim.fn.getcmdwintype() == ""
@@ -133,7 +137,9 @@ end
 ---@return boolean
 function M.is_idle_prompt(chat)
   local lines = vim.api.nvim_buf_get_lines(chat.prompt, 0, -1, false)
-  return vim.api.nvim_get_current_buf() == chat.prompt and vim.fn.mode() == "i" and table.concat(lines) == ""
+  return vim.api.nvim_get_current_buf() == chat.prompt
+    and vim.fn.mode() == "i"
+    and table.concat(lines) == ""
 end
 
 --- Hears of a question.

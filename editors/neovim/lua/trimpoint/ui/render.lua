@@ -1,4 +1,5 @@
---- Puts blocks into a buffer: only lines that differ are written, so that cursors, folds and marks stay where they are.
+--- Puts blocks into a buffer: only lines that differ are written, so that cursors, folds and marks
+--- stay where they are.
 local M = {}
 
 local NAMESPACE = vim.api.nvim_create_namespace("trimpoint")
@@ -70,7 +71,8 @@ local function add_body(found, block, start)
     end
   end
   if first and last > first then
-    found[#found + 1] = { key = "body " .. block.key, first = start + first + 1, last = start + last + 1 }
+    found[#found + 1] =
+      { key = "body " .. block.key, first = start + first + 1, last = start + last + 1 }
   end
 end
 
@@ -112,7 +114,8 @@ local function differ(one, other)
   return false
 end
 
---- Writes `new` in the place of `old` at `row`, without touching lines that are the same at both ends.
+--- Writes `new` in the place of `old` at `row`, without touching lines that are the same at both
+--- ends.
 ---@param row integer
 ---@param old string[]
 ---@param new string[]

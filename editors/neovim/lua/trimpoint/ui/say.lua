@@ -1,4 +1,5 @@
---- What is said to a person: in the chat where that is in sight, else as a message of one line, which asks for no key.
+--- What is said to a person: in the chat where that is in sight, else as a message of one line,
+--- which asks for no key.
 local text = require("trimpoint.model.text")
 
 local M = {}

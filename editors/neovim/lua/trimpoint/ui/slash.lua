@@ -1,5 +1,5 @@
---- Slash commands: the daemon knows and carries them out; here a person is asked before files are written, and told what
---- came of it.
+--- Slash commands: the daemon knows and carries them out; here a person is asked before files are
+--- written, and told what came of it.
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")

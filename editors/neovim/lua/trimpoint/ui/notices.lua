@@ -1,0 +1,51 @@
+--- What stands below a history.
+local session = require("trimpoint.client.session")
+local text = require("trimpoint.model.text")
+
+local M = {}
+
+local SIGNS = { done = "✓ ", info = "– ", warning = "– ", problem = "✗ " }
+local GROUPS = {
+  done = "TrimpointOk",
+  info = "TrimpointQuiet",
+  warning = "TrimpointWarning",
+  problem = "TrimpointWarning",
+}
+
+--- Returns the lines below a history: what was said, what waits, what is wrong.
+---@param talk trimpoint.Conversation
+---@param said trimpoint.Said?
+---@return { words: string, group: string }[]
+function M.of(talk, said)
+  local notices = {}
+  local function add(words, group)
+    notices[#notices + 1] = { words = words, group = group }
+  end
+  local thread = talk.thread
+  if said then
+    add(SIGNS[said.tone] .. said.words, GROUPS[said.tone])
+  end
+  if talk.live.notice ~= "" then
+    add("⟳ " .. talk.live.notice, "TrimpointWarning")
+  end
+  for _, waiting in ipairs(talk.queue) do
+    add("… waits: " .. text.one_line(waiting, 200), "TrimpointQuiet")
+  end
+  if session.state() == "lost" then
+    add(
+      "✗ Not connected to the daemon; it is tried again. :Trimpoint chat starts one.",
+      "TrimpointWarning"
+    )
+  elseif talk.problem ~= "" then
+    add("✗ " .. talk.problem, "TrimpointWarning")
+  end
+  if thread and thread.archived then
+    local goes_on = thread.new_thread_id and " It went on as another: <CR> here opens that." or ""
+    add("This thread is archived." .. goes_on, "TrimpointQuiet")
+  elseif thread and thread.read_only then
+    add("Read-only: " .. thread.read_only, "TrimpointWarning")
+  end
+  return notices
+end
+
+return M

@@ -1,0 +1,62 @@
+-- A thread as lines: the same block for the same state, dividers above what was kept, folds for what left.
+local blocks = require("trimpoint.model.blocks")
+local live = require("trimpoint.model.live")
+
+local function message(turn, id, role, words, trimmed)
+  return { kind = "message", turnId = turn, id = id, role = role, text = words, trimmed = trimmed or false }
+end
+local divider = {
+  kind = "contextTrimPointDivider", trimPointId = "p", label = "Earlier messages", hiddenMessageCount = 2,
+  expanded = true, trimKind = "boundary", pinnedCount = 0,
+}
+local thread = {
+  id = "t", cwd = "/w", requests = {},
+  turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "failed", error = "no\nmodel" } },
+  entries = {
+    message("a", "1", "user", "one", true),
+    message("a", "2", "assistant", "first", true),
+    divider,
+    message("b", "3", "user", "two\nlines"),
+    {
+      kind = "activity", activity = "commandExecution", turnId = "b", id = "4", trimmed = false,
+      title = "/bin/bash -lc 'echo hi'", detail = { exitCode = 3, aggregatedOutput = "hi\nho\n" },
+    },
+  },
+}
+local scene = { thread = thread, live = live.new(), questions = {}, notices = {}, hint = { "nothing yet" } }
+local builder = blocks.builder()
+local function lines_of(list)
+  local lines = {}
+  for _, block in ipairs(list) do
+    vim.list_extend(lines, block.lines)
+  end
+  return lines
+end
+
+local first = builder:build(scene)
+local lines = lines_of(first)
+for _, wanted in ipairs({ "❯ one", "first", "❯ two", "  lines", "$ echo hi", "  │ hi", "✗ The turn failed: no model" }) do
+  assert(vim.tbl_contains(lines, wanted), wanted)
+end
+for _, line in ipairs(lines) do
+  assert(not line:find("\n"), "a line is one line")
+end
+assert(first[2].trimmed and first[3].trimmed and not first[4].trimmed)
+assert(first[4].divided and not first[2].divided)
+assert(blocks.divider_words(divider) == "Earlier messages · 2 pruned")
+
+local second = builder:build(scene)
+for index, block in ipairs(second) do
+  assert(block == first[index], "what has not changed is the same block")
+end
+
+live.note(scene.live, "item/started", { turnId = "b", item = { id = "5", type = "agentMessage", text = "" } })
+live.note(scene.live, "item/agentMessage/delta", { itemId = "5", delta = "strea" })
+live.note(scene.live, "item/agentMessage/delta", { itemId = "5", delta = "ming" })
+local third = builder:build(scene)
+assert(vim.tbl_contains(lines_of(third), "streaming"))
+assert(third[2] == first[2])
+live.note(scene.live, "item/completed", { turnId = "b", item = { id = "5", type = "agentMessage", text = "streaming" } })
+live.note(scene.live, "turn/completed", {})
+assert(#scene.live.items == 1, "what is finished stays until it is recorded")
+assert(live.forget(scene.live, "5") and not live.forget(scene.live, "5"))

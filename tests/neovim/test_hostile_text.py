@@ -48,7 +48,7 @@ async def test_text_of_the_model_changes_nothing_in_the_editor() -> None:
         await editor.shows("Context cleared")
         state = "{ g = vim.g.owned, tabs = vim.bo[require('trimpoint.ui.chat').last_used().buffer].tabstop }"
         assert await editor.lua(f"return {state}") == {"tabs": 8}
-        assert await editor.lua("return vim.o.statusline .. vim.v.errmsg") == ""
+        assert await editor.lua("return vim.v.errmsg") == ""
         assert not (chat.house.worktree / "owned").exists()
 
 

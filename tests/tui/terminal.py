@@ -44,6 +44,11 @@ class Terminal:
         self._changed = anyio.Event()
 
     @property
+    def screen(self) -> pyte.Screen:
+        """The screen with its colours."""
+        return self._screen
+
+    @property
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self._screen.display)
 

@@ -252,9 +252,11 @@ class FleetSection(_Section, frozen=True):
     host: str | None = None
     content: Literal["none", "titles", "full"] = "none"
     ca: str | None = None
+    domain: str | None = None
 
     def __post_init__(self) -> None:
-        for key, name in (("tenant", self.tenant), ("host", self.host)):
+        names = (("tenant", self.tenant), ("host", self.host), ("domain", self.domain))
+        for key, name in names:
             if name is not None and not FLEET_NAME.fullmatch(name):
                 raise ValueError(f"{key} takes up to 63 letters, digits, - and _, not {name!r}")
 

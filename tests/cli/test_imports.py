@@ -13,10 +13,13 @@ pytestmark = pytest.mark.processes
 # argparse comes with the command line, before it is known which command it is.
 NOT_FOR_THE_DAEMON = (
     "h11",
+    "nats",
+    "nkeys",
     "prometheus_client",
     "pygments",
     "rich",
     "trimpoint.demo",
+    "trimpoint.fleet",
     "trimpoint.testkit",
     "websockets",
 )

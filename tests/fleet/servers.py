@@ -35,6 +35,7 @@ class Server:
     ) -> None:
         self.folder, self.name, self.port = folder, name, free_port()
         self.config, self.conf = config, conf
+        self.keeps = True
         self.process: Process | None = None
 
     @property
@@ -49,9 +50,10 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.conf or self.folder / "test.conf"
         if self.conf is None:
-            path.write_text(
-                f'server_name: {self.name}\njetstream {{ store_dir: "{self.store}" }}\n{self.config}'
+            jetstream = (
+                f'jetstream {{ store_dir: "{self.store}", domain: hub }}\n' if self.keeps else ""
             )
+            path.write_text(f"server_name: {self.name}\n{jetstream}{self.config}")
         command = [binary(), "-c", str(path), "-a", "127.0.0.1", "-p", str(self.port)]
         with (self.folder / "server.log").open("ab") as log:
             self.process = await anyio.open_process(
@@ -98,3 +100,53 @@ async def running_server(
         yield server
     finally:
         await server.kill()
+
+
+class Cluster:
+    """Three servers that keep each stream three times."""
+
+    def __init__(self, folder: Path) -> None:
+        ports = {name: free_port() for name in ("n1", "n2", "n3")}
+        routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports.values())
+        self.servers = [
+            Server(
+                folder / name,
+                f'cluster {{ name: c, listen: "127.0.0.1:{port}", routes: [{routes}] }}',
+                name,
+            )
+            for name, port in ports.items()
+        ]
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        return tuple(server.url for server in self.servers)
+
+    def named(self, name: str) -> Server:
+        return next(server for server in self.servers if server.name == name)
+
+
+@asynccontextmanager
+async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
+    cluster = Cluster(folder)
+    try:
+        for server in cluster.servers:
+            await server.start()
+        yield cluster
+    finally:
+        for server in cluster.servers:
+            await server.kill()
+
+
+@asynccontextmanager
+async def running_leaf(folder: Path, hub_port: int) -> AsyncGenerator[Server]:
+    """A server at the edge that keeps nothing: it passes everything on to the hub."""
+    remote = (
+        f'leafnodes {{ reconnect: "1s", remotes: [{{ url: "nats-leaf://127.0.0.1:{hub_port}" }}] }}'
+    )
+    leaf = Server(folder, remote, "leaf")
+    leaf.keeps = False
+    await leaf.start()
+    try:
+        yield leaf
+    finally:
+        await leaf.kill()

@@ -36,18 +36,25 @@ class Unreachable:
         raise AssertionError(method)
 
 
-def section(url: str, **settings: object) -> FleetSection:
-    return FleetSection(servers=(url,), host=HOST, **settings)  # type: ignore[arg-type]
+def section(url: str | tuple[str, ...], host: str = HOST, **settings: object) -> FleetSection:
+    servers = (url,) if isinstance(url, str) else url
+    return FleetSection(servers=servers, host=host, **settings)  # type: ignore[arg-type]
 
 
-def place(url: str, name: str = "admin", credentials: Path | None = None) -> Place:
-    return Place((url,), credentials, f"_INBOX.{name}", name)
+def place(
+    url: str | tuple[str, ...], name: str = "admin", credentials: Path | None = None
+) -> Place:
+    servers = (url,) if isinstance(url, str) else url
+    return Place(servers, credentials, f"_INBOX.{name}", name)
 
 
 async def make_streams(
-    url: str, names: Names, replicas: int = 1, credentials: Path | None = None
+    url: str | tuple[str, ...],
+    names: Names,
+    replicas: int = 1,
+    credentials: Path | None = None,
 ) -> None:
-    """As `trimpoint fleet setup` does."""
+    """As `trimpoint fleet setup` does; a fresh cluster needs some seconds before it can."""
     async with connected(place(url, "admin", credentials)) as hub:
         with anyio.fail_after(STEP_S):
             while True:
@@ -114,7 +121,7 @@ def no_client() -> object:
 
 
 async def mirrored(
-    url: str, thread_id: str = THREAD, host: str = HOST, tenant: str = "default"
+    url: str | tuple[str, ...], thread_id: str = THREAD, host: str = HOST, tenant: str = "default"
 ) -> list[EventEnvelope]:
     """What the hub has of a thread, in the order in which it is stored."""
     async with connected(place(url)) as hub:
@@ -132,14 +139,16 @@ async def until(is_so: Callable[[], bool]) -> None:
             await anyio.sleep(0.02)
 
 
-async def until_mirrored(desk: Desk, url: str, thread_id: str = THREAD) -> list[EventEnvelope]:
+async def until_mirrored(
+    desk: Desk, url: str | tuple[str, ...], thread_id: str = THREAD, host: str = HOST
+) -> list[EventEnvelope]:
     """Returns the mirror once it is as the journal."""
     expected, found = await desk.journaled(thread_id), list[EventEnvelope]()
     try:
         with anyio.fail_after(STEP_S):
             while True:
                 try:
-                    found = await mirrored(url, thread_id)
+                    found = await mirrored(url, thread_id, host)
                 except HubFailed:
                     found = []
                 if places(found) == expected:

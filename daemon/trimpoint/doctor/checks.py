@@ -2,7 +2,7 @@
 findings and give it a row.
 """
 
-from trimpoint.doctor import checkpoints, codex, configuration, environment, paths, processes
+from trimpoint.doctor import checkpoints, codex, configuration, environment, fleet, paths, processes
 from trimpoint.doctor.findings import Check
 
 CHECKS = (
@@ -21,5 +21,6 @@ CHECKS = (
     Check("git", environment.check_git),
     Check("checkpoints", checkpoints.check),
     Check("open files", environment.check_descriptors),
+    Check("fleet", fleet.check),
     Check("service", environment.check_service),
 )

@@ -23,7 +23,7 @@ from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 
 CONNECT_DEADLINE_S = 15.0
-ANSWER_DEADLINE_S = 10.0
+ANSWER_DEADLINE_S = 5.0
 LAST_SUBJECT_SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
 _WRONG_LAST_SEQUENCE = 10071
 _NO_RESPONDERS = "503"
@@ -60,6 +60,8 @@ class Place(NamedTuple):
     inbox_prefix: str
     name: str
     ca: Path | None = None
+    domain: str | None = None
+    """The JetStream domain of the hub, where it is reached through a leaf."""
 
 
 class Last(NamedTuple):
@@ -88,11 +90,17 @@ OnMessage = Callable[[str, str, bytes], Awaitable[None]]
 class Hub:
     """Made by `connected`. `closed` is set when the connection is gone."""
 
-    def __init__(self, client: NatsClient, closed: anyio.Event, problems: list[str]) -> None:
+    def __init__(
+        self,
+        client: NatsClient,
+        closed: anyio.Event,
+        problems: list[str],
+        domain: str | None = None,
+    ) -> None:
         self.closed = closed
         self._problems = problems
         self._client = client
-        self._js = client.jetstream(timeout=ANSWER_DEADLINE_S)
+        self._js = client.jetstream(timeout=ANSWER_DEADLINE_S, domain=domain)
 
     async def last(self, stream: str, subject: str) -> Last:
         """Returns the last message of a subject; `NO_MESSAGE` where there is none.
@@ -263,7 +271,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
                 list(place.servers), name=f"trimpoint {place.name}", allow_reconnect=False,
                 max_reconnect_attempts=1, reconnect_time_wait=1, connect_timeout=5,
                 error_cb=on_error, closed_cb=on_closed, disconnected_cb=on_closed,
-                inbox_prefix=place.inbox_prefix, ping_interval=10, max_outstanding_pings=2,
+                inbox_prefix=place.inbox_prefix, ping_interval=5, max_outstanding_pings=2,
                 pending_size=4 * 1024 * 1024, tls=_tls(place), user_credentials=identity.jwt,
                 nkeys_seed=identity.seed,
             )  # fmt: skip
@@ -275,7 +283,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
         await _close(client)
         raise
     try:
-        yield Hub(client, closed, problems)
+        yield Hub(client, closed, problems, place.domain)
     finally:
         await _close(client)
 

@@ -72,6 +72,7 @@ class Mirror:
         self._waiting: dict[str, None] = {}
         self._offsets: dict[str, Place] = {}
         self._tails: dict[str, Tail] = {}
+        self._complaint = ""
         self._wake = anyio.Event()
 
     @property
@@ -130,7 +131,7 @@ class Mirror:
                 "this host name, or the state directory was restored from a backup",
             )
         except HubFailed as error:
-            log.info("mirror_delayed", thread_id=thread_id, detail=error.detail)
+            self._complain(error)
             self._tails.pop(thread_id, None)
             await anyio.sleep(RETRY_S)
             self.mark(thread_id)
@@ -141,6 +142,12 @@ class Mirror:
             raise
         else:
             self.refused.pop(thread_id, None)
+
+    def _complain(self, error: HubFailed) -> None:
+        """Logs why nothing goes on, once for each reason."""
+        if error.detail != self._complaint:
+            log.warning("mirror_delayed", detail=error.detail)
+        self._complaint = error.detail
 
     def _refuse(self, thread_id: str, why: str) -> None:
         self._tails.pop(thread_id, None)
@@ -176,6 +183,7 @@ class Mirror:
         }
         subject = self._names.events(self._host, token_of(thread_id))
         stored = await hub.store(subject, batch.payload, headers)
+        self._complaint = ""
         self.counts.messages += 1
         self.counts.events += batch.events
         tail = Tail(stored, batch.behind)

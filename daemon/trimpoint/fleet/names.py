@@ -7,6 +7,8 @@ connection pin them, and a message proves who sent it.
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+HUB_DOMAIN = "hub"
+"""The JetStream domain of the servers that `trimpoint fleet init` configures."""
 THREAD_SEQUENCE = "Trimpoint-Thread-Sequence"
 """Header: the thread sequence of the last event in a message."""
 SEQUENCE = "Trimpoint-Sequence"

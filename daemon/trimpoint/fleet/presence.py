@@ -128,6 +128,6 @@ async def _store(hub: Hub, subject: str, data: bytes) -> bool:
     try:
         await hub.store(subject, data)
     except HubFailed as error:
-        log.info("presence_delayed", subject=subject, detail=error.detail)
+        log.debug("presence_delayed", subject=subject, detail=error.detail)
         return False
     return True

@@ -7,7 +7,7 @@ Nothing is allowed that is not here.
 from enum import StrEnum
 from typing import NamedTuple
 
-from trimpoint.fleet.names import Names, bucket_stream, inbox_of
+from trimpoint.fleet.names import HUB_DOMAIN, Names, bucket_stream, inbox_of
 
 
 class Role(StrEnum):
@@ -42,7 +42,7 @@ def rights_of(role: Role, name: str, tenant: str) -> Rights:
             )
             return Rights((*_of_reader(names), *commands), (inbox,))
         case Role.ADMIN:
-            streams = [f"$JS.API.STREAM.*.{stream}" for stream in _streams(names)]
+            streams = _apis(*(f"STREAM.*.{stream}" for stream in _streams(names)))
             return Rights((*streams, *_of_reader(names)), (inbox,))
 
 
@@ -61,15 +61,16 @@ def _of_host(names: Names, host: str) -> tuple[str, ...]:
         events,
         names.presence(host),
         names.overview(host, "*"),
-        f"$JS.API.DIRECT.GET.{names.stream}.{events}",
+        *_apis(f"DIRECT.GET.{names.stream}.{events}"),
     )
 
 
 def _of_reader(names: Names) -> tuple[str, ...]:
     """Reads all of the tenant through consumers that are gone with their connection."""
-    return tuple(
-        f"$JS.API.{right}"
-        for stream in _streams(names)
+    streams = _streams(names)
+    rights = (
+        right
+        for stream in streams
         for right in (
             f"STREAM.INFO.{stream}",
             f"CONSUMER.CREATE.{stream}",
@@ -77,4 +78,11 @@ def _of_reader(names: Names) -> tuple[str, ...]:
             f"CONSUMER.INFO.{stream}.*",
             f"CONSUMER.DELETE.{stream}.*",
         )
-    ) + tuple(f"$JS.FC.{stream}.>" for stream in _streams(names))
+    )
+    return (*_apis(*rights), *(f"$JS.FC.{stream}.>" for stream in streams))
+
+
+def _apis(*rights: str) -> tuple[str, ...]:
+    """Rights of JetStream's API as the hub knows them, and as a leaf passes them on."""
+    prefixes = ("$JS.API", f"$JS.{HUB_DOMAIN}.API")
+    return tuple(f"{prefix}.{right}" for prefix in prefixes for right in rights)

@@ -111,6 +111,7 @@ def place_of(section: FleetSection, name: str, credentials: str | None) -> Place
         inbox_of(name),
         name,
         Path(section.ca).expanduser() if section.ca is not None else None,
+        section.domain,
     )
 
 

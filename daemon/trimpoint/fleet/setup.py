@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trimpoint.fleet import keys
 from trimpoint.fleet.hub import Hub
-from trimpoint.fleet.names import Names
+from trimpoint.fleet.names import HUB_DOMAIN, Names
 from trimpoint.fleet.presence import PRESENCE_TTL_S
 from trimpoint.fleet.roles import Role, rights_of
 
@@ -128,7 +128,7 @@ def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str) -> str:
         f"server_name: {node.name}\n"
         f'listen: "{listen}:{node.port}"\n'
         'include "accounts.conf"\n'
-        f'jetstream {{\n  store_dir: "jetstream-{node.name}"\n'
+        f'jetstream {{\n  store_dir: "jetstream-{node.name}"\n  domain: {HUB_DOMAIN}\n'
         "  # An acknowledged message may wait two minutes for the disk. Daemons send again what a\n"
         "  # power failure takes; whoever else relies on the hub wants:\n"
         "  # sync_interval: always\n}\n"

@@ -82,7 +82,8 @@ def _place(arguments: argparse.Namespace) -> tuple[Place, Names]:
     except (OSError, ValueError) as error:
         raise UsageError(f"The credentials cannot be used: {error}.") from None
     ca = Path(section.ca).expanduser() if section.ca else None
-    return Place(servers, credentials, inbox_of(name), name, ca), Names(tenant)
+    place = Place(servers, credentials, inbox_of(name), name, ca, section.domain)
+    return place, Names(tenant)
 
 
 async def chosen_thread(person: Person, arguments: argparse.Namespace) -> ThreadOfHost:

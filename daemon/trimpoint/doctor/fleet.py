@@ -1,0 +1,36 @@
+"""The fleet: whether its hub can be reached, where one is configured."""
+
+from collections.abc import Iterator
+
+import anyio
+
+from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
+
+_GOES_ON = "The daemon works all the same; what the hub misses is sent when it is there."
+
+
+def check(installation: Installation) -> Iterator[Finding]:
+    """Connects as the daemon does."""
+    section = installation.config.fleet
+    if not section.servers:
+        yield ok("not configured")
+        return
+    try:
+        # Few machines are part of a fleet, and nats is an extra.
+        from trimpoint.fleet.hub import HubUnreachable, connected
+        from trimpoint.fleet.service import host_name, place_of
+    except ImportError as error:
+        yield fail(f"needs {error.name}", "Install it: pip install 'trimpoint[fleet]'.")
+        return
+    try:
+        place = place_of(section, host_name(section), section.credentials)
+
+        async def connect() -> None:
+            async with connected(place):
+                pass
+
+        anyio.run(connect)
+    except (HubUnreachable, ValueError, OSError) as error:
+        yield warn(f"the hub cannot be reached: {error}", _GOES_ON)
+        return
+    yield ok(f"connected as {place.name}", servers=list(section.servers), content=section.content)

@@ -1,0 +1,94 @@
+"""The mirror on three servers, behind a leaf, and beside clients that do not read."""
+
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+from trimpoint.fleet.hub import connected
+from trimpoint.fleet.names import Names
+
+from tests.deadlines import STEP_S
+from tests.fleet.servers import (
+    Cluster,
+    Server,
+    free_port,
+    running_cluster,
+    running_leaf,
+    running_server,
+)
+from tests.fleet.stage import Desk, desk, make_streams, place, section, until, until_mirrored
+
+pytestmark = pytest.mark.processes
+NAMES = Names("default")
+
+
+async def leader_of(cluster: Cluster) -> Server:
+    """The server that leads the stream of events."""
+    async with connected(place(cluster.urls)) as hub:
+        info = await hub._js.stream_info(NAMES.stream)
+    assert info.cluster is not None
+    return cluster.named(str(info.cluster.leader))
+
+
+async def says_all_the_time(one: Desk, stop: anyio.Event) -> None:
+    while not stop.is_set():
+        await one.say("on and on", times=3)
+        await anyio.sleep(0.005)
+
+
+async def test_no_event_is_missing_after_the_leader_was_killed_and_one_server_cut_off(
+    tmp_path: Path,
+) -> None:
+    async with running_cluster(tmp_path / "hub") as cluster:
+        await make_streams(cluster.urls, NAMES, 3)
+        async with (
+            desk(tmp_path / "state", section(cluster.urls)) as one,
+            anyio.create_task_group() as tasks,
+        ):
+            await one.begin()
+            stop = anyio.Event()
+            tasks.start_soon(says_all_the_time, one, stop)
+            await until(lambda: one.mirror.counts.messages > 5)
+            leader = await leader_of(cluster)
+            await leader.kill()
+            sent = one.mirror.counts.messages
+            await until(lambda: one.mirror.counts.messages > sent + 5)
+            await leader.start()
+            # One server hears nothing and says nothing, as behind a cut line.
+            cut_off = next(server for server in cluster.servers if server is not leader)
+            cut_off.signal(signal.SIGSTOP)
+            sent = one.mirror.counts.messages
+            await until(lambda: one.mirror.counts.messages > sent + 5)
+            cut_off.signal(signal.SIGCONT)
+            stop.set()
+            await until_mirrored(one, cluster.urls)
+
+
+async def test_behind_a_leaf_that_was_cut_off_everything_arrives_later(tmp_path: Path) -> None:
+    leaf_port = free_port()
+    async with (
+        running_server(tmp_path / "hub", f'leafnodes {{ listen: "127.0.0.1:{leaf_port}" }}') as hub,
+        running_leaf(tmp_path / "leaf", leaf_port) as leaf,
+    ):
+        await make_streams(hub.url, NAMES)
+        async with desk(tmp_path / "state", section(leaf.url, domain="hub")) as one:
+            await one.begin()
+            await one.say("before")
+            await until_mirrored(one, hub.url)
+            await hub.kill()
+            await one.say("while the leaf is alone", times=20)
+            await hub.start()
+            await until_mirrored(one, hub.url)
+
+
+async def test_a_client_that_does_not_read_holds_nothing_up(tmp_path: Path) -> None:
+    async with running_server(tmp_path / "hub") as hub:
+        await make_streams(hub.url, NAMES)
+        async with await anyio.connect_tcp("127.0.0.1", hub.port) as deaf:
+            await deaf.send(b'CONNECT {"verbose":false}\r\nSUB fleet.> 1\r\nPING\r\n')
+            async with desk(tmp_path / "state", section(hub.url, content="full")) as one:
+                await one.begin()
+                await one.say("x" * 100_000, times=400)
+                with anyio.fail_after(STEP_S):
+                    await until_mirrored(one, hub.url)

@@ -46,6 +46,11 @@ is an [ErrorData](#errordata). Go by `data.reason`; some codes are those that Co
 *Retryable* means that the same request can succeed later, without a change. Errors of Codex are
 passed on as Codex wrote them, without a `reason`."""
 
+RECORDS = (
+    "Names are in snake_case, and every member is always there. "
+    "[Sessions of all agents](session-logs.md) says where each is found."
+)
+
 
 def page(documents: Mapping[str, Schema]) -> str:
     """The whole page."""
@@ -56,6 +61,7 @@ def page(documents: Mapping[str, Schema]) -> str:
         _events(documents["events.json"]),
         _shapes(documents),
         _errors(documents["errors.json"]),
+        _records(documents["records.json"]),
     )
     return OPENING + "".join(f"\n{block}\n" for section in sections for block in section)
 
@@ -99,7 +105,8 @@ def _shapes(documents: Mapping[str, Schema]) -> Iterator[str]:
     yield f"## Shapes\n\n{SHAPES}"
     every = {
         name: shape
-        for document in documents.values()
+        for file, document in documents.items()
+        if file != "records.json"  # they have a section of their own
         for name, shape in document.get("$defs", {}).items()
     }
     own_section = {
@@ -118,6 +125,27 @@ def _errors(document: Schema) -> Iterator[str]:
         for reason, kind in document["reasons"].items()
     )
     yield "\n".join(("| Reason | Code | Retryable |", "| --- | --- | --- |", *rows))
+
+
+def _records(document: Schema) -> Iterator[str]:
+    """A record has the members of its shape, and `type`; two are more than the shape they name."""
+    yield f"## Session records\n\n{document['description']} {RECORDS}"
+    definitions: dict[str, Schema] = document["$defs"]
+    shapes = {
+        kind: _name(reference) if kind in ("session", "usage") else _bare(reference)
+        for kind, reference in document["discriminator"]["mapping"].items()
+    }
+    rows = (f"| `{kind}` | [{name}](#{_anchor(name)}) |" for kind, name in shapes.items())
+    yield "\n".join(("| Record | Shape |", "| --- | --- |", *rows))
+    for name in sorted(definitions):
+        if name in shapes.values() or not name.endswith("Record"):
+            definition = definitions[name]
+            yield f"### {name}\n\n{definition['description']}"
+            yield _table({**definition, "properties": _without(definition, "type")})
+
+
+def _bare(reference: str) -> str:
+    return _name(reference).removesuffix("Record")
 
 
 def _list(variants: list[Schema]) -> str:

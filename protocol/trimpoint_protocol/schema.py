@@ -1,5 +1,5 @@
 """What is on the wire as JSON Schema (2020-12), made from the registry: methods, notifications,
-commands, events, errors.
+commands, events, errors, records of sessions.
 
 Each document is a schema of one kind of message, with everything that it refers to in its own
 `$defs`. The same registry always makes the same documents. Payloads of events are given by the
@@ -16,6 +16,7 @@ from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.errors import ERROR_KINDS, ErrorData
 from trimpoint_protocol.methods import METHODS, NOTIFICATIONS
 from trimpoint_protocol.readmodel import EventEnvelope
+from trimpoint_protocol.unified import Document, Record
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/{name}"
@@ -34,6 +35,7 @@ def documents(payloads: Payloads) -> dict[str, Schema]:
         "commands.json": commands(),
         "events.json": events(payloads),
         "errors.json": errors(),
+        "records.json": records(),
     }
     return {**kinds, "index.json": _index(kinds)}
 
@@ -140,6 +142,17 @@ def errors() -> Schema:
         "wrote them."
     )
     return _document("Errors", about, shape, definitions)
+
+
+def records() -> Schema:
+    """A line of a session in the unified form; `document` is a whole session as one object."""
+    (union, whole), definitions = _components([Record, Document])
+    about = (
+        "A line of a session of any agent in the unified form, told apart by its `type`. The form "
+        "`unified-json` has a whole session as one object, whose shape is in `document`."
+    )
+    variants = {"oneOf": union["anyOf"], "discriminator": union["discriminator"]}
+    return _document("Session records", about, {**variants, "document": whole}, definitions)
 
 
 def _document(title: str, about: str, shape: Schema, definitions: Mapping[str, Schema]) -> Schema:

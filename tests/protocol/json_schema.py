@@ -17,6 +17,7 @@ REMARKS = {
     "discriminator",
     "results",
     "reasons",
+    "document",
     "format",
     "type",
 }

@@ -9,6 +9,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.view import envelopes
 from trimpoint.core.views.wire_events import payload_types
 from trimpoint.gateway.session.errors import wire_error
+from trimpoint.sessionlogs.export import document
 from trimpoint_protocol import schema
 from trimpoint_protocol.commands import AnyClientCommand, TrimContext
 from trimpoint_protocol.errors import ERROR_KINDS, Blocker, Reason
@@ -16,6 +17,7 @@ from trimpoint_protocol.methods import METHODS, NOTIFICATIONS, CommandProgress, 
 
 from tests.core.samples import SAMPLES, SECRET
 from tests.protocol.json_schema import problems, references
+from tests.sessionlogs.sessions import FIXTURES, lines_of, sessions_in
 
 DOCUMENTS = schema.documents(payload_types())
 KINDS = [name for name in DOCUMENTS if name != "index.json"]
@@ -174,3 +176,19 @@ def test_an_error_fits_its_schema_and_the_table(reason: Reason) -> None:
 
 def test_a_command_fits_as_our_own_types_encode_it() -> None:
     assert found_in("commands.json", TrimContext(command_id="c", thread_id="t")) == []
+
+
+@pytest.mark.parametrize("scene", ["codex-0.171.0/forked", "claude-code-2.1.332/branched"])
+def test_sessions_of_all_agents_are_as_the_schema_says(scene: str) -> None:
+    for session in sessions_in(FIXTURES / scene):
+        for line in lines_of(session):
+            assert found_in("records.json", line) == []
+        whole = msgspec.json.decode(b"".join(document(session, include_compacted=True)))
+        definitions = DOCUMENTS["records.json"]
+        assert list(problems(whole, definitions["document"], definitions)) == []
+
+
+def test_a_record_without_a_member_is_none() -> None:
+    [session] = sessions_in(FIXTURES / "gemini-cli-0.61.0" / "resumed")
+    *_, end = lines_of(session)
+    assert found_in("records.json", {**end, "digest": None}) != []

@@ -51,6 +51,9 @@ RECORDS = (
     "[Sessions of all agents](session-logs.md) says where each is found."
 )
 
+# Records whose shape is not named as they are.
+SHAPES_OF_RECORDS = {"session": "SessionRecord", "usage": "SessionUsage"}
+
 
 def page(documents: Mapping[str, Schema]) -> str:
     """The whole page."""
@@ -128,11 +131,11 @@ def _errors(document: Schema) -> Iterator[str]:
 
 
 def _records(document: Schema) -> Iterator[str]:
-    """A record has the members of its shape, and `type`; two are more than the shape they name."""
+    """A record has the members of its shape, and `type`."""
     yield f"## Session records\n\n{document['description']} {RECORDS}"
     definitions: dict[str, Schema] = document["$defs"]
     shapes = {
-        kind: _name(reference) if kind in ("session", "usage") else _bare(reference)
+        kind: SHAPES_OF_RECORDS.get(kind) or _name(reference).removesuffix("Record")
         for kind, reference in document["discriminator"]["mapping"].items()
     }
     rows = (f"| `{kind}` | [{name}](#{_anchor(name)}) |" for kind, name in shapes.items())
@@ -142,10 +145,6 @@ def _records(document: Schema) -> Iterator[str]:
             definition = definitions[name]
             yield f"### {name}\n\n{definition['description']}"
             yield _table({**definition, "properties": _without(definition, "type")})
-
-
-def _bare(reference: str) -> str:
-    return _name(reference).removesuffix("Record")
 
 
 def _list(variants: list[Schema]) -> str:

@@ -256,10 +256,14 @@ class ToolResultClearRecord(
     """A `ToolResultClear`."""
 
 
-class UsageRecord(Usage, frozen=True, kw_only=True, tag_field="type", tag="usage"):
+class SessionUsage(Usage, frozen=True, kw_only=True):
     """What the session's own model calls used, without what a fork copied from its origin."""
 
     calls: int = 0
+
+
+class UsageRecord(SessionUsage, frozen=True, kw_only=True, tag_field="type", tag="usage"):
+    """A `SessionUsage`."""
 
 
 class EndRecord(End, frozen=True, kw_only=True, tag_field="type", tag="end"):
@@ -295,5 +299,5 @@ class Document(Form, frozen=True, kw_only=True):
     rewinds: list[Rewind]
     tool_result_clears: list[ToolResultClear]
     lineage: Lineage
-    usage: UsageRecord
+    usage: SessionUsage
     end: End

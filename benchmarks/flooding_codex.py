@@ -2,7 +2,7 @@
 the daemon.
 
 `python flooding_codex.py` speaks app-server over stdio; each `turn/start` is answered with as many
-deltas as its text says.
+deltas as its text says; with a second word there, the message that they are of is announced.
 """
 
 import json
@@ -87,8 +87,13 @@ def _run_turn(request: dict[str, Any]) -> None:
     turn: dict[str, Any] = {"id": turn_id, "items": [], "status": "inProgress"}
     _say({"id": request["id"], "result": {"turn": turn}})
     _say({"method": "turn/started", "params": {"threadId": thread_id, "turn": turn}})
+    count, *shown = request["params"]["input"][0]["text"].split()
+    if shown:  # for a client that shows the answer, and so has to know what it is of
+        item = {"type": "agentMessage", "id": "msg_2", "text": ""}
+        where = {"threadId": thread_id, "turnId": turn_id, "startedAtMs": 1}
+        _say({"method": "item/started", "params": {**where, "item": item}})
     deltas = delta_line(thread_id, turn_id) * DELTAS_A_WRITE
-    for _ in range(int(request["params"]["input"][0]["text"]) // DELTAS_A_WRITE):
+    for _ in range(int(count) // DELTAS_A_WRITE):
         _write(deltas)
     ended = turn | {"status": "completed", "error": None}
     _say({"method": "turn/completed", "params": {"threadId": thread_id, "turn": ended}})

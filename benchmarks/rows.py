@@ -12,6 +12,7 @@ from benchmarks import (
     journal,
     latency,
     memory,
+    page,
     relay,
     session_logs,
     start,
@@ -63,5 +64,7 @@ ROWS = (
     Row("sessions", "A long rollout read into unified records", session_logs.run_read),
     Row("session-huge", "A rollout of 10 GiB, with memory watched", session_logs.run_huge),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
+    Row("page", "The web page on a long thread, in Chromium", page.run_open),
+    Row("page-stream", "An answer streamed into the web page", page.run_stream),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -302,11 +302,13 @@ class SubscribeParams(Params, frozen=True, kw_only=True):
     possible.
 
     A number is given to one event only, for ever: where the journal was restored from a backup, a
-    number of the lost history gets a snapshot.
+    number of the lost history gets a snapshot. `turns`: the snapshot has only so many turns, as in
+    `orchestration/snapshot`.
     """
 
     thread_id: str
     after_sequence: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class SubscribeResult(Result, frozen=True, kw_only=True):
@@ -322,9 +324,16 @@ class SubscribeResult(Result, frozen=True, kw_only=True):
 
 
 class SnapshotParams(Params, frozen=True, kw_only=True):
-    """One thread, or all when `threadId` is left out."""
+    """One thread, or all when `threadId` is left out.
+
+    With `turns` the one has only so many of its newest turns, the checkpoints of those, and no
+    `prunedTurnIds`; so the size of the answer does not grow with the thread. `beforeTurn` asks for
+    the turns before that one, counted from 0: the next page.
+    """
 
     thread_id: str | None = None
+    turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    before_turn: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class ThreadOverview(Result, frozen=True, kw_only=True):

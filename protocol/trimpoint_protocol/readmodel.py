@@ -26,7 +26,7 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     The counts are of what this trim point newly excluded. `status`: `pending` until the new session
     is ready, then `applied`; `deferred` when the session could not be started yet and the next turn
     will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens`
-    what that was estimated to cost.
+    what that was estimated to cost. `turnsBefore` turns stand before it in the thread.
     """
 
     id: str
@@ -43,6 +43,7 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     trim_kind: str
     discarded_entry_ids: list[str]
     est_tokens: int | None
+    turns_before: int | None = None
 
 
 class ThreadTurn(WireStruct, frozen=True, kw_only=True):
@@ -190,7 +191,8 @@ class ContextPin(WireStruct, frozen=True, kw_only=True):
 
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     """The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the
-    thread that it went on as after `/new`.
+    thread that it went on as after `/new`. `firstTurn` turns stand before the first one of `turns`;
+    more than 0 where only some were asked for.
     """
 
     id: str
@@ -218,6 +220,7 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     read_only: str | None
     pins: list[ContextPin] = []
     new_thread_id: str | None = None
+    first_turn: int = 0
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):

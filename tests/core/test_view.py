@@ -12,7 +12,7 @@ from trimpoint.core.model.decision import Policy, busy
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.meter import context_status
-from trimpoint.core.views.view import blocker, envelopes, read_model
+from trimpoint.core.views.view import TurnWindow, blocker, envelopes, read_model
 
 from tests.core.given import THREAD, Conversation, compact, started, trim
 from tests.core.samples import SAMPLES, SECRET
@@ -193,6 +193,7 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "readOnly": "the disk is full",
         "pins": [],
         "newThreadId": None,
+        "firstTurn": 0,
     }
 
 
@@ -218,6 +219,7 @@ def test_the_read_model_of_a_thread_with_a_past() -> None:
             "trimKind": "boundary",
             "discardedEntryIds": [],
             "estTokens": None,
+            "turnsBefore": 2,
         }
     ]
     assert [(turn["id"], turn["trimmed"], turn["status"]) for turn in shown["turns"]] == [
@@ -307,3 +309,44 @@ def test_checkpoints_are_shown_and_so_is_why_there_is_none() -> None:
         None,
         "The disk is full.",
     )
+
+
+def test_a_snapshot_of_some_turns_has_those_and_says_where_they_stand() -> None:
+    thread = started(turns=5)
+    thread.clear(2)
+    whole = read_model(thread.state, Policy())
+    newest = read_model(thread.state, Policy(), window=TurnWindow(2))
+    older = read_model(thread.state, Policy(), window=TurnWindow(2, before=3))
+    assert newest.turns == whole.turns[3:]
+    assert older.turns == whole.turns[1:3]
+    assert (whole.first_turn, newest.first_turn, older.first_turn) == (0, 3, 1)
+    assert (newest.turn_count, older.turn_count) == (5, 5)
+
+
+def test_the_size_of_a_snapshot_of_some_turns_does_not_grow_with_the_thread() -> None:
+    def size(turns: int) -> int:
+        thread = started(turns=turns)
+        for turn in list(thread.state.turns):
+            thread.report(ev.CheckpointCaptured(turn.id, "after", "/repository", "ref", "commit"))
+        thread.clear(2)
+        return len(msgspec.json.encode(read_model(thread.state, Policy(), window=TurnWindow(3))))
+
+    assert size(60) - size(20) < 20
+
+
+@pytest.mark.parametrize(("size", "before"), [(0, None), (9, None), (2, 0), (2, 99)])
+def test_a_window_beyond_the_thread_has_what_there_is(size: int, before: int | None) -> None:
+    thread = started(turns=3)
+    shown = read_model(thread.state, Policy(), window=TurnWindow(size, before))
+    end = min(3, before if before is not None else 3)
+    assert len(shown.turns) == min(size, end)
+    assert shown.first_turn == end - len(shown.turns)
+
+
+def test_each_trim_point_says_how_many_turns_stand_before_it() -> None:
+    thread = started(turns=4)
+    thread.clear(1)
+    thread.turn()
+    thread.clear(None)
+    points = read_model(thread.state, Policy()).context_trim_points
+    assert [point.turns_before for point in points] == [3, 5]

@@ -2,12 +2,15 @@
 import { readFileSync } from "node:fs";
 
 const [, , modules, log] = process.argv;
-const { addOlder, apply, stateOf, statusOf, activeFrom } = await import(`${modules}/model/fold.js`);
+const { addOlder, addTurns, apply, stateOf, statusOf, activeFrom } = await import(`${modules}/model/fold.js`);
 const { timelineOf } = await import(`${modules}/model/timeline.js`);
 const { cases } = JSON.parse(readFileSync(log, "utf8"));
 
-const shown = cases.map(({ thread, timeline, events, expanded }) => {
+const shown = cases.map(({ thread, pages, timeline, events, expanded }) => {
     const state = stateOf(thread);
+    for (const page of pages) {
+        addTurns(state, page);
+    }
     addOlder(state, timeline, true);
     for (const event of events) {
         apply(state, event);

@@ -18,7 +18,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import derive_timeline_entries
-from trimpoint.core.views.view import envelopes, read_model
+from trimpoint.core.views.view import TurnWindow, envelopes, read_model
 from trimpoint.http.static_files import default_folder
 from trimpoint_protocol import commands as wire
 
@@ -27,6 +27,7 @@ from tests.core.given import Conversation, activity, assistant, client, compact,
 NODE = shutil.which("node")
 LIVES = 120
 ACTS = 18
+PAGE = 3
 TAKEN_BACK = ("thread.reverted", "thread.turns-reverted", "thread.trim-undone")
 
 pytestmark = [
@@ -135,14 +136,24 @@ def overflowed() -> Conversation:
 def case(thread: Conversation, at: int) -> dict[str, Any]:
     """A snapshot after `at` records, and what came then."""
     state = replay(thread.records[:at])
-    snapshot = json_of(read_model(state, Policy()))
+    snapshot = json_of(read_model(state, Policy(), window=TurnWindow(PAGE)))
+    pages = [
+        json_of(read_model(state, Policy(), window=TurnWindow(PAGE, before)))
+        for before in range(len(state.turns) - PAGE, 0, -PAGE)
+    ]
     timeline = timeline_of(state, everything(state))
     events: list[Any] = []
     for record in thread.records[at:]:
         apply(state, record)
         events += [json_of(envelope) for envelope in envelopes(state, record)]
     expanded = [[], sorted(everything(state)), *([one] for one in sorted(everything(state)))]
-    return {"thread": snapshot, "timeline": timeline, "events": events, "expanded": expanded}
+    return {
+        "thread": snapshot,
+        "pages": pages,
+        "timeline": timeline,
+        "events": events,
+        "expanded": expanded,
+    }
 
 
 def everything(state: ThreadState) -> frozenset[str]:

@@ -57,15 +57,20 @@ async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: 
     assert [url for url in requests if not url.startswith(stage.origin)] == []
 
 
-async def test_a_huge_answer_is_shown_and_the_page_stays_usable(stage: Stage) -> None:
+async def test_an_answer_of_ten_megabytes_is_shown_and_the_page_stays_usable(stage: Stage) -> None:
     row = "| " + " | ".join(f"cell {n}" for n in range(12)) + " |\n"
     table = "| " + " | ".join("h" for _ in range(12)) + " |\n|" + "--|" * 12 + "\n" + row * 300
-    reply = say(f"{table}\n\n{'long ' * 20_000}\n\nthe end.")
-    stage.will_answer(Reply(items=reply.items, delta_chars=4096))
+    reply = say(f"{table}\n\n{'long ' * 2_000_000}\n\nthe end.")
+    stage.will_answer(Reply(items=reply.items, delta_chars=65536))
     await stage.thread()
     await stage.send("Write much.")
-    await stage.page.get_by_text("the end.").wait_for()
+    rest = stage.page.get_by_role("button", name="characters as plain text")
+    await rest.wait_for()
     await stage.idle()
     await stage.turns("And now?|short-2.")
-    width = await stage.page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 1280
+    assert await stage.page.evaluate("document.documentElement.scrollWidth") <= 1280
+    await rest.click()
+    text = await stage.page.get_by_label("The rest of a long answer").inner_text()
+    assert 300_000 < len(text) < 1_000_000
+    await stage.page.get_by_text("more characters: copy the answer").wait_for()
+    await stage.turns("Still there?|short-3.")

@@ -367,7 +367,7 @@ export type ContextSummaryBanner = {
 /**
  * A boundary before which entries are no longer in the agent's context, or a discard, which took out single ones (`trimKind`).
  *
- * `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost.
+ * `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost. `turnsBefore` turns stand before it in the thread.
  */
 export type ContextTrimPoint = {
     id: string;
@@ -384,6 +384,7 @@ export type ContextTrimPoint = {
     trimKind: string;
     discardedEntryIds: string[];
     estTokens: number | null;
+    turnsBefore?: number | null;
 };
 
 /**
@@ -684,7 +685,7 @@ export type MetricsResult = {
 export type NoParams = Record<string, never>;
 
 /**
- * The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the thread that it went on as after `/new`.
+ * The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the thread that it went on as after `/new`. `firstTurn` turns stand before the first one of `turns`; more than 0 where only some were asked for.
  */
 export type OrchestrationThread = {
     id: string;
@@ -712,6 +713,7 @@ export type OrchestrationThread = {
     readOnly: string | null;
     pins?: ContextPin[];
     newThreadId?: string | null;
+    firstTurn?: number;
 };
 
 /**
@@ -967,9 +969,13 @@ export type SidecarStatus = {
 
 /**
  * One thread, or all when `threadId` is left out.
+ *
+ * With `turns` the one has only so many of its newest turns, the checkpoints of those, and no `prunedTurnIds`; so the size of the answer does not grow with the thread. `beforeTurn` asks for the turns before that one, counted from 0: the next page.
  */
 export type SnapshotParams = {
     threadId?: string | null;
+    turns?: number | null;
+    beforeTurn?: number | null;
 };
 
 /**
@@ -1011,11 +1017,12 @@ export type StorageParams = {
 /**
  * `afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
  *
- * A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a snapshot.
+ * A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a snapshot. `turns`: the snapshot has only so many turns, as in `orchestration/snapshot`.
  */
 export type SubscribeParams = {
     threadId: string;
     afterSequence?: number | null;
+    turns?: number | null;
 };
 
 /**

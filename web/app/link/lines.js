@@ -26,13 +26,13 @@ export function connect(carrier, listener) {
     let attempts = 0;
     let timer = 0;
     let isOver = false;
-    let isClosed = false;
+    let isClosed = true;
     /** @type {{close: () => void}} */
     let connection;
 
     const open = () => {
         clearTimeout(timer);
-        isClosed = false;
+        let hasEnded = false;
         connection = carrier({
             onOpen: listener.onOpen,
             onLine: (line) => {
@@ -40,6 +40,7 @@ export function connect(carrier, listener) {
                 listener.onLine(line);
             },
             onClose: () => {
+                hasEnded = true;
                 isClosed = true;
                 if (!isOver) {
                     timer = setTimeout(open, Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS));
@@ -48,6 +49,7 @@ export function connect(carrier, listener) {
                 }
             },
         });
+        isClosed = hasEnded; // a carrier that fails here leaves it closed
     };
     // A laptop that wakes up, or a network that is back, need not wait for the pause to end.
     const hurry = () => {

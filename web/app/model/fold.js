@@ -55,8 +55,9 @@
  * @property {string | null} readOnly
  * @property {string | null} newThreadId the thread that it went on as
  * @property {number} sequence the last event that is in it
- * @property {Turn[]} turns
- * @property {Map<string, number>} turnIndex
+ * @property {Turn[]} turns by number; those before `turnsFrom` are not known, and left out of the array
+ * @property {number} turnsFrom
+ * @property {Map<string, number>} turnIndex of the turns that are known
  * @property {Map<string, Entry[]>} entries by turn; of turns before `loadedFrom` there are none, or not all
  * @property {number} loadedFrom
  * @property {boolean} isComplete every entry is loaded
@@ -77,9 +78,8 @@ const ENDED = new Set(["ready", "failed", "cancelled"]);
  * @returns {ThreadState}
  */
 export function stateOf(thread) {
-    const turns = thread.turns.map(({ id, status, startedAt, completedAt, error }) => ({
-        id, status, startedAt, completedAt, error,
-    }));
+    /** @type {Turn[]} */
+    const turns = new Array(thread.turnCount);
     /** @type {ThreadState} */
     const state = {
         id: thread.id,
@@ -92,7 +92,8 @@ export function stateOf(thread) {
         newThreadId: thread.newThreadId ?? null,
         sequence: thread.sequence,
         turns,
-        turnIndex: new Map(turns.map((turn, index) => [turn.id, index])),
+        turnsFrom: turns.length,
+        turnIndex: new Map(),
         entries: new Map(),
         loadedFrom: turns.length,
         isComplete: turns.length === 0,
@@ -107,10 +108,28 @@ export function stateOf(thread) {
         compactionCount: thread.compactionCount,
         stale: null,
     };
+    addTurns(state, thread);
     for (const point of thread.contextTrimPoints) {
-        state.points.push(pointOf(state, point));
+        state.points.push(pointOf(point));
     }
     return state;
+}
+
+/**
+ * Adds the turns of a snapshot that are not known yet.
+ * @param {ThreadState} state
+ * @param {OrchestrationThread} thread
+ */
+export function addTurns(state, thread) {
+    const first = thread.firstTurn ?? 0;
+    thread.turns.forEach(({ id, status, startedAt, completedAt, error }, index) => {
+        const number = first + index;
+        if (number < state.turnsFrom) {
+            state.turns[number] = { id, status, startedAt, completedAt, error };
+            state.turnIndex.set(id, number);
+        }
+    });
+    state.turnsFrom = Math.min(state.turnsFrom, first);
 }
 
 /**
@@ -326,6 +345,8 @@ function becomeStale(state, _payload, envelope) {
 function recordEntry(state, payload, envelope) {
     const index = state.turnIndex.get(payload.turnId);
     if (index === undefined) {
+        // It is of a turn that is not loaded. Which trim point counts a message of it only the daemon knows.
+        state.stale = payload.kind === "message" && state.turnsFrom > 0 ? "thread.entry-recorded" : state.stale;
         return;
     }
     if (payload.kind === "message") {
@@ -377,17 +398,16 @@ function placeOf(state, firstKept) {
 }
 
 /**
- * @param {ThreadState} state
  * @param {ContextTrimPoint} point
  * @returns {Point}
  */
-function pointOf(state, point) {
+function pointOf(point) {
     const isDiscard = point.trimKind === "discard";
     return {
         id: point.id,
         kind: isDiscard ? "discard" : "boundary",
         createdAt: point.createdAt,
-        place: placeInSnapshot(state, point),
+        place: point.turnsBefore ?? 0,
         count: isDiscard ? point.discardedEntryIds.length : point.prunedMessageCount,
         summary: point.summary,
         summaryUnavailable: point.summaryUnavailable,
@@ -397,31 +417,13 @@ function pointOf(state, point) {
 }
 
 /**
- * @param {ThreadState} state
- * @param {ContextTrimPoint} point
- */
-function placeInSnapshot(state, point) {
-    if (point.firstKeptTurnId !== null) {
-        return placeOf(state, point.firstKeptTurnId);
-    }
-    const lastPruned = point.prunedTurnIds.at(-1);
-    const index = lastPruned === undefined ? undefined : state.turnIndex.get(lastPruned);
-    if (index !== undefined) {
-        return index + 1;
-    }
-    // Everything there was: the turns that had begun by then.
-    const later = state.turns.findIndex((turn) => turn.startedAt > point.createdAt);
-    return later < 0 ? state.turns.length : later;
-}
-
-/**
  * Entries are named by their id where that means one alone, else with their turn's id before it.
  * @param {ThreadState} state
  * @param {Set<string>} names
  * @param {string} discardId
  */
 function markDiscarded(state, names, discardId) {
-    for (const turn of state.turns.slice(activeFrom(state))) {
+    for (const turn of state.turns.slice(Math.max(activeFrom(state), state.turnsFrom))) {
         const entries = state.entries.get(turn.id);
         if (entries?.some((entry) => isNamed(entry, names))) {
             const marked = entries.map((entry) => (isNamed(entry, names) ? { ...entry, discardId } : entry));

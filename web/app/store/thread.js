@@ -6,10 +6,11 @@
  * @import {Session} from "./session.js"
  * @import {ContextStatus, EventEnvelope} from "../protocol.js"
  */
-import { addOlder, apply, isOperating, runningTurn, stateOf } from "../model/fold.js";
+import { addOlder, addTurns, apply, isOperating, runningTurn, stateOf } from "../model/fold.js";
 import { forget, note, nothingLive } from "../model/live.js";
 import { signal } from "../vendor.js";
 
+const FIRST_TURNS = 200;
 const FIRST_PAGE = 200;
 const PAGE = 1000;
 const STARTS_WORK = new Set(["thread.turn-requested", "thread.turn-started", "thread.request-opened"]);
@@ -162,7 +163,9 @@ export class Thread {
 
     /** @param {number | null} afterSequence */
     async _subscribe(afterSequence) {
-        const answer = await this._session.request("orchestration/subscribeThread", { threadId: this.id, afterSequence });
+        const answer = await this._session.request("orchestration/subscribeThread", {
+            threadId: this.id, afterSequence, turns: FIRST_TURNS,
+        });
         if (answer.mode === "replay") {
             return;
         }
@@ -182,9 +185,24 @@ export class Thread {
         const page = await this._session.request("timeline/read", {
             threadId: this.id, expand: "all", cursor: this._cursor, limit,
         });
+        const oldest = page.entries.find((/** @type {any} */ entry) => entry.turnId)?.turnId;
+        while (state.turnsFrom > 0 && (page.nextCursor === null || (oldest && !state.turnIndex.has(oldest)))) {
+            await this._readTurns(state);
+        }
         this._cursor = page.nextCursor;
         addOlder(state, page.entries, page.nextCursor === null);
         this.version.value += 1;
+    }
+
+    /**
+     * Loads the turns before those that are known.
+     * @param {ThreadState} state
+     */
+    async _readTurns(state) {
+        const answer = await this._session.request("orchestration/snapshot", {
+            threadId: this.id, turns: PAGE, beforeTurn: state.turnsFrom,
+        });
+        addTurns(state, answer.thread);
     }
 
     /** Deltas may come ten thousand times a second; a screen shows sixty of them. */

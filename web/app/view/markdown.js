@@ -5,12 +5,40 @@
  * @import {Token, Tokens} from "../vendor.js"
  */
 import { GrowingMarkdown, safeLink } from "../model/markdown.js";
-import { Component, h, html, useRef } from "../vendor.js";
+import { shortCount } from "../model/format.js";
+import { Component, h, html, useRef, useState } from "../vendor.js";
 import { Code } from "./code.js";
 
 const UPPERMOST = 3;
+const LONGEST = 100_000;
+const LONGEST_REST = 400_000;
+const TAIL = 4000;
 /** @type {Record<string, string>} */
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
+
+/**
+ * What the agent said. Of a text that is longer than anybody reads the beginning is Markdown, and the rest plain text on a
+ * click; while it grows, its end is shown.
+ * @param {{text: string, isGrowing?: boolean}} props
+ */
+export function Answer({ text, isGrowing = false }) {
+    const [isWhole, setWhole] = useState(false);
+    if (text.length <= LONGEST) {
+        return html`<${Markdown} text=${text} />`;
+    }
+    const end = text.lastIndexOf("\n", LONGEST);
+    const cut = end > LONGEST / 2 ? end : LONGEST;
+    const rest = isGrowing ? `… ${text.slice(Math.max(cut, text.length - TAIL))}` : text.slice(cut, cut + LONGEST_REST);
+    const left = text.length - cut - rest.length;
+    return html`
+        <${Markdown} text=${text.slice(0, cut)} />
+        ${isWhole || isGrowing
+            ? html`<pre class="output" tabindex="0" dir="ltr" aria-label="The rest of a long answer">${rest}</pre>`
+            : html`<button class="button is-small" onClick=${() => setWhole(true)}>
+                  Show the other ${shortCount(text.length - cut)} characters as plain text</button>`}
+        ${isWhole && left > 0 && html`<p class="quiet">${shortCount(left)} more characters: copy the answer to read them elsewhere.</p>`}
+    `;
+}
 
 /** @param {{text: string}} props */
 export function Markdown({ text }) {

@@ -12,7 +12,7 @@ import { html, useState } from "../vendor.js";
 import { Activity, summaryOf } from "./activity.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
-import { Markdown } from "./markdown.js";
+import { Answer } from "./markdown.js";
 
 const SAFE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]*$/;
 
@@ -82,8 +82,9 @@ function Part({ part, isRunning }) {
     if (entry.role === "user") {
         return html`<div class=${`prompt ${isDiscarded ? "is-discarded" : ""}`} dir="auto">${tag}<${Prompt} entry=${entry} /></div>`;
     }
-    return html`<div class=${`answer ${isDiscarded ? "is-discarded" : ""}`} aria-busy=${"isDone" in entry && !entry.isDone}>
-        ${tag}<${Markdown} text=${entry.text} />
+    const isGrowing = "isDone" in entry && !entry.isDone;
+    return html`<div class=${`answer ${isDiscarded ? "is-discarded" : ""}`} aria-busy=${isGrowing}>
+        ${tag}<${Answer} text=${entry.text} isGrowing=${isGrowing} />
     </div>`;
 }
 

@@ -3,7 +3,7 @@ provider's.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from trimpoint_protocol import readmodel as rm
@@ -31,11 +31,30 @@ from trimpoint.core.views.meter import context_status
 from trimpoint.core.views.pins_view import context_pins
 
 
+class TurnWindow(NamedTuple):
+    """Some turns of a thread: at most `size`, the last of those before the turn `before`."""
+
+    size: int
+    before: int | None = None
+
+    def within(self, turns: int) -> range:
+        """Returns the positions of the turns, of so many that there are."""
+        end = turns if self.before is None else min(self.before, turns)
+        return range(max(0, end - self.size), end)
+
+
 def read_model(
-    state: ThreadState, policy: Policy, read_only: str | None = None
+    state: ThreadState,
+    policy: Policy,
+    read_only: str | None = None,
+    window: TurnWindow | None = None,
 ) -> rm.OrchestrationThread:
-    """The snapshot of one thread; `read_only` says why it takes no commands, if it does not."""
+    """The snapshot of one thread; `read_only` says why it takes no commands, if it does not.
+
+    :param window: what it has of the turns, and of what grows with their number; None for all
+    """
     active_from = state.active_from_turn
+    shown = range(len(state.turns)) if window is None else window.within(len(state.turns))
     return rm.OrchestrationThread(
         id=state.id,
         name=state.name,
@@ -47,8 +66,8 @@ def read_model(
         created_at=rfc3339(state.created_at_ms),
         sequence=state.sequence,
         thread_sequence=state.thread_sequence,
-        context_trim_points=_trim_points(state),
-        turns=[_turn(turn, index < active_from) for index, turn in enumerate(state.turns)],
+        context_trim_points=_trim_points(state, lists_turns=window is None),
+        turns=[_turn(state.turns[index], index < active_from) for index in shown],
         turn_count=len(state.turns),
         active_turn_count=len(state.turns) - active_from,
         message_count=sum(turn.message_count for turn in state.turns),
@@ -56,12 +75,13 @@ def read_model(
         session=_session(state),
         operation=_operation(state.operation) if state.operation is not None else None,
         pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
-        checkpoints=[_checkpoint(checkpoint) for checkpoint in state.checkpoints],
+        checkpoints=_checkpoints(state, None if window is None else shown),
         compaction_count=state.compaction_count,
         context=context_status(state, policy),
         read_only=read_only,
         pins=context_pins(state),
         new_thread_id=state.new_thread_id,
+        first_turn=shown.start,
     )
 
 
@@ -126,9 +146,9 @@ def _wire_value(field: str, value: Any) -> Any:
     return value
 
 
-def _trim_points(state: ThreadState) -> list[rm.ContextTrimPoint]:
+def _trim_points(state: ThreadState, *, lists_turns: bool) -> list[rm.ContextTrimPoint]:
     """Boundaries and discards, oldest first."""
-    shown = [_trim_point(state, point) for point in state.trim_points] + [
+    shown = [_trim_point(state, point, lists_turns=lists_turns) for point in state.trim_points] + [
         _discard(state, one) for one in state.discards
     ]
     return sorted(shown, key=lambda point: point.generation)
@@ -150,16 +170,17 @@ def _discard(state: ThreadState, discard: Discard) -> rm.ContextTrimPoint:
         trim_kind="discard",
         discarded_entry_ids=list(discard.entry_ids),
         est_tokens=discard.est_tokens,
+        turns_before=discard.turn_index,
     )
 
 
-def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
+def _trim_point(state: ThreadState, point: TrimPoint, *, lists_turns: bool) -> rm.ContextTrimPoint:
     return rm.ContextTrimPoint(
         id=point.id,
         created_at=rfc3339(point.created_at_ms),
         before_entry_id=point.before_entry_id,
         pruned_message_count=point.pruned_message_count,
-        pruned_turn_ids=pruned_by(state, point),
+        pruned_turn_ids=pruned_by(state, point) if lists_turns else [],
         first_kept_turn_id=point.first_kept_turn_id,
         summary=point.summary,
         summary_unavailable=point.summary_unavailable,
@@ -169,6 +190,7 @@ def _trim_point(state: ThreadState, point: TrimPoint) -> rm.ContextTrimPoint:
         trim_kind="boundary",
         discarded_entry_ids=[],
         est_tokens=None,
+        turns_before=point.turn_index,
     )
 
 
@@ -208,6 +230,14 @@ def _operation(operation: Operation) -> rm.ThreadOperation:
         message=operation.message,
         trigger=operation.compaction_trigger if operation.kind == "compact" else None,
     )
+
+
+def _checkpoints(state: ThreadState, shown: range | None) -> list[rm.ThreadCheckpoint]:
+    """Those of the turns that are shown, and those that are of no turn; all for None."""
+    wanted = None if shown is None else {None, *(state.turns[index].id for index in shown)}
+    return [
+        _checkpoint(one) for one in state.checkpoints if wanted is None or one.turn_id in wanted
+    ]
 
 
 def _checkpoint(checkpoint: Checkpoint) -> rm.ThreadCheckpoint:

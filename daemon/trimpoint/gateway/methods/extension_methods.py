@@ -16,7 +16,7 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
 from trimpoint.core.model import slash
 from trimpoint.core.model.events import Record, TrimPointCreated
-from trimpoint.core.views.view import envelopes, read_model
+from trimpoint.core.views.view import TurnWindow, envelopes, read_model
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
@@ -133,9 +133,10 @@ class ExtensionHandlers:
         call.after.append(then)
         if missed is not None:
             return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
+        window = None if params.turns is None else TurnWindow(params.turns)
         return m.SubscribeResult(
             mode="snapshot",
-            thread=read_model(writer.state, self._engine.policy, writer.read_only),
+            thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
             sequence=sequence,
         )
 
@@ -163,8 +164,9 @@ class ExtensionHandlers:
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
             writer = await self._engine.thread(self._stable(params.thread_id))
+            window = None if params.turns is None else TurnWindow(params.turns, params.before_turn)
             return m.SnapshotResult(
-                thread=read_model(writer.state, self._engine.policy, writer.read_only),
+                thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
                 threads=[],
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
             )

@@ -1,0 +1,166 @@
+"""The web page in a real Chromium: how soon it is there, what it takes, and how it keeps up.
+
+Needs what `tests/web` needs: Chromium, playwright, and the built page.
+"""
+
+import gzip
+import shutil
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from trimpoint.http.static_files import default_folder
+from trimpoint.threads.ids import new_uuid7
+
+from benchmarks import flooding_codex
+from benchmarks.daemons import Daemon, daemon
+from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
+from benchmarks.stage import Bench
+from benchmarks.threads import Grown, grow
+
+_KIB, _MIB = 1024, 1024 * 1024
+_DEADLINE_MS = 120_000
+_SCROLLS = 40
+# Scrolls to the top again and again, and notes how long each frame took.
+_SCROLL = """async (steps) => {
+    const list = document.querySelector(".list");
+    const frames = [];
+    let last = performance.now();
+    for (let step = 0; step < steps * 30; step += 1) {
+        list.scrollTop -= 120;
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        frames.push(now - last);
+        last = now;
+    }
+    return frames;
+}"""
+_FRAMES = """() => {
+    window.frames_ = [];
+    let last = performance.now();
+    const tick = (now) => {
+        window.frames_.push(now - last);
+        last = now;
+        requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+}"""
+_PAINT = """() => performance.getEntriesByName("first-contentful-paint")[0].startTime"""
+
+
+def run_open(stage: Bench) -> Outcome:
+    """A thread of many turns, opened by a browser that has nothing of the page yet."""
+    turns = stage.sized(100_000, 10_000)
+    room, thread_id = stage.room("page"), new_uuid7()
+    anyio.run(grow, room / "state", [Grown(thread_id, "/work", "/rollout", turns)])
+    paints: list[float] = []
+    shown: list[float] = []
+    sent: list[float] = []
+    heaps: list[float] = []
+    frames: list[float] = []
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        for number in range(stage.sized(3, 1) + 1):
+            with _page(running) as page:
+                sizes: list[int] = []
+                page.on("websocket", lambda socket, sizes=sizes: _count(socket, sizes))
+                began = time.perf_counter()
+                page.goto(f"{_login(running)}#/thread/{thread_id}")
+                page.locator(".turn .answer").last.wait_for()
+                shown_ms = (time.perf_counter() - began) * 1000
+                if number == 0:
+                    continue  # the daemon reads the thread from the disk
+                shown.append(shown_ms)
+                paints.append(page.evaluate(_PAINT))
+                sent.append(sum(sizes) / _KIB)
+                frames += page.evaluate(_SCROLL, _SCROLLS)
+                heaps.append(_heap_mib(page))
+    frames.sort()
+    figures = [
+        Figure("first paint", "ms", paints),
+        Figure(f"the end of {turns:,} turns shown", "ms", shown),
+        Figure("sent for it", "KiB", sent),
+        Figure("a frame while scrolling, 95th percentile", "ms", [frames[len(frames) * 95 // 100]]),
+        Figure("JavaScript heap after scrolling", "MiB", heaps),
+    ]
+    why = "in Chromium, medians"
+    return Outcome(
+        [
+            Verdict("first paint of the page", figures[0].median, at_most(1000, "ms"), why),
+            Verdict("a long thread opened", figures[2].median, at_most(1024, "KiB"), "bytes"),
+            Verdict("frames of a long thread", figures[3].median, at_most(34, "ms"), why),
+            Verdict("memory of the page", figures[4].most, at_most(60, "MiB"), "the most"),
+            Verdict("the page, packed", _packed_kib(), at_most(120, "KiB"), "gzip"),
+        ],
+        figures,
+    )
+
+
+def run_stream(stage: Bench) -> Outcome:
+    """An answer that comes as fast as the daemon can relay it."""
+    deltas = stage.sized(100_000, 20_000)
+    room = stage.room("page-stream")
+    with daemon(room, flooding_codex.launcher(room)) as running, running.client() as client:
+        thread_id = client.start_thread(room)["id"]
+        with _page(running) as page:
+            page.goto(f"{_login(running)}#/thread/{thread_id}")
+            box = page.locator("textarea")
+            box.wait_for()
+            page.evaluate(_FRAMES)
+            box.fill(f"{deltas} shown")
+            began = time.perf_counter()
+            box.press("Enter")
+            page.locator(".turn").wait_for()
+            page.get_by_label("Interrupt").wait_for(state="detached")
+            taken_s = time.perf_counter() - began
+            frames = sorted(page.evaluate("window.frames_"))
+            heap = _heap_mib(page)
+    rate = Figure("deltas shown", "1/s", [deltas / taken_s])
+    slowest = Figure("the longest frame", "ms", [frames[-1]])
+    return Outcome(
+        [
+            Verdict("a stream into the page", rate.median, at_least(10_000, "1/s"), "wall clock"),
+            Verdict("memory after the stream", heap, at_most(60, "MiB"), "JavaScript heap"),
+        ],
+        [rate, slowest],
+    )
+
+
+def _count(socket: Any, sizes: list[int]) -> None:
+    socket.on("framereceived", lambda frame: sizes.append(len(frame)))
+
+
+@contextmanager
+def _page(running: Daemon) -> Generator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    del running
+    binary = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=binary)
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(_DEADLINE_MS)
+        yield context.new_page()
+        browser.close()
+
+
+def _login(running: Daemon) -> str:
+    with running.client() as client:
+        return str(client.request("sidecar/loginUrl", listen=True)["url"])
+
+
+def _heap_mib(page: Any) -> float:
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    return float(session.send("Runtime.getHeapUsage")["usedSize"]) / _MIB
+
+
+def _packed_kib() -> float:
+    files = [path for path in _built(default_folder()) if path.suffix in (".js", ".css", ".html")]
+    return sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files) / _KIB
+
+
+def _built(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))

@@ -311,7 +311,11 @@ async def test_events_are_followed_from_the_answer_on_until_the_block_ends() -> 
             assert isinstance(first, EventEnvelope)
             assert first.thread_id == "t"
             assert second == Synchronized(thread_id="t", sequence=5)
-            assert (await server.read())["params"] == {"threadId": "t", "afterSequence": 4}
+            assert (await server.read())["params"] == {
+                "threadId": "t",
+                "afterSequence": 4,
+                "turns": None,
+            }
         assert (await server.read())["method"] == "orchestration/unsubscribeThread"
 
 

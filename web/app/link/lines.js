@@ -14,7 +14,8 @@ const LONGEST_PAUSE_MS = 8000;
 
 /**
  * Begins one connection; it is over when `onClose` was called, which `close` does too.
- * @typedef {(listener: LineListener) => {close: () => void}} Carrier
+ * @typedef {(listener: LineListener) => Connection} Carrier
+ * @typedef {{close: () => void, isClosed: () => boolean}} Connection
  */
 
 /**
@@ -26,13 +27,11 @@ export function connect(carrier, listener) {
     let attempts = 0;
     let timer = 0;
     let isOver = false;
-    let isClosed = true;
-    /** @type {{close: () => void}} */
-    let connection;
+    /** @type {Connection | null} */
+    let connection = null;
 
     const open = () => {
         clearTimeout(timer);
-        let hasEnded = false;
         connection = carrier({
             onOpen: listener.onOpen,
             onLine: (line) => {
@@ -40,8 +39,6 @@ export function connect(carrier, listener) {
                 listener.onLine(line);
             },
             onClose: () => {
-                hasEnded = true;
-                isClosed = true;
                 if (!isOver) {
                     timer = setTimeout(open, Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS));
                     attempts += 1;
@@ -49,11 +46,10 @@ export function connect(carrier, listener) {
                 }
             },
         });
-        isClosed = hasEnded; // a carrier that fails here leaves it closed
     };
     // A laptop that wakes up, or a network that is back, need not wait for the pause to end.
     const hurry = () => {
-        if (!isOver && isClosed) {
+        if (!isOver && connection?.isClosed()) {
             open();
         }
     };
@@ -66,7 +62,7 @@ export function connect(carrier, listener) {
             clearTimeout(timer);
             removeEventListener("online", hurry);
             removeEventListener("focus", hurry);
-            connection.close();
+            connection?.close();
         },
     };
 }

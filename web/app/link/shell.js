@@ -49,6 +49,6 @@ export function overShell(shell) {
     return (listener) => {
         current = listener;
         shell.open();
-        return { close: () => shell.close() };
+        return { close: () => shell.close(), isClosed: () => current !== listener };
     };
 }

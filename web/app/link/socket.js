@@ -20,6 +20,6 @@ export function overWebSocket(url) {
         };
         socket.onmessage = (event) => listener.onLine(event.data);
         socket.onclose = listener.onClose;
-        return socket;
+        return { close: () => socket.close(), isClosed: () => socket.readyState === WebSocket.CLOSED };
     };
 }

@@ -13,6 +13,7 @@ from benchmarks import (
     latency,
     memory,
     page,
+    recall,
     relay,
     session_logs,
     start,
@@ -66,5 +67,6 @@ ROWS = (
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("page", "The web page on a long thread, in Chromium", page.run_open),
     Row("page-stream", "An answer streamed into the web page", page.run_stream),
+    Row("recall", "Journals of a million entries indexed, and entries found again", recall.run),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -20,8 +20,9 @@ async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHa
     )
     assert done.code == 0, done.out + done.err
     assert "✓ pruned text in the model's input: none" in done.out
-    for command in ("/clear 2", "/compact", "/new"):
+    for command in ("/pin 2", "/clear 2", "/undo", "/compact", "/new"):
         assert f"❯ {command}" in done.out
+    assert "$ search_history documented" in done.out
     assert "✂    user" in " ".join(done.out.splitlines())
     assert "\x1b" not in done.out + done.err
     assert os.listdir(temporary) == []
@@ -36,11 +37,13 @@ async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
     document = done.json()
     assert "error" not in document, document
     assert (done.code, document["ok"], document["prunedTextFound"], done.err) == (0, True, [], "")
-    assert [step["command"] for step in document["steps"]] == ["/clear 2", "/compact", "/new"]
+    assert [step["command"] for step in document["steps"]] == [
+        "/clear 2", "/undo", "/compact", "/new"
+    ]  # fmt: skip
     kept = [
         row["text"] for row in document["steps"][0]["modelInput"] if row["before"] and row["after"]
     ]
-    assert kept[0] == OPENING[-2].prompt
+    assert kept[:3] == [OPENING[1].prompt, OPENING[1].answer, OPENING[-2].prompt]
     assert OPENING[0].prompt not in kept
 
 
@@ -85,6 +88,18 @@ def test_the_proof_finds_any_pruned_text_in_any_later_request(leak: str) -> None
     requests.append(request(leak, compacts=True))
     findings = proof.findings(file_is_right=True)
     assert (findings.are_good, len(findings.leaked)) == (False, 1)
+
+
+def test_what_was_undone_or_looked_up_may_be_seen_again_and_must_be() -> None:
+    requests = [request("old prompt")]
+    proof = Proof(requests)
+    proof.trimmed(pruned=[OLD], kept=[], summary=None)
+    requests.append(request("new prompt"))
+    proof.seen_again()
+    proof.looked_up("old output")
+    assert proof.findings(file_is_right=True).missing == ["old output"]
+    requests.append(request("old prompt", "old output"))
+    assert proof.findings(file_is_right=True).are_good
 
 
 def test_the_proof_misses_what_was_kept_and_is_not_there() -> None:

@@ -16,11 +16,16 @@ from trimpoint.recall.recall import RecallUnavailable
 from trimpoint.recall.words import terms_in
 from trimpoint_protocol.commands import TrimContext
 
+from tests.deadlines import STEP_S
 from tests.recall.stage import OTHER, THREAD, record, said, stage
 
 
 def files_of_index(folder: Path) -> list[Path]:
     return list(folder.glob("recall*"))
+
+
+def size_of_log(folder: Path) -> int:
+    return (folder / f"{FILE_NAME}-wal").stat().st_size
 
 
 def command_entry(turn_id: str, command: str, output: str) -> ev.EntryRecorded:
@@ -296,11 +301,13 @@ async def test_the_index_is_tidied_when_much_was_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recall_module, "TIDY_AFTER", 1)
+    monkeypatch.setattr(recall_module, "TIDY_SHARE", 0)
     async with stage(tmp_path) as now:
         writer = await now.begin()
         for number in range(20):
             await record(writer, *said(f"t{number}", f"bush{number} " * 50))
             await now.found(f"bush{number}")
-        while (tmp_path / f"{FILE_NAME}-wal").stat().st_size:
-            await anyio.lowlevel.checkpoint()
+        with anyio.fail_after(STEP_S):
+            while size_of_log(tmp_path):
+                await anyio.lowlevel.checkpoint()
         assert len(await now.found("bush3")) == 1

@@ -29,9 +29,12 @@ class Findings(NamedTuple):
 
 
 class _Trim(NamedTuple):
+    """`end` is the number of requests after which pruned texts may be seen again."""
+
     first_request: int
     pruned: list[str]
     kept: list[str]
+    end: int | None = None
 
 
 class Proof:
@@ -40,6 +43,7 @@ class Proof:
     def __init__(self, requests: Sequence[ModelRequest]) -> None:
         self._requests = requests
         self._trims: list[_Trim] = []
+        self._looked_up: list[tuple[int, str]] = []
 
     def trimmed(self, *, pruned: Sequence[Line], kept: Sequence[Line], summary: str | None) -> None:
         """A trim has just been done; what the model is asked from now on counts."""
@@ -49,13 +53,22 @@ class Proof:
             _Trim(len(self._requests), pruned_texts, [*kept_texts, *([summary] if summary else [])])
         )
 
+    def seen_again(self) -> None:
+        """What was pruned may be sent from now on: it was undone, or the agent looks it up."""
+        now = len(self._requests)
+        self._trims = [trim._replace(end=trim.end or now) for trim in self._trims]
+
+    def looked_up(self, text: str) -> None:
+        """The agent has just looked this up: it must be in what the model is sent from there on."""
+        self._looked_up.append((len(self._requests), text))
+
     def findings(self, *, file_is_right: bool) -> Findings:
         """Returns what holds for all requests so far."""
         leaked = [
             text
             for trim in self._trims
             for text in trim.pruned
-            if self._is_in_any(text, trim.first_request)
+            if self._is_in_any(text, trim.first_request, trim.end)
         ]
         missing = [
             text
@@ -63,11 +76,14 @@ class Proof:
             for text in trim.kept
             if not self._is_in_next_turn(text, trim.first_request)
         ]
+        missing += [
+            text for first, text in self._looked_up if not self._is_in_any(text, first, None)
+        ]
         looked_for = sum(len(trim.pruned) for trim in self._trims)
         return Findings(_unique(leaked), _unique(missing), looked_for, file_is_right)
 
-    def _is_in_any(self, text: str, first: int) -> bool:
-        return any(request.mentions(text) for request in self._requests[first:])
+    def _is_in_any(self, text: str, first: int, end: int | None) -> bool:
+        return any(request.mentions(text) for request in self._requests[first:end])
 
     def _is_in_next_turn(self, text: str, first: int) -> bool:
         following = [request for request in self._requests[first:] if request.kind == "turn"]

@@ -1,8 +1,11 @@
 """The conversation of the demo: what the person types and what the scripted model answers."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from trimpoint.testkit import Reply, Usage, run, say
+import msgspec
+
+from trimpoint.testkit import ModelRequest, Reply, Usage, call, run, say
 
 FILE = "greet.py"
 BEFORE = 'def greet():\n    return "Hello!"\n'
@@ -56,5 +59,31 @@ OPENING = (
 AFTER_CLEAR = Line(
     "What did you change just now?", "greet takes a name now; I saw nothing else of this session."
 )
+PINNED, PIN = OPENING[1], "/pin 2"
+AFTER_UNDO = Line("Do you remember how we began?", "Yes: you asked what is in this project.")
 AFTER_COMPACT = Line("Which Python do we support?", "Python 3.8, as the summary says.")
 AFTER_NEW = Line("What do you know about this project?", "Nothing yet; shall I look at the files?")
+
+FORGOTTEN = OPENING[-1].answer
+LOOKED_UP = Line(
+    "What did you say about documentation?",
+    "That there is neither a docstring nor a README.",
+    ("search_history documented", "read_history …"),
+)
+
+
+def looking_up() -> list[Reply | Callable[[ModelRequest], Reply]]:
+    """Returns what the model does to look up the answer that has left its context."""
+    return [
+        call("search_history", {"query": "docstring README"}),
+        lambda request: call("read_history", {"id": _first_found(request)}),
+        say(LOOKED_UP.answer),
+    ]
+
+
+def _first_found(request: ModelRequest) -> str:
+    outputs = [item for item in request.input if item["type"] == "function_call_output"]
+    output: Any = outputs[-1]["output"]
+    text = output if isinstance(output, str) else output[0]["text"]
+    found = msgspec.json.decode(text)["found"]
+    return str(found[0]["id"])

@@ -18,13 +18,19 @@ from trimpoint.demo.script import (
     AFTER_CLEAR,
     AFTER_COMPACT,
     AFTER_NEW,
+    AFTER_UNDO,
     FILE,
+    FORGOTTEN,
+    LOOKED_UP,
     OPENING,
+    PIN,
+    PINNED,
     SUMMARY,
     Line,
+    looking_up,
 )
 from trimpoint.demo.stage import DemoEnvironment
-from trimpoint.testkit import ModelRequest
+from trimpoint.testkit import ModelRequest, Reply
 
 TURN_DEADLINE_S = 30.0
 
@@ -112,15 +118,24 @@ class Story:
         )
         for line in OPENING:
             await self._turn(line)
+        show.title(self._console, PIN, "This turn stays, whatever is trimmed.")
+        await self._type(PIN)
         await self._part(
             "/clear 2",
-            "Keep the last two turns, word for word, with their tool calls.",
+            "Keep the last two turns, word for word, with their tool calls, and what is pinned.",
             AFTER_CLEAR,
-            OPENING[-2:],
+            [PINNED, *OPENING[-2:]],
         )
+        self._proof.seen_again()
+        await self._part("/undo", "That took too much: have it back.", AFTER_UNDO, [*self._said])
         await self._part(
-            "/compact", "Let a summary stand for everything so far.", AFTER_COMPACT, summary=SUMMARY
+            "/compact",
+            "Let a summary stand for everything so far, beside what is pinned.",
+            AFTER_COMPACT,
+            [PINNED],
+            summary=SUMMARY,
         )
+        await self._look_up()
         conversation = self._thread_id
         await self._part(
             "/new",
@@ -148,15 +163,29 @@ class Story:
             cwd=str(self._stage.worktree),
             approvalPolicy="never",
             sandbox="danger-full-access",
+            trimpoint={"agentTools": True},
         )
         self._thread_id = str(answer["thread"]["id"])
         return self._thread_id
 
-    async def _turn(self, line: Line) -> ModelRequest:
-        """One turn, shown; the model's last request in it."""
-        self._stage.script.then(
-            *line.replies(context_tokens=1_000 + 200 * len(self._stage.model.requests))
+    async def _look_up(self) -> None:
+        """The agent finds and reads what is in its context no more."""
+        show.title(
+            self._console,
+            "search_history",
+            "The summary has left something out: the agent looks it up, with a tool.",
         )
+        self._proof.seen_again()
+        self._proof.looked_up(FORGOTTEN)
+        await self._turn(LOOKED_UP, looking_up())
+        await anyio.sleep(self._pauses.after_command_s)
+
+    async def _turn(
+        self, line: Line, replies: Sequence[Reply | Callable[[ModelRequest], Reply]] = ()
+    ) -> ModelRequest:
+        """One turn, shown; the model's last request in it."""
+        tokens = 1_000 + 200 * len(self._stage.model.requests)
+        self._stage.script.then(*(replies or line.replies(context_tokens=tokens)))
         with anyio.fail_after(TURN_DEADLINE_S):
             turn = await self._client.request(
                 "turn/start",

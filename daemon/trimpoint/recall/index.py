@@ -23,6 +23,7 @@ FORMAT = 1
 FILE_NAME = "recall.sqlite"
 NEWEST_CONSIDERED = 5_000
 """Of more matches, the newest so many are ranked."""
+MAX_LOG_BYTES = 1024 * 1024
 MERGED_PAGES = 500
 """How much of the index one `tidy` goes through."""
 
@@ -179,6 +180,13 @@ class RecallIndex:
         total, gone = self._database.execute(query).fetchone()
         return float(gone / total) if total else 0.0
 
+    def begin_tidying(self) -> None:
+        """Has the next calls of `tidy` join the whole index to one piece."""
+        with self._database as database:
+            database.execute(
+                "INSERT INTO words (words, rank) VALUES ('merge', ?)", (-MERGED_PAGES,)
+            )
+
     def tidy(self) -> bool:
         """Joins some pieces of the index and gives disk space back; returns whether more is left
         to join.
@@ -189,8 +197,8 @@ class RecallIndex:
         # SQLite counts one change for the statement, and more where it joined something.
         if self._database.total_changes - before > 1:
             return True
-        self._database.execute("PRAGMA incremental_vacuum").fetchall()
-        self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        # As a single statement it would free one page.
+        self._database.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
         return False
 
     def search(self, terms: list[Term], where: Where, limit: int) -> list[Found]:
@@ -283,4 +291,5 @@ def _opened(path: Path) -> sqlite3.Connection:
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("PRAGMA synchronous = NORMAL")
+    database.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
     return database

@@ -29,7 +29,10 @@ CATCH_UP_S = 1.0
 """How long a search waits for the index to have everything."""
 RETRY_S = 30.0
 TIDY_AFTER = 4 * 1024 * 1024
-"""After so many bytes of journals the index is tidied, when nothing else is to do."""
+TIDY_SHARE = 0.25
+"""After so many bytes of journals, and such a share of all, the index is tidied when nothing else
+is to do.
+"""
 MAX_FORGOTTEN = 0.5
 MAX_FOUND = 1_000
 _DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -157,9 +160,15 @@ class Recall:
         return True
 
     async def _tidy(self) -> None:
-        while self._untidy_bytes >= TIDY_AFTER and not self._waiting:
+        """Joins the pieces of the index where much of it is new; it is written anew for that."""
+        indexed = sum(known.position.offset_bytes for known in self._known.values())
+        if self._untidy_bytes < max(TIDY_AFTER, indexed * TIDY_SHARE):
+            return
+        await self.use(RecallIndex.begin_tidying)
+        while not self._waiting:
             if not await self.use(RecallIndex.tidy):
                 self._untidy_bytes = 0
+                return
 
     async def use(self, act: Callable[[RecallIndex], T]) -> T:
         """Returns what `act` does with the index, in its thread.

@@ -2,14 +2,18 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client
+from trimpoint.cli.session_commands.export import own_exported
 from trimpoint.testkit import ModelRequest
+from trimpoint_protocol import unified as u
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -283,6 +287,22 @@ async def test_threads_of_trimpoints_are_listed_beside_sessions(harness: Harness
             await client.request("sessions/read", sessionId=thread_id)
         own = await client.request("session/export", threadId=thread_id, format="unified")
     assert "reply 7" in own["content"]
+    lines = own["content"].encode()
+    whole = msgspec.json.decode(b"".join(own_exported(lines, "unified-json")), type=u.Document)
+    assert whole.messages[-1].text == "reply 7"
+    assert b"reply 7" in b"".join(own_exported(lines, "markdown"))
+
+
+@pytest.mark.parametrize("form", ["unified", "unified-json", "markdown"])
+async def test_the_command_exports_threads_of_trimpoints(harness: Harness, form: str) -> None:
+    put(harness, "claude")
+    async with harness.daemon(), harness.client() as client:
+        thread_id = (await continued(harness, client, "claude"))["threadId"]
+        words = ["sessions", "export", thread_id[-8:], "--agent", "trimpoint", "--format", form]
+        done = await anyio.run_process(
+            [sys.executable, "-m", "trimpoint", *words, "--socket", str(harness.socket)]
+        )
+    assert b"reply 7" in done.stdout
 
 
 def test_fixtures_are_there() -> None:

@@ -1,7 +1,7 @@
 """A session as NDJSON or as one JSON document. The same files always make the same bytes."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import assert_never
 
 import msgspec
@@ -41,10 +41,18 @@ def document(session: FoundSession, *, include_compacted: bool) -> Iterator[byte
     :raises CannotRead: a file of it cannot be read.
     """
     reading = Reading(session, include_compacted=include_compacted)
+    return document_of(reading, reading.end)
+
+
+def document_of(records: Iterable[u.Record], end: Callable[[str], u.EndRecord]) -> Iterator[bytes]:
+    """Yields records as one JSON document, in pieces.
+
+    :param end: returns the last record, given the digest of all others
+    """
     digest = hashlib.sha256()
     rest: dict[str, list[bytes]] = {name: [] for name in _LISTS.values()}
     usage, lineage, before = b"null", b"null", b""
-    for record in reading:
+    for record in records:
         line = _encoder.encode(record) + b"\n"
         digest.update(line)
         match record:
@@ -68,8 +76,8 @@ def document(session: FoundSession, *, include_compacted: bool) -> Iterator[byte
     yield b'],"compaction":{"boundaries":[' + boundaries + b"]}"
     for name, items in rest.items():
         yield b',"' + name.encode() + b'":[' + b",".join(items) + b"]"
-    end = _untagged(_encoder.encode(reading.end(digest.hexdigest())))
-    yield b',"lineage":' + lineage + b',"usage":' + usage + b',"end":' + end + b"}\n"
+    last = _untagged(_encoder.encode(end(digest.hexdigest())))
+    yield b',"lineage":' + lineage + b',"usage":' + usage + b',"end":' + last + b"}\n"
 
 
 def _untagged(line: bytes) -> bytes:

@@ -20,7 +20,8 @@ it is.
 """
 EXPORT = """\
 unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both.
-Messages that are no longer in the context are left out without --include-compacted.
+Messages that are no longer in the context are left out without --include-compacted. Threads of
+trimpoint's own are exported with --agent trimpoint.
 """
 
 
@@ -114,7 +115,7 @@ def _add_export(actions: Commands) -> None:
         help="with the messages that were replaced by a summary or taken back",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="a new file (default: stdout)")
-    json_option(parser)
+    for_clients(parser)
 
 
 def moment(text: str) -> datetime:

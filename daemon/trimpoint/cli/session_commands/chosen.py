@@ -4,6 +4,8 @@ import os
 
 from trimpoint_protocol.unified import Agent
 
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.known_threads import KnownThread, matching, own_threads
 from trimpoint.cli.exits import UsageError
 from trimpoint.sessionlogs.catalogue import Ambiguous, session_named
 from trimpoint.sessionlogs.homes import homes_in
@@ -20,3 +22,17 @@ def chosen_session(wanted: str, agent: Agent | None) -> FoundSession:
     except Ambiguous as error:
         hint = "Give more of the id, or --agent." if error.ids else "trimpoint sessions lists them."
         raise UsageError(str(error), hint) from None
+
+
+async def own_thread(client: Client, wanted: str) -> KnownThread:
+    """Returns the thread of trimpoint's that `wanted` names.
+
+    :raises UsageError: it names none, or several.
+    """
+    found = matching(await own_threads(client), wanted)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        problem = f"There is no thread {wanted!r} of trimpoint's."
+        raise UsageError(problem, "trimpoint sessions --agent trimpoint lists them.")
+    raise UsageError(f"{wanted!r} names {len(found)} threads.", "Give more of the id.")

@@ -4,18 +4,29 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+from trimpoint_protocol import unified as u
+from trimpoint_protocol.agent_sessions import ExportFormat
+from trimpoint_protocol.methods import ExportResult
+
+from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import CliError, Exit
-from trimpoint.cli.session_commands.chosen import chosen_session
+from trimpoint.cli.session_commands.chosen import chosen_session, own_thread
 from trimpoint.cli.terminal import print_plain_line, printable
-from trimpoint.sessionlogs.export import exported
+from trimpoint.sessionlogs.export import document_of, exported
+from trimpoint.sessionlogs.markdown import markdown
 from trimpoint.sessionlogs.opening import CannotRead
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes them to stdout or to a new file."""
+    if arguments.agent == "trimpoint":
+        return with_daemon(arguments, partial(_export_own, arguments))
     sessions = [chosen_session(wanted, arguments.agent) for wanted in arguments.ids]
     pieces = (
         piece
@@ -25,15 +36,53 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     try:
-        if arguments.output is None:
-            _write_out(pieces)
-        else:
-            with _new_file(Path(arguments.output)) as file:
-                file.writelines(pieces)
-            print_plain_line(f"Written to {arguments.output}.")
+        _write(pieces, arguments.output)
     except CannotRead as error:
         raise CliError(str(error), reason="cannot_read") from None
     return Exit.DONE
+
+
+async def _export_own(arguments: argparse.Namespace, client: Client) -> int:
+    """Asks the daemon for threads of trimpoint's own."""
+    threads = [await own_thread(client, wanted) for wanted in arguments.ids]
+    pieces: list[bytes] = []
+    for thread in threads:
+        exported = await ask(
+            client,
+            ExportResult,
+            "session/export",
+            threadId=thread.id,
+            format="unified",
+            includeCompacted=arguments.include_compacted,
+        )
+        pieces += own_exported(exported.content.encode(), arguments.format)
+    _write(iter(pieces), arguments.output)
+    return Exit.DONE
+
+
+def own_exported(lines: bytes, form: ExportFormat) -> Iterator[bytes]:
+    """Yields a thread in one of the forms, given its records as JSON lines."""
+    if form == "unified":
+        yield lines
+        return
+    *records, end = (_decode_record(line) for line in lines.splitlines())
+    assert isinstance(end, u.EndRecord)
+    if form == "markdown":
+        yield from (piece.encode("utf-8", "replace") for piece in markdown(records))
+    else:
+        yield from document_of(records, lambda digest: msgspec.structs.replace(end, digest=digest))
+
+
+_decode_record = msgspec.json.Decoder(u.Record).decode
+
+
+def _write(pieces: Iterator[bytes], output: str | None) -> None:
+    if output is None:
+        _write_out(pieces)
+    else:
+        with _new_file(Path(output)) as file:
+            file.writelines(pieces)
+        print_plain_line(f"Written to {output}.")
 
 
 def _write_out(pieces: Iterator[bytes]) -> None:

@@ -128,6 +128,17 @@ def test_a_fork_has_its_origins_messages_and_only_its_own_usage() -> None:
     assert origin.usage.calls == 2
 
 
+def test_a_line_that_was_torn_before_a_resume_is_counted_once() -> None:
+    end = document_of(only_session(NEWEST / "torn")).end
+    assert (end.unparsed, end.pending, end.turns) == (1, False, 3)
+
+
+def test_an_archived_thread_is_found() -> None:
+    document = document_of(only_session(NEWEST / "archived"))
+    assert "archived_sessions" in document.session.files[0]
+    assert document.end.turns == 1
+
+
 def test_summaries_and_tool_results_are_no_visible_answers() -> None:
     document = document_of(only_session(NEWEST / "compacted-by-hand"))
     answers = [one.text for one in document.messages if one.kind == "answer"]

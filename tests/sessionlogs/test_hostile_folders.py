@@ -29,8 +29,14 @@ PLACES = {
     "gemini": "tmp/p/chats/session-2026-01-02T03-04-aaaaaaaa.jsonl",
     "gemini whole": "tmp/p/chats/session-2026-01-02T03-05-bbbbbbbb.json",
 }
-BESIDE = ["history.jsonl", "session_index.jsonl", "projects.json", "tmp/p/logs.json"]
-BESIDE += ["tmp/p/.project_root", "projects/-p/x/session-memory/summary.md"]
+BESIDE = (
+    "history.jsonl",
+    "session_index.jsonl",
+    "projects.json",
+    "tmp/p/logs.json",
+    "tmp/p/.project_root",
+    "projects/-p/x/session-memory/summary.md",
+)
 # A row of each kind that the readers take apart; single members of them are exchanged.
 ROWS = [
     json.loads(line)

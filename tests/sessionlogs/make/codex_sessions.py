@@ -6,12 +6,14 @@ Each scene is a conversation of its own. Its folder gets the rollouts, and in `i
 model was sent each time. Nothing of the machine stays in them.
 """
 
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,12 @@ class AppServer:
                     return one
             await self._changed.wait()
 
+    async def stop(self) -> None:
+        """Ends it, if it has not ended."""
+        if self._process.returncode is None:
+            self._process.terminate()
+            await self._process.wait()
+
     async def turn(self, thread_id: str, text: str) -> str:
         """Runs a turn to its end and returns its id."""
         seen = len(self.notifications)
@@ -104,8 +112,16 @@ class AppServer:
 class Stage:
     """What a scene has: an app-server, the model and its script, a folder to work in."""
 
-    def __init__(self, server: AppServer, script: Script, cwd: Path, home: Path) -> None:
+    def __init__(
+        self,
+        server: AppServer,
+        script: Script,
+        cwd: Path,
+        home: Path,
+        again: Callable[[], AbstractAsyncContextManager[AppServer]],
+    ) -> None:
         self.server, self.script, self.cwd, self.home = server, script, cwd, home
+        self.again = again
 
     async def begin(self, **params: Any) -> str:
         """Starts a thread and returns its id."""
@@ -186,6 +202,25 @@ async def cleared(stage: Stage) -> None:
     await stage.server.turn(after, "after")
 
 
+async def torn(stage: Stage) -> None:
+    """The last line is torn as by a crash; the thread is resumed then."""
+    thread = await stage.begin()
+    await stage.server.turn(thread, "first")
+    await stage.server.turn(thread, "second")
+    await stage.server.stop()
+    [path] = (stage.home / "sessions").rglob("rollout-*.jsonl")
+    os.truncate(path, path.stat().st_size - 40)
+    async with stage.again() as server:
+        await server.request("thread/resume", threadId=thread)
+        await server.turn(thread, "third")
+
+
+async def archived(stage: Stage) -> None:
+    thread = await stage.begin()
+    await stage.server.turn(thread, "first")
+    await stage.server.request("thread/archive", threadId=thread)
+
+
 async def injected(stage: Stage) -> None:
     thread = await stage.begin()
     item = {
@@ -213,6 +248,8 @@ SCENES: dict[str, tuple[Scene, bool, list[str]]] = {
     "forked": (forked, False, []),
     "cleared": (cleared, False, []),
     "injected": (injected, False, []),
+    "torn": (torn, False, []),
+    "archived": (archived, False, []),
 }
 
 
@@ -228,23 +265,31 @@ async def staged(
             'approval_policy="never"',
         ]
         command = [*codex, "app-server", *config_flags(overrides)]
-        async with (
-            await anyio.open_process(
-                command, env=codex_environment(home), cwd=cwd, stderr=None
-            ) as process,
-            anyio.create_task_group() as tasks,
-        ):
-            server = AppServer(process)
-            tasks.start_soon(server.listen)
-            await server.request(
-                "initialize",
-                clientInfo={"name": "make", "version": "1"},
-                capabilities={"experimentalApi": True},
-            )
-            await server.notify("initialized")
-            yield Stage(server, script, cwd, home), model
-            process.terminate()
-            tasks.cancel_scope.cancel()
+        again = partial(app_server, command, codex_environment(home), cwd)
+        async with again() as server:
+            yield Stage(server, script, cwd, home, again), model
+
+
+@asynccontextmanager
+async def app_server(
+    command: list[str], environment: dict[str, str], cwd: Path
+) -> AsyncGenerator[AppServer]:
+    """Runs an app-server while the block lasts."""
+    async with (
+        await anyio.open_process(command, env=environment, cwd=cwd, stderr=None) as process,
+        anyio.create_task_group() as tasks,
+    ):
+        server = AppServer(process)
+        tasks.start_soon(server.listen)
+        await server.request(
+            "initialize",
+            clientInfo={"name": "make", "version": "1"},
+            capabilities={"experimentalApi": True},
+        )
+        await server.notify("initialized")
+        yield server
+        await server.stop()
+        tasks.cancel_scope.cancel()
 
 
 async def make(codex: list[str], out: Path, names: list[str]) -> None:

@@ -7,6 +7,7 @@ message.
 
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from trimpoint_protocol import unified as u
 
@@ -68,7 +69,7 @@ class ClaudeReader:
         self._indices: dict[str, int] = {}
         self._answer: tuple[str, int] | None = None
         self._counted: dict[str, None] = {}
-        self._boundary: dict[str, object] | None = None
+        self._boundary: dict[str, Any] | None = None
         self._boundary_uuid = ""
         self._awaited: set[str] = set()
         self._file = ""
@@ -315,9 +316,8 @@ class ClaudeReader:
     def _moved_behind(self, uuid: str, index: int) -> None:
         """A row that was kept stands behind the summary: a branch is written down so."""
         self._awaited.discard(uuid)
-        kept = self._boundary["kept_message_indices"] if self._boundary is not None else None
-        if isinstance(kept, list) and self._records.wanted:
-            kept.append(index)
+        if self._boundary is not None and self._records.wanted:
+            self._boundary["kept_message_indices"].append(index)
         if not self._awaited:
             self._settle()
 
@@ -335,7 +335,7 @@ class ClaudeReader:
             return
         if boundary["trigger"] is not None:
             boundary["trigger_source"] = "log"
-        self._records.put(u.BoundaryRecord(**boundary))  # type: ignore[arg-type]
+        self._records.put(u.BoundaryRecord(**boundary))
 
     def finish(self) -> None:
         """No line follows."""

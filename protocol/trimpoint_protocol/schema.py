@@ -87,7 +87,7 @@ def notifications() -> Schema:
 
 def commands() -> Schema:
     """A command for `orchestration/dispatch`."""
-    (union,), definitions = _components([AnyClientCommand])
+    (union,), definitions = components([AnyClientCommand])
     about = "A command for `orchestration/dispatch`, told apart by its `type`."
     return _document(
         "Commands",
@@ -146,7 +146,7 @@ def errors() -> Schema:
 
 def records() -> Schema:
     """A line of a session in the unified form; `document` is a whole session as one object."""
-    (union, whole), definitions = _components([Record, Document])
+    (union, whole), definitions = components([Record, Document])
     about = (
         "A line of a session of any agent in the unified form, told apart by its `type`. The form "
         "`unified-json` has a whole session as one object, whose shape is in `document`."
@@ -188,15 +188,41 @@ def _reference(kind: type[Any]) -> Schema:
 
 
 def _definitions(types: Iterable[Any]) -> dict[str, Schema]:
-    return _components(types)[1]
+    return components(types)[1]
 
 
-def _components(types: Iterable[Any]) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
-    schemas, definitions = msgspec.json.schema_components(types, ref_template=REFERENCE)
-    return schemas, {
-        name: {**definition, "description": prose(definition["description"])}
-        for name, definition in definitions.items()
+def components(
+    types: Iterable[Any], ref_template: str = REFERENCE
+) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
+    """Returns the schema of each type, and the definitions that they refer to by name.
+
+    The members of a union are in one order, whatever the version of msgspec.
+    """
+    schemas, definitions = msgspec.json.schema_components(types, ref_template=ref_template)
+    return tuple(map(_in_order, schemas)), {
+        name: _with_prose(_in_order(definition)) for name, definition in definitions.items()
     }
+
+
+def _in_order(node: Any) -> Any:
+    if isinstance(node, dict):
+        ordered: Schema = {name: _in_order(value) for name, value in node.items()}
+        if "anyOf" in ordered:
+            ordered["anyOf"].sort(key=_place_in_union)
+        if "mapping" in ordered.get("discriminator", ()):
+            mapping = ordered["discriminator"]["mapping"]
+            ordered["discriminator"]["mapping"] = dict(sorted(mapping.items()))
+        return ordered
+    return [_in_order(one) for one in node] if isinstance(node, list) else node
+
+
+def _place_in_union(member: Schema) -> tuple[bool, bytes]:
+    return member.get("type") == "null", msgspec.json.encode(member, order="sorted")
+
+
+def _with_prose(definition: Schema) -> Schema:
+    about = definition.get("description")
+    return definition if about is None else {**definition, "description": prose(about)}
 
 
 def prose(docstring: str) -> str:

@@ -192,3 +192,16 @@ def test_a_record_without_a_member_is_none() -> None:
     [session] = sessions_in(FIXTURES / "gemini-cli-0.61.0" / "resumed")
     *_, end = lines_of(session)
     assert found_in("records.json", {**end, "digest": None}) != []
+
+
+def test_the_members_of_a_union_are_in_one_order_whatever_order_they_come_in() -> None:
+    (one,), _ = schema.components([str | list[int] | int | None])
+    (other,), _ = schema.components([None | int | list[int] | str])
+    assert one == other
+    assert one["anyOf"][-1] == {"type": "null"}
+
+
+def test_the_variants_of_a_discriminated_union_are_sorted_by_their_tag() -> None:
+    (union,), _ = schema.components([AnyClientCommand])
+    tags = list(union["discriminator"]["mapping"])
+    assert tags == sorted(tags)

@@ -5,7 +5,7 @@
  */
 export type AnswerIgnored = {
     reason: string;
-    requestId: string | number | null;
+    requestId: number | string | null;
 };
 
 /**
@@ -445,7 +445,7 @@ export type DiscardContext = {
  * One command of the tagged union, told apart by its `type`.
  */
 export type DispatchParams = {
-    command: TrimContext | CompactContext | DiscardContext | UndoTrim | PinContext | UnpinContext | ArchiveAndNew | RevertToCheckpoint | StopSession | StartSession | ArchiveThread | UnarchiveThread | RenameThread;
+    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | PinContext | RenameThread | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext;
 };
 
 /**
@@ -1169,7 +1169,7 @@ export type TimelineMessage = {
  * Oldest first within the page; `nextCursor` is null when nothing older is left.
  */
 export type TimelinePage = {
-    entries: (TimelineMessage | TimelineActivity | ContextSummaryBanner | ContextTrimPointDivider)[];
+    entries: (ContextSummaryBanner | ContextTrimPointDivider | TimelineActivity | TimelineMessage)[];
     nextCursor: string | null;
 };
 
@@ -1178,7 +1178,7 @@ export type TimelinePage = {
  */
 export type TimelineParams = {
     threadId: string;
-    expand?: string[] | "all" | null;
+    expand?: "all" | string[] | null;
     cursor?: string | null;
     limit?: number | null;
 };

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from trimpoint_protocol.schema import prose
+from trimpoint_protocol.schema import components
 
 from trimpoint import __version__
 from trimpoint.http.exchange import EVENT_STREAM, JSON, TEXT
@@ -20,7 +20,7 @@ def document() -> dict[str, Any]:
         operation.result for operation in OPERATIONS.values() if operation.result is not None
     ]
     shapes = [*bodies, *results, Problem]
-    schemas, components = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
+    schemas, definitions = components(shapes, _REFERENCE)
     found = {id(shape): schema for shape, schema in zip(shapes, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS.values():
@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
         "info": {"title": "trimpoint", "version": __version__, "description": "See docs/http.md."},
         "paths": paths,
         "components": {
-            "schemas": {name: _dedented(schema) for name, schema in sorted(components.items())},
+            "schemas": dict(sorted(definitions.items())),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -74,15 +74,9 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    _, components = msgspec.json.schema_components([operation.query])
-    members = components[operation.query.__name__]["properties"]
+    _, definitions = components([operation.query])
+    members = definitions[operation.query.__name__]["properties"]
     return [
         {"name": name, "in": "query", "required": False, "schema": schema}
         for name, schema in members.items()
     ]
-
-
-def _dedented(schema: dict[str, Any]) -> dict[str, Any]:
-    """Docstrings are indented as they stand in the code, before Python 3.13."""
-    about = schema.get("description")
-    return schema if about is None else {**schema, "description": prose(about)}

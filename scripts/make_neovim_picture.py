@@ -67,7 +67,8 @@ async def screen() -> list[Text]:
         await conversation(chat)
         await editor.command("wincmd h | edit settings.py | set number | 5 | wincmd p")
         await editor.keys(":echo ''<CR>")
-        await editor.until("vim.api.nvim_get_mode().mode == 'n'")
+        await editor.shows("def settings")
+        await editor.shows(lambda text: ":echo" not in text and "wincmd" not in text)
         return lines_of(editor.terminal.screen)
 
 

@@ -190,10 +190,10 @@ class CliHarness:
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     @asynccontextmanager
-    async def daemon(
+    async def daemon_alone(
         self, state_dir: str = "state", socket: str = "t.sock"
-    ) -> AsyncGenerator[Client]:
-        """A daemon in the test's own process, quicker to start, and a client of it."""
+    ) -> AsyncGenerator[Path]:
+        """A daemon in the test's own process, quicker to start; its socket."""
         config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
         profile = LaunchProfile(
             CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items())
@@ -204,10 +204,17 @@ class CliHarness:
             anyio.create_task_group() as tasks,
         ):
             await tasks.start(partial(serve_unix, path, daemon.serve))
-            async with connect(path) as client:
-                await client.initialize("test")
-                yield client
+            yield path
             tasks.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def daemon(
+        self, state_dir: str = "state", socket: str = "t.sock"
+    ) -> AsyncGenerator[Client]:
+        """A daemon in the test's own process, and a client of it."""
+        async with self.daemon_alone(state_dir, socket) as path, connect(path) as client:
+            await client.initialize("test")
+            yield client
 
     async def thread(self, client: Client, cwd: Path | None = None) -> str:
         """A new thread that may do everything without asking."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import anyio
 import msgspec
-from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import Reply, say
 
 from tests.cli.stage import CliHarness, opened_stage
@@ -19,14 +18,30 @@ FREELY = ('approval_policy="never"', 'sandbox_mode="danger-full-access"')
 ASKING = {"approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
 IDLE = "not require('trimpoint.ui.chat').last_used().talk:is_busy()"
 
+CURRENT = {"threadId": "current"}
+REQUEST = """
+local method, params = ...
+local answer, is_over
+if params.threadId == "current" then
+  params.threadId = require("trimpoint.ui.chat").last_used().talk.id
+end
+require("trimpoint.task").run(function()
+  answer = require("trimpoint.client.session").request(method, params)
+  is_over = true
+end)
+vim.wait(60000, function()
+  return is_over
+end)
+return answer
+"""
+
 
 class Chat:
     """A person at an editor with a chat open."""
 
-    def __init__(self, house: CliHarness, editor: Editor, client: Client | None = None) -> None:
+    def __init__(self, house: CliHarness, editor: Editor) -> None:
         self.house = house
         self.editor = editor
-        self._client = client
 
     async def ask(self, prompt: str, *replies: Reply) -> None:
         """Types a prompt and waits until the model has answered it."""
@@ -56,12 +71,10 @@ class Chat:
 
     async def checkpoint_of(self, turn: int) -> None:
         """Waits until the files after a turn have been kept."""
-        assert self._client is not None
-        [thread] = (await self._client.request("orchestration/snapshot"))["threads"]
         with anyio.fail_after(STEP_S):
             while True:
-                found = await self._client.request("checkpoint/list", threadId=thread["id"])
-                if found["turns"][turn]["commit"] is not None:
+                found = await self.editor.lua(REQUEST, "checkpoint/list", CURRENT)
+                if found["turns"][turn].get("commit"):
                     return
 
     def model_input(self) -> str:
@@ -97,16 +110,16 @@ async def opened_chat(
         if repository:
             make_repository(house.worktree)
         environment = house.with_program_on_path()
-        client = await stack.enter_async_context(house.daemon())
-        if thread is not None:
-            await client.request("thread/start", cwd=str(house.worktree), **thread)
+        await stack.enter_async_context(house.daemon_alone())
         editor = await stack.enter_async_context(
             opened_editor(environment, house.worktree, **options)
         )
+        if thread is not None:
+            await editor.lua(REQUEST, "thread/start", {"cwd": str(house.worktree), **thread})
         await editor.command("Trimpoint chat")
         await editor.shows("Ask, or type")
         try:
-            yield Chat(house, editor, client)
+            yield Chat(house, editor)
         except BaseException:
             print(editor.terminal.text)
             raise

@@ -92,7 +92,7 @@ async def test_it_is_loaded_as_each_plugin_manager_loads_it(install) -> None:  #
         options = install(house.folder / "home")
         environment = house.with_program_on_path()
         async with (
-            house.daemon(),
+            house.daemon_alone(),
             opened_editor(environment, house.worktree, *options) as editor,
         ):
             assert await editor.lua("return package.loaded['trimpoint.ui.chat'] == nil")

@@ -16,12 +16,12 @@ async def test_a_chat_goes_on_when_the_daemon_has_been_restarted() -> None:
         environment = house.with_program_on_path()
         async with opened_editor(environment, house.worktree) as editor:
             chat = Chat(house, editor)
-            async with house.daemon():
+            async with house.daemon_alone():
                 await editor.command("Trimpoint chat")
                 await editor.shows("Ask, or type")
                 await chat.turns("One?|first answer")
             await editor.history_has("Not connected to the daemon")
-            async with house.daemon():
+            async with house.daemon_alone():
                 await editor.until("require('trimpoint.client.session').state() == 'ready'")
                 await chat.turns("Two?|second answer")
                 history = await editor.history()

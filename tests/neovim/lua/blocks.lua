@@ -10,7 +10,7 @@ local divider = {
   expanded = true, trimKind = "boundary", pinnedCount = 0,
 }
 local thread = {
-  id = "t", cwd = "/w", requests = {},
+  id = "t", cwd = "/w", requests = {}, revision = 0,
   turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "failed", error = "no\nmodel" } },
   entries = {
     message("a", "1", "user", "one", true),
@@ -41,8 +41,8 @@ end
 for _, line in ipairs(lines) do
   assert(not line:find("\n"), "a line is one line")
 end
-assert(first[2].trimmed and first[3].trimmed and not first[4].trimmed)
-assert(first[4].divided and not first[2].divided)
+assert(first[2].trimmed and first[3].trimmed and not first[4].trimmed and not first[5].trimmed)
+assert(vim.deep_equal(first[4].lines, { "" }), "a divider is no text")
 assert(blocks.divider_words(divider) == "Earlier messages · 2 pruned")
 
 local second = builder:build(scene)
@@ -60,3 +60,7 @@ live.note(scene.live, "item/completed", { turnId = "b", item = { id = "5", type 
 live.note(scene.live, "turn/completed", {})
 assert(#scene.live.items == 1, "what is finished stays until it is recorded")
 assert(live.forget(scene.live, "5") and not live.forget(scene.live, "5"))
+
+thread.entries[4].trimmed = true
+thread.revision = thread.revision + 1
+assert(builder:build(scene)[5].trimmed and not first[5].trimmed, "what changed is made anew")

@@ -8,11 +8,13 @@ local canvas = render.new(buffer)
 folds.register(canvas)
 
 local function block(key, lines, trimmed, folded)
-  return { key = key, lines = lines, marks = {}, folded = folded or {}, trimmed = trimmed or false, divided = false }
+  return { key = key, lines = lines, marks = {}, folded = folded or {}, trimmed = trimmed or false }
 end
 local function show(list)
-  local opened = folds.opened(canvas)
-  local _, has_moved = canvas:show(list)
+  local opened
+  local _, has_moved = canvas:show(list, function()
+    opened = folds.opened(canvas)
+  end)
   if has_moved then
     folds.refresh(canvas, opened)
   end

@@ -34,7 +34,9 @@ end
 ---@return string
 local function title_of(entry)
   local detail = type(entry.detail) == "table" and entry.detail or {}
-  if entry.activity == "commandExecution" then
+  if entry.activity == "contextCompaction" then
+    return "The context was compacted"
+  elseif entry.activity == "commandExecution" then
     return (text.printable(M.typed(entry.title or "")):gsub("%s*\n%s*", " ⏎ "))
   elseif entry.activity == "fileChange" and detail.changes then
     local paths = vim.tbl_map(function(change)

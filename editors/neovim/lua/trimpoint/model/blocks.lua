@@ -21,7 +21,6 @@ local M = {}
 ---@field marks trimpoint.Mark[]
 ---@field folded table<integer, boolean> rows that a fold of their own hides
 ---@field trimmed boolean no longer in the agent's context
----@field divided boolean a divider stands above it
 ---@field markdown? { first: integer, last: integer } rows, from 0
 ---@field turn_id? string
 ---@field act? string what <CR> does here: older | answer | new-thread
@@ -59,12 +58,11 @@ local function finished(block)
   block.marks = block.marks or {}
   block.folded = block.folded or {}
   block.trimmed = block.trimmed or false
-  block.divided = false
   for row = 0, block.trimmed and #block.lines - 1 or -1 do
     block.marks[#block.marks + 1] = {
       row = row,
       col = 0,
-      options = { end_col = -1, hl_group = "TrimpointPruned", priority = 220 },
+      options = { end_col = -1, hl_group = "TrimpointPruned", priority = 5000 },
     }
   end
   return block
@@ -157,32 +155,38 @@ function M.divider_words(entry)
   return ("%s · %s pruned%s"):format(label, count, pinned)
 end
 
+--- An empty line with a rule over it: no line of the text, and in no fold.
 ---@param entry table
----@return trimpoint.Mark
-local function divider_mark(entry)
+---@return trimpoint.Block
+local function divider_block(entry)
   local group = entry.trimKind == "discard" and "TrimpointQuiet" or "TrimpointDivider"
-  local words = ("── %s "):format(M.divider_words(entry))
-  local line = { { words, group }, { ("─"):rep(300), group } }
-  return {
-    row = 0,
-    col = 0,
-    options = { virt_lines = { { { "", group } }, line }, virt_lines_above = true },
-  }
+  local rule = ("── %s %s"):format(M.divider_words(entry), ("─"):rep(300))
+  local options = { virt_text = { { rule, group } }, virt_text_pos = "overlay" }
+  return finished({ lines = { "" }, marks = { { row = 0, col = 0, options = options } } })
 end
 
 ---@class trimpoint.Builder
----@field private _cache table<string, trimpoint.Block>
+---@field private _old table<string, trimpoint.Block> what was made for this part the last time
 ---@field private _next table<string, trimpoint.Block>
 ---@field private _blocks trimpoint.Block[]
----@field private _dividers table[]
 ---@field private _last_kind string
+---@field private _history trimpoint.History
+---@field private _tail table<string, trimpoint.Block>
 local Builder = {}
 Builder.__index = Builder
+
+---@class trimpoint.History what the thread itself is made into; it is kept until the thread changes
+---@field thread? trimpoint.Thread
+---@field revision integer
+---@field by_key table<string, trimpoint.Block>
+---@field blocks trimpoint.Block[]
+---@field last_kind string
 
 --- Returns what makes the blocks of one buffer, again and again.
 ---@return trimpoint.Builder
 function M.builder()
-  return setmetatable({ _cache = {} }, Builder)
+  local history = { revision = -1, by_key = {}, blocks = {}, last_kind = "" }
+  return setmetatable({ _history = history, _tail = {} }, Builder)
 end
 
 ---@private
@@ -191,19 +195,11 @@ end
 ---@param make fun(): trimpoint.Block
 ---@return trimpoint.Block
 function Builder:_add(key, stamp, make)
-  for _, divider in ipairs(self._dividers) do
-    stamp = ("%s|%s %d"):format(stamp, divider.trimPointId, divider.hiddenMessageCount)
-  end
-  local block = self._cache[key]
+  local block = self._old[key]
   if not block or block.stamp ~= stamp then
     block = make()
     block.key, block.stamp = key, stamp
-    for _, divider in ipairs(self._dividers) do
-      block.marks[#block.marks + 1] = divider_mark(divider)
-      block.divided = true
-    end
   end
-  self._dividers = {}
   self._next[key] = block
   self._blocks[#self._blocks + 1] = block
   return block
@@ -235,7 +231,9 @@ end
 ---@param size integer
 function Builder:_entry(thread, entry, size)
   if entry.kind == "contextTrimPointDivider" then
-    table.insert(self._dividers, entry)
+    self:_add(threads.key(entry), M.divider_words(entry), function()
+      return divider_block(entry)
+    end)
     self._last_kind = entry.kind
     return
   end
@@ -281,7 +279,7 @@ end
 
 ---@private
 ---@param thread trimpoint.Thread
-function Builder:_history(thread)
+function Builder:_entries(thread)
   local turn_id, trimmed
   for _, entry in ipairs(thread.entries) do
     if entry.turnId ~= turn_id then
@@ -331,7 +329,7 @@ end
 ---@private
 ---@param hint string[]
 function Builder:_hint(hint)
-  self:_add("hint", "", function()
+  self:_add("hint", table.concat(hint, "\n"), function()
     local lines, marks = { "" }, {}
     for _, line in ipairs(hint) do
       lines[#lines + 1] = line
@@ -341,19 +339,35 @@ function Builder:_hint(hint)
   end)
 end
 
---- Returns the blocks of a scene, in order.
+---@private
 ---@param scene trimpoint.Scene
----@return trimpoint.Block[]
-function Builder:build(scene)
-  self._next, self._blocks, self._dividers, self._last_kind = {}, {}, {}, ""
+function Builder:_make_history(scene)
+  local thread, known = scene.thread, self._history
+  local revision = thread and thread.revision or 0
+  if known.thread == thread and known.revision == revision then
+    return
+  end
+  self._old, self._next, self._blocks, self._last_kind = known.by_key, {}, {}, ""
   self:_header(scene)
-  local thread = scene.thread
   if thread then
-    self:_history(thread)
-    for _, item in ipairs(scene.live.items) do
-      if not self._next[("%s %s"):format(item.turnId, item.id)] then
-        self:_entry(thread, live.entry(item), #item.parts + #item.output)
-      end
+    self:_entries(thread)
+  end
+  self._history = {
+    thread = thread,
+    revision = revision,
+    by_key = self._next,
+    blocks = self._blocks,
+    last_kind = self._last_kind,
+  }
+end
+
+---@private
+---@param scene trimpoint.Scene
+function Builder:_make_tail(scene)
+  local thread = scene.thread
+  for _, item in ipairs(thread and scene.live.items or {}) do
+    if not self._history.by_key[("%s %s"):format(item.turnId, item.id)] then
+      self:_entry(thread --[[@as trimpoint.Thread]], live.entry(item), #item.parts + #item.output)
     end
   end
   if (not thread or #thread.entries == 0) and #scene.live.items == 0 then
@@ -363,7 +377,17 @@ function Builder:build(scene)
     self:_question(question)
   end
   self:_footer(scene)
-  self._cache = self._next
+end
+
+--- Returns the blocks of a scene, in order.
+---@param scene trimpoint.Scene
+---@return trimpoint.Block[]
+function Builder:build(scene)
+  self:_make_history(scene)
+  self._old, self._next, self._last_kind = self._tail, {}, self._history.last_kind
+  self._blocks = vim.list_extend({}, self._history.blocks)
+  self:_make_tail(scene)
+  self._tail = self._next
   return self._blocks
 end
 

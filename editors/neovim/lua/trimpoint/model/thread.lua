@@ -20,6 +20,7 @@ local ENDED = { ready = true, failed = true, cancelled = true }
 ---@field read_only? string
 ---@field new_thread_id? string
 ---@field sequence integer
+---@field revision integer counts the changes
 ---@field turns table<string, trimpoint.Turn>
 ---@field turn_count integer
 ---@field requested table<string, true> prompts that are on their way to Codex
@@ -45,6 +46,7 @@ function M.new(snapshot)
     read_only = snapshot.readOnly,
     new_thread_id = snapshot.newThreadId,
     sequence = snapshot.sequence,
+    revision = 0,
     turns = turns,
     turn_count = #snapshot.turns,
     requested = {},
@@ -71,6 +73,7 @@ function M.add_older(thread, page)
   end
   thread.entries = vim.list_extend(entries, thread.entries)
   thread.cursor = page.nextCursor
+  thread.revision = thread.revision + 1
 end
 
 --- Returns what tells an entry of the timeline from all others.
@@ -216,6 +219,7 @@ function M.apply(thread, envelope)
     return false, false
   end
   thread.sequence = envelope.sequence
+  thread.revision = thread.revision + 1
   local fold = FOLDS[envelope.type]
   return true, fold ~= nil and fold(thread, envelope.payload, envelope) == "reload"
 end

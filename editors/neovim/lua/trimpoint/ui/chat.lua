@@ -183,6 +183,12 @@ function Chat:say(words, tone)
   self:draw_soon()
 end
 
+--- Takes back what was said.
+function Chat:say_nothing()
+  self._said = nil
+  self:draw_soon()
+end
+
 --- Shows what has changed, at most thirty times a second.
 function Chat:draw_soon()
   if self._drawing then
@@ -212,14 +218,17 @@ function Chat:draw()
   local talk = self.talk
   local following = self:_following()
   local hint = (talk.id and not talk.thread) and { "Loading …" } or HINT
-  local opened_folds = folds.opened(self.canvas)
-  local has_changed, folds_changed = self.canvas:show(self._builder:build({
+  local opened_folds
+  local scene = {
     thread = talk.thread,
     live = talk.live,
     questions = talk.questions,
     notices = notices.of(self.talk, self._said),
     hint = hint,
-  }))
+  }
+  local has_changed, folds_changed = self.canvas:show(self._builder:build(scene), function()
+    opened_folds = folds.opened(self.canvas)
+  end)
   if has_changed then
     if folds_changed then
       folds.refresh(self.canvas, opened_folds)
@@ -283,7 +292,7 @@ end
 ---@param typed string
 ---@return boolean is_taken
 function Chat:submit(typed)
-  self._said = nil
+  self:say_nothing()
   if typed:match("^[/:]%a") then
     local is_handled, is_done = require("trimpoint.ui.slash").run(self, typed)
     if is_handled then

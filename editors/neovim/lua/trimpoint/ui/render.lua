@@ -84,7 +84,7 @@ local function folds_of(blocks, starts)
   local found, sections, section = {}, {}, nil
   for index, block in ipairs(blocks) do
     add_body(found, block, starts[index])
-    if not block.trimmed or block.divided then
+    if not block.trimmed then
       section = nil
     end
     if block.trimmed and not section then
@@ -157,25 +157,31 @@ end
 
 --- Shows `blocks` in the place of what is shown.
 ---@param blocks trimpoint.Block[]
+---@param on_folds fun() called before lines change, where folds will be others than they were
 ---@return boolean has_changed, boolean folds_changed
-function Canvas:show(blocks)
-  local old, old_starts, old_folds = self.blocks, self.starts, self.folds
+function Canvas:show(blocks, on_folds)
+  local old, old_starts = self.blocks, self.starts
   local head, tail = same_ends(old, blocks)
   if head == #old and head == #blocks then
     return false, false
+  end
+  local new_starts = starts_of(blocks)
+  local new_folds = folds_of(blocks, new_starts)
+  local folds_changed = differ(self.folds, new_folds)
+  if folds_changed then
+    on_folds()
   end
   local row = head < #old and old_starts[head + 1] or (select(2, starts_of(old)))
   local old_lines = #old == 0 and vim.api.nvim_buf_get_lines(self.buffer, 0, -1, false)
     or lines_of(old, head + 1, #old - tail)
   local new_lines = lines_of(blocks, head + 1, #blocks - tail)
   vim.api.nvim_buf_clear_namespace(self.buffer, NAMESPACE, row, row + #old_lines)
-  self.blocks, self.starts = blocks, (starts_of(blocks))
+  self.blocks, self.starts, self.folds = blocks, new_starts, new_folds
   self:_replace(row, old_lines, new_lines)
   for index = head + 1, #blocks - tail do
     self:_mark(blocks[index], self.starts[index])
   end
-  self.folds = folds_of(blocks, self.starts)
-  return true, differ(old_folds, self.folds)
+  return true, folds_changed
 end
 
 --- Returns the block at a row, and its number.

@@ -1,5 +1,6 @@
 --- Slash commands: the daemon knows and carries them out; here a person is asked before files are
 --- written, and told what came of it.
+local pages = require("trimpoint.ui.pages")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
@@ -7,6 +8,7 @@ local text = require("trimpoint.model.text")
 local M = {}
 
 local MOST_PATHS = 12
+local LONGEST_ANSWER = 8
 local SIGNS = { { "written", "~ " }, { "removed", "- " }, { "kept", "= " } }
 
 ---@param files table?
@@ -63,6 +65,24 @@ local function preview(chat, typed)
   return chosen == "Yes, revert"
 end
 
+--- Says what came of it: a page where it is long, as the list of commands is.
+---@param chat trimpoint.Chat
+---@param outcome table
+local function tell(chat, outcome)
+  local words = words_of(outcome)
+  local lines = text.lines(words)
+  if #lines <= LONGEST_ANSWER then
+    say.in_chat(chat, words, "done")
+    return
+  end
+  pages.show(
+    text.one_line(outcome.command or "command", 20),
+    vim.tbl_map(function(line)
+      return { words = line }
+    end, lines)
+  )
+end
+
 ---@param chat trimpoint.Chat
 ---@param outcome table
 ---@return boolean is_done
@@ -70,7 +90,7 @@ local function report(chat, outcome)
   local is_done = outcome.status == "completed"
   if is_done then
     local shown = outcome.newThreadId and chat:go_on_as(outcome.newThreadId) or chat
-    say.in_chat(shown, words_of(outcome), "done")
+    tell(shown, outcome)
     if outcome.files then
       pcall(vim.cmd.checktime)
     end
@@ -86,6 +106,7 @@ end
 ---@param is_sure boolean? do not ask before files are written
 ---@return boolean is_handled, boolean is_done
 function M.run(chat, typed, is_sure)
+  chat:say_nothing()
   if writes_files(typed) and not is_sure and not preview(chat, typed) then
     return true, true
   end

@@ -2,6 +2,7 @@
 scripted model. Run it with the Python of .venv, from the root of the repository.
 """
 
+import re
 import sys
 from collections import Counter
 from itertools import groupby
@@ -20,6 +21,7 @@ from trimpoint.testkit import run, say  # noqa: E402
 from tests.neovim.stage import Chat, opened_chat  # noqa: E402
 from tests.tui.terminal import COLUMNS  # noqa: E402
 
+FOLDER = re.compile(r"/tmp/\w+/worktree")
 ANSWER = """\
 `parse` read the file **twice** for every line. It now reads it once:
 
@@ -50,7 +52,15 @@ def main() -> None:
     """Writes the picture."""
     make_pictures.COLUMNS = COLUMNS
     picture = make_pictures.svg(anyio.run(screen), "neovim")
-    (ROOT / "docs" / "img" / "neovim.svg").write_text(picture, encoding="utf-8")
+    (ROOT / "docs" / "img" / "neovim.svg").write_text(
+        FOLDER.sub(_project, picture), encoding="utf-8"
+    )
+
+
+def _project(found: re.Match[str]) -> str:
+    """A name for the folder, as long as that of the throwaway one."""
+    name = "~/project"
+    return "&#160;" * (len(found[0]) - len(name)) + name
 
 
 async def screen() -> list[Text]:

@@ -5,12 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.core.context.active_context import active_turn_messages, message_count, pruned_by
+from trimpoint.core.context.pins import carried_pins, pinned_turns
 from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, replay
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.events import Record, TrimPointCreated
 from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.views.trim_outcome import undo_command
 
 from tests.core.given import THREAD, Conversation, started, trim
+from tests.core.test_pins import pin
 
 LONG = DROPPED_AT_ONCE + 500
 
@@ -28,6 +31,20 @@ class CountedTurns(list[Turn]):
     def __iter__(self) -> Any:
         self.looked_at += len(self)
         return super().__iter__()
+
+
+class CountedIndex(dict[str, int]):
+    """An index of the turns that counts how often all of it is gone over."""
+
+    walks = 0
+
+    def __iter__(self) -> Any:
+        self.walks += 1
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        self.walks += 1
+        return super().keys()
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +84,21 @@ def test_a_trim_of_a_long_thread_looks_at_the_turns_it_keeps_and_at_a_bounded_nu
     cleared(long_thread, 3)
     # `when` encodes the state twice to prove that the decision left it alone.
     assert turns.looked_at <= DROPPED_AT_ONCE + 50
+
+
+@pytest.mark.parametrize("pins", [0, 1])
+def test_the_answer_to_a_trim_looks_at_no_pruned_turn(long_thread: Conversation, pins: int) -> None:
+    if pins:
+        pin(long_thread, 1)
+    cleared(long_thread, 3)
+    state = long_thread.state
+    state.turns = turns = CountedTurns(state.turns)
+    state.turn_index = index = CountedIndex(state.turn_index)
+    assert undo_command(state) == "/undo"
+    assert len(pinned_turns(state)) == pins
+    assert len(carried_pins(state, [turn.id for turn in state.active_turns])) == pins
+    assert turns.looked_at <= 10
+    assert index.walks == 0
 
 
 def test_items_of_pruned_turns_are_dropped_with_the_records_that_follow(

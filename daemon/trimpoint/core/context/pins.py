@@ -6,7 +6,7 @@ place; of the turns before it, those that are pinned stand behind the summary, i
 ledger, and notes among them where they were made.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -33,9 +33,9 @@ def carried_pins(
     ]
 
 
-def standing_pins(state: ThreadState, places: dict[str, int] | None = None) -> list[Pin]:
+def standing_pins(state: ThreadState, places: Mapping[str, int] | None = None) -> list[Pin]:
     """Returns the pins in the ledger's order, without those of turns that a revert took back."""
-    at = _places(state, None) if places is None else places
+    at = state.turn_index if places is None else places
     standing = [pin for pin in state.pins if pin.turn_id is None or pin.turn_id in at]
     return sorted(standing, key=lambda pin: (pin.place, pin.turn_id is None))
 
@@ -93,7 +93,7 @@ def _items(state: ThreadState, pin: Pin, turns: dict[str, Turn] | None) -> list[
     return [item for _, item in placed_items(state, turn)]
 
 
-def _places(state: ThreadState, ledger: Sequence[Turn] | None) -> dict[str, int]:
+def _places(state: ThreadState, ledger: Sequence[Turn] | None) -> Mapping[str, int]:
     if ledger is None:
-        return dict(state.turn_index)
+        return state.turn_index
     return {turn.id: place for place, turn in enumerate(ledger)}

@@ -61,10 +61,16 @@ def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: 
 
 def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
     """Returns what would be undone, or with `redo` made again; or why nothing is."""
-    return _plan_redo(state) if redo else _plan_undo(state)
+    if redo:
+        return _plan_redo(state)
+    found = undoable(state)
+    return found if isinstance(found, Rejected) else _planned(state, *found, "undo")
 
 
-def _plan_undo(state: ThreadState) -> UndoPlan | Rejected:
+def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
+    """Returns the trim that would be undone and the thread without it, or why nothing is. Looks at
+    no turns.
+    """
     boundary = newest_boundary(state)
     if boundary is None:
         return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to undo: no trim stands in the thread.")
@@ -79,7 +85,7 @@ def _plan_undo(state: ThreadState) -> UndoPlan | Rejected:
     if _began_sealed(context, boundary.generation - 1):
         sealed = "Only Codex can read the summary that the context began with before the last trim"
         return Rejected(Reason.NOT_SUPPORTED, f"{sealed}, so the trim cannot be undone.")
-    return _planned(state, boundary, context, "undo")
+    return boundary, context
 
 
 def _plan_redo(state: ThreadState) -> UndoPlan | Rejected:

@@ -46,7 +46,7 @@ from trimpoint.core.model.state import (
 )
 from trimpoint.core.model.usage import begin_era
 
-DROPPED_AT_ONCE = 2_048
+DROPPED_AT_ONCE = 512
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
@@ -81,7 +81,8 @@ def _drop_pruned_items(state: ThreadState) -> None:
     for turn in state.turns[state.items_dropped_to : end]:
         if turn.id in pinned:
             continue
-        turn.injected_apart = turn.injected_items
+        if turn.injected:
+            turn.injected_apart = turn.injected_items
         turn.items, turn.items_complete, turn.earlier_items, turn.injected = [], False, 0, 0
     state.items_dropped_to = end
 

@@ -16,7 +16,7 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
-from trimpoint.core.decide.undoing import UndoPlan, plan_undo
+from trimpoint.core.decide.undoing import UndoPlan, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.state import Boundary, Discard, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
@@ -77,7 +77,7 @@ def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
     """
     if of_undo and state.redoable:
         return REDO
-    if not isinstance(plan_undo(state), Rejected):
+    if not isinstance(undoable(state), Rejected):
         return UNDO
     # The provider may have what the ledger has not; without the turns since.
     return f"/revert {len(state.turns)} --context" if state.turns and not of_undo else None

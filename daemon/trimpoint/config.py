@@ -48,11 +48,13 @@ class DaemonSection(_Section, frozen=True):
 
 
 class CodexSection(_Section, frozen=True):
-    """`[codex]`: which binary, with which `-c` overrides, how long it is waited for, whether plain
-    `codex` comes to us, and how many others clients may bring, each ended when it is not used.
+    """`[codex]`: which binary and home, with which `-c` overrides, how long it is waited for,
+    whether plain `codex` comes to us, and how many others clients may bring, each ended when it is
+    not used.
     """
 
     path: str | None = None
+    home: str | None = None
     overrides: tuple[str, ...] = ()
     request_deadline_s: Seconds = 60.0
     control_socket: bool = False

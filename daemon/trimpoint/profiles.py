@@ -8,7 +8,7 @@ daemon itself ends; so the next one takes up where this one was.
 
 import os
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup, TaskStatus
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.locations import HomeUnknown, home
 from trimpoint_protocol.methods import ProfileChosen, ProfileParams
 
 from trimpoint.codex.appserver.launch_requests import (
@@ -132,7 +133,9 @@ class Profiles:
 
     def choose(self, params: ProfileParams) -> bytes:
         """See `Profiles.choose` of the gateway."""
-        request = LaunchRequest(tuple(params.overrides), _binary(params.codex), params.codex_home)
+        request = LaunchRequest(
+            tuple(params.overrides), _binary(params.codex), self._own_home(params.codex_home)
+        )
         for path in (params.codex, params.codex_home):
             if path is not None and not os.path.isabs(path):
                 raise Refusal(Reason.INVALID_PARAMS, f"{path!r} is no absolute path.")
@@ -140,6 +143,20 @@ class Profiles:
             if not override.partition("=")[0].strip() or "=" not in override:
                 raise Refusal(Reason.INVALID_PARAMS, f"{override!r} is not of the form key=value.")
         return request.encode()
+
+    def _own_home(self, asked: str | None) -> str | None:
+        """Returns the home that a client asks for; None if it is the usual one of all that do not
+        choose, which threads then follow should the user's home folder move.
+        """
+        with suppress(HomeUnknown):
+            usual = home(os.environ) / ".codex"
+            if (
+                asked is not None
+                and is_same_path(asked, usual)
+                and is_same_path(asked, codex_home(self._default_launch, os.environ))
+            ):
+                return None
+        return asked
 
     def chosen(self, key: str) -> ProfileChosen:
         """See `Profiles.chosen` of the gateway."""

@@ -2,9 +2,18 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["HomeUnknown", "default_socket_path", "default_state_dir", "home", "xdg_directory"]
+__all__ = [
+    "HomeUnknown",
+    "codex_home",
+    "codex_home_to_ask_for",
+    "default_socket_path",
+    "default_state_dir",
+    "home",
+    "xdg_directory",
+]
 
 
 class HomeUnknown(Exception):
@@ -47,6 +56,31 @@ def home(environ: Mapping[str, str]) -> Path:
         return Path(environ.get("HOME") or "~").expanduser()
     except RuntimeError:
         raise HomeUnknown from None
+
+
+def codex_home(environ: Mapping[str, str]) -> Path:
+    """Returns where a Codex that is started in this environment keeps its login and its threads.
+
+    :raises HomeUnknown: neither `CODEX_HOME` nor a home folder says so.
+    """
+    named = environ.get("CODEX_HOME")
+    return Path(named).absolute() if named else home(environ).absolute() / ".codex"
+
+
+def codex_home_to_ask_for(environ: Mapping[str, str]) -> str | None:
+    """Returns the same for a Codex that another process starts; None if nothing says where it is.
+
+    Codex makes its usual home, and refuses a named one that is not there. So the usual one is made
+    here.
+    """
+    try:
+        place = codex_home(environ)
+    except HomeUnknown:
+        return None
+    if not environ.get("CODEX_HOME"):
+        with suppress(OSError):
+            place.mkdir(exist_ok=True)
+    return str(place)
 
 
 def xdg_directory(environ: Mapping[str, str], variable: str, fallback: str) -> Path:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
@@ -20,11 +20,8 @@ from trimpoint.testkit import held, say, throwaway_codex_home
 from tests.cli.stage import DEADLINE_S, CliHarness, Running
 
 pytestmark = pytest.mark.codex
-INITIALIZE = {
-    "id": 1,
-    "method": "initialize",
-    "params": {"clientInfo": {"name": "shell", "version": "1"}},
-}
+CLIENT = {"name": "shell", "version": "1"}
+INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": CLIENT}}
 
 
 class Shell:
@@ -310,6 +307,35 @@ async def test_clients_that_want_another_codex_get_it_from_the_same_daemon(
     assert len(status["profiles"]) == 2
     assert "with -c for model" in shown.out
     assert str(home) in shown.out.replace("\n", "").replace(" ", "")
+
+
+async def test_a_client_gets_its_own_home_whoever_started_the_daemon(stage: CliHarness) -> None:
+    own = stage.folder / "home" / ".codex"
+    without = {name: value for name, value in stage.environment.items() if name != "CODEX_HOME"}
+    (stage.folder / "elsewhere").mkdir()
+    moved = {**without, "HOME": str(stage.folder / "elsewhere")}
+    homes: list[str] = []
+    async with AsyncExitStack() as stack:
+        for environment in (stage.environment, without, moved):
+            command = await stack.enter_async_context(stage.running("stdio", env=environment))
+            answer = await Shell(command).ask("initialize", clientInfo=CLIENT)
+            homes.append(answer["result"]["codexHome"])
+        plain = await stack.enter_async_context(connect(stage.socket))
+        await plain.initialize("test")
+    assert homes == [str(stage.codex_home), str(own), str(stage.folder / "elsewhere" / ".codex")]
+    assert plain.codex_home == str(own)
+
+
+async def test_a_configured_home_is_that_of_clients_that_name_none(stage: CliHarness) -> None:
+    stage.configure(f'[codex]\nhome = "{stage.codex_home}"\n')
+    without = {name: value for name, value in stage.environment.items() if name != "CODEX_HOME"}
+    async with stage.running("stdio", env=without) as starter:
+        answer = await Shell(starter).ask("initialize", clientInfo=CLIENT)
+        async with connect(stage.socket) as plain:
+            await plain.initialize("test")
+            own_home = plain.codex_home
+    assert answer["result"]["codexHome"] == str(stage.folder / "home" / ".codex")
+    assert own_home == str(stage.codex_home)
 
 
 async def test_a_client_that_speaks_in_content_length_frames_gets_its_own_codex_too(

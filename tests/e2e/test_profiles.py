@@ -280,6 +280,23 @@ async def test_what_comes_to_the_same_shares_a_codex(harness: Harness) -> None:
     assert status["codex"]["epoch"] == 1
 
 
+async def test_a_home_is_kept_with_the_thread_unless_it_is_the_usual_one(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual = tmp_path / ".codex"
+    usual.symlink_to(harness.codex_home)
+    is_kept: list[bool] = []
+    for home in (tmp_path, tmp_path / "elsewhere"):
+        monkeypatch.setenv("HOME", str(home))
+        async with harness.daemon(), talking(harness, {"codexHome": str(usual)}) as talk:
+            await talk.turn()
+        files = harness.state_dir.rglob(f"*{talk.thread_id}*")
+        journal = b"".join(path.read_bytes() for path in files if path.is_file())
+        assert talk.thread_id.encode() in journal
+        is_kept.append(b"codexHome" in journal)
+    assert is_kept == [False, True]
+
+
 async def test_what_codex_says_to_every_connection_stays_with_its_own_clients(
     harness: Harness,
 ) -> None:

@@ -6,6 +6,8 @@ import signal
 import sys
 from contextlib import suppress
 
+from trimpoint_protocol.locations import codex_home_to_ask_for
+
 from trimpoint.acp.agent import Agent
 from trimpoint.acp.connection.daemon import DaemonLink, FindDaemon
 from trimpoint.acp.connection.stdio import Stdio
@@ -21,7 +23,7 @@ async def serve(find: FindDaemon, version: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stdio.ended.set)
-    link = DaemonLink(find, version, _codex_home())
+    link = DaemonLink(find, version, codex_home_to_ask_for(os.environ))
     agent = Agent(link, stdio.send, dict(os.environ), version)
     stdio.start(agent.take)
     pacing = loop.create_task(_keep_pace(stdio, link))
@@ -45,9 +47,3 @@ async def _keep_pace(stdio: Stdio, link: DaemonLink) -> None:
         link.pause()
         await stdio.room()
         link.resume()
-
-
-def _codex_home() -> str | None:
-    """Where the editor wants its Codex to keep threads, if it says so."""
-    home = os.environ.get("CODEX_HOME")
-    return os.path.abspath(home) if home else None

@@ -35,11 +35,11 @@ _LOOK_AGAIN_S = 0.05
 _BUSY = "state_directory_busy"
 _REASONS_OF_USAGE = frozenset({"usage", "config_invalid"})
 _MAX_LOG_BYTES = 8 * 1024 * 1024
-# What a service manager gave to the process that needs a daemon, and what marks a Codex and its
-# children.
+# What a service manager gave to the process that needs a daemon, what marks a Codex and its
+# children, and what is of one client alone.
 _NOT_INHERITED = frozenset(
     {
-        CHILD_MARK, "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
+        CHILD_MARK, "CODEX_HOME", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
         "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID",
     }
 )  # fmt: skip
@@ -212,4 +212,7 @@ def _open_log(state_dir: Path) -> int:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a daemon for all clients. `CODEX_HOME` is the affair of each client, so
+    the daemon's own does not depend on which of them came first.
+    """
     return {name: value for name, value in environ.items() if name not in _NOT_INHERITED}

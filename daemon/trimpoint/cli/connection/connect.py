@@ -90,10 +90,8 @@ async def _greet(
         )
 
 
-def profile_asked(arguments: argparse.Namespace) -> ProfileParams | None:
-    """Returns the Codex configuration that the command brings along; None where it brings none."""
-    if not (os.environ.get("CODEX_HOME") or getattr(arguments, "codex", None)):
-        return None
+def profile_asked(arguments: argparse.Namespace) -> ProfileParams:
+    """Returns the Codex configuration that the command brings along."""
     from trimpoint.cli.connection.profile import profile_of
 
     return profile_of(arguments, os.environ)

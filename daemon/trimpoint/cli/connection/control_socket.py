@@ -5,11 +5,10 @@ Whoever listens there serves them (measured: 0.163, 0.171). A live daemon is nev
 what was made here is removed at the end.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from trimpoint_protocol.locations import home
+from trimpoint_protocol.locations import codex_home
 
 from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, SocketPathTaken
 
@@ -25,13 +24,13 @@ _TAKEN_HINT = (
 )
 
 
-def control_socket_path(environ: Mapping[str, str]) -> Path:
+def control_socket_path(environ: Mapping[str, str], configured_home: str | None = None) -> Path:
     """Return where Codex's programs connect.
 
     :raises HomeUnknown: neither CODEX_HOME nor HOME says where.
     """
-    codex_home = Path(environ.get("CODEX_HOME") or home(environ) / ".codex")
-    return Path(os.path.abspath(codex_home)) / "app-server-control" / "app-server-control.sock"
+    named = Path(configured_home).expanduser() if configured_home else codex_home(environ)
+    return named.absolute() / "app-server-control" / "app-server-control.sock"
 
 
 def remove_dead_link(path: Path) -> None:

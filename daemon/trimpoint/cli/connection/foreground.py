@@ -216,7 +216,7 @@ async def serving_codex(
         yield
         return
     try:
-        place = control_socket_path(os.environ)
+        place = control_socket_path(os.environ, settings.config.codex.home)
     except HomeUnknown as error:
         raise CliError(f"{error}.", "Set CODEX_HOME.", reason="cannot_listen") from None
     serve = partial(serve_unix, place, daemon.serve, max_clients=settings.config.limits.max_clients)

@@ -1,13 +1,17 @@
-"""The Codex configuration that a client brings along: its flags, and `CODEX_HOME`."""
+"""The Codex configuration that a client brings along: its flags, and where its Codex keeps threads.
+
+A home is always named, `CODEX_HOME` or else the client's own `~/.codex`: which one it gets must not
+depend on who started the daemon.
+"""
 
 import argparse
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import orjson
 from trimpoint_protocol.framing import AutoFramer, Frame
+from trimpoint_protocol.locations import codex_home_to_ask_for
 from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError
@@ -20,15 +24,14 @@ _MAX_ANSWER_BYTES = 1024 * 1024
 
 
 def profile_of(arguments: argparse.Namespace, environ: Mapping[str, str]) -> ProfileParams:
-    """Returns what a client asks for; nothing is set where it takes what the daemon has.
+    """Returns what a client asks for.
 
     :raises CliError: there is no such Codex.
     """
-    home = environ.get("CODEX_HOME")
     return ProfileParams(
         overrides=list(getattr(arguments, "overrides", ())),
         codex=str(codex_binary(arguments)) if getattr(arguments, "codex", None) else None,
-        codex_home=os.path.abspath(home) if home else None,
+        codex_home=codex_home_to_ask_for(environ),
     )
 
 

@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 
 import anyio
+from trimpoint_protocol.locations import codex_home
 
 from trimpoint.cli.connection.connect import answering, sockets_of
 from trimpoint.cli.connection.relay import relay
@@ -20,8 +21,7 @@ from trimpoint.streams.ends import SocketEnd
 
 def control_socket() -> Path:
     """Return where Codex's own clients look for an app-server that runs already."""
-    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    return Path(home) / "app-server-control" / "app-server-control.sock"
+    return codex_home(os.environ) / "app-server-control" / "app-server-control.sock"
 
 
 def run(settings: Settings, named: Path | None) -> int:

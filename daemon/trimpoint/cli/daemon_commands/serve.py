@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import structlog
-from trimpoint_protocol.locations import HomeUnknown, home
+from trimpoint_protocol.locations import HomeUnknown, codex_home
 
 from trimpoint import __version__
 from trimpoint.cli.connection.foreground import (
@@ -41,17 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
         detach()
     settings = settings_of(arguments)
     codex = codex_binary(arguments)
-    about_codex = _look_at_codex(codex)
-    profile = LaunchProfile(codex, settings.config.codex.overrides)
+    named = settings.config.codex.home
+    home = Path(named).expanduser().absolute() if named else None
+    profile = LaunchProfile(codex, settings.config.codex.overrides, home)
+    about_codex = _look_at_codex(profile)
     said = None if arguments.json else about_codex
     return run_daemon(settings, partial(_serve, settings, profile, said, arguments.background))
 
 
-def _look_at_codex(codex: Path) -> list[str]:
+def _look_at_codex(profile: LaunchProfile) -> list[str]:
     """Returns what a person should know of it before the first prompt.
 
     :raises CliError: it is too old to work with.
     """
+    codex = profile.codex
     version = binary_version(codex)
     if version is not None and version < OLDEST_SUPPORTED:
         oldest = version_text(OLDEST_SUPPORTED)
@@ -71,7 +74,7 @@ def _look_at_codex(codex: Path) -> list[str]:
             f"! It is newer than {version_text(NEWEST_TESTED)}, the newest that was tested."
         )
     with suppress(HomeUnknown):
-        home_folder = Path(os.environ.get("CODEX_HOME") or home(os.environ) / ".codex")
+        home_folder = profile.codex_home or codex_home(os.environ)
         if not (home_folder / "auth.json").exists():
             lines.append(
                 "! No login was found: run `trimpoint login`, unless your provider has a key of "

@@ -32,7 +32,14 @@ async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness:
         assert status == "completed"
         assert answer.startswith("Context cleared: 4 messages in 2 turns left it")
         request = await talk.turn()
+        status, listed = await _prompt(talk, "/timeline 2")
+        assert status == "completed"
         snapshot = await talk.snapshot()
+    assert listed.splitlines() == [
+        "The last 2 of 4 turns. The agent knows the last 2.",
+        "3. prompt-3.",
+        "4. prompt-4.",
+    ]
     assert seen_turns(request, 3) == [3]
     assert not any(request.mentions("/clear") for request in harness.model.requests)
     assert snapshot["turnCount"] == 4

@@ -52,7 +52,7 @@ def for_shells(text: str) -> str:
     said = _UUID.sub(r"\1", said)
     return re.sub(
         r"(?<![\w/.~-])(?<!undo )(?<!Undone: )"
-        r"/(clear|compact|compress|revert|undo|context|pins|pin|unpin|search|new)\b(?!/)",
+        r"/(clear|compact|compress|revert|undo|context|timeline|pins|pin|unpin|search|new)\b(?!/)",
         r"trimpoint \1",
         said,
     )

@@ -125,6 +125,14 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
+class Timeline:
+    """`/timeline`; `turns` is how many of the newest are listed."""
+
+    command: ClassVar = "timeline"
+    turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class New:
     """`/new`."""
 
@@ -142,7 +150,7 @@ class Help:
 
 Change: TypeAlias = Clear | Compact | Pin | Revert | Undo | Unpin | New
 """A well-formed command that becomes one command of the thread as it is."""
-Invocation: TypeAlias = Change | Compress | Context | Pins | Search | Help
+Invocation: TypeAlias = Change | Compress | Context | Pins | Search | Timeline | Help
 Parsed: TypeAlias = NotACommand | UsageError | Invocation
 
 
@@ -360,6 +368,13 @@ def _parse_context(rest: str) -> Context | str:
     return f"/context takes nothing after it, not {_quoted(rest)}." if rest else Context()
 
 
+def _parse_timeline(rest: str) -> Timeline | str:
+    count = _turn_count(rest) if rest else None
+    if rest and not count:
+        return f"/timeline takes how many turns to list, 1 to {MAX_TURNS:,}, not {_quoted(rest)}."
+    return Timeline(count)
+
+
 def _parse_undo(rest: str) -> Undo | str:
     switches, words = _switches(rest, REDO, FORCE, DRY_RUN)
     if words:
@@ -454,6 +469,14 @@ REGISTRY: dict[str, SlashCommand] = {
             'conf* finds words that begin so, and "words in quotes" follow each other. Nothing '
             "changes.",
             Search,
+        ),
+        SlashCommand(
+            "timeline",
+            "/timeline [N]",
+            "List the turns with their numbers, and where the context was trimmed",
+            "The last 20 turns, or the last N. /revert, /pin and /clear count as this list does. "
+            "Nothing changes.",
+            _parse_timeline,
         ),
         SlashCommand(
             "pin",

@@ -39,6 +39,7 @@ from trimpoint.core.model.state import Discard, Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.pins_view import pins_text, pins_weight
+from trimpoint.core.views.timeline_text import timeline_text
 from trimpoint.core.views.trim_outcome import (
     Planned,
     change_by_discard,
@@ -143,6 +144,11 @@ class SlashRunner:
                 text = pins_text(state, self._engine.policy)
                 return CommandOutcome(
                     handled=True, command="pins", status="completed", message=text
+                )
+            case slash.Timeline(turns):
+                text = timeline_text((await self._engine.thread(thread_id)).state, turns)
+                return CommandOutcome(
+                    handled=True, command="timeline", status="completed", message=text
                 )
             case slash.Compress(target_tokens):
                 dry_run = parsed.dry_run or dry_run

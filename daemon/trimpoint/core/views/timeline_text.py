@@ -1,0 +1,48 @@
+"""The turns of a thread in lines, for a person who types `/timeline` in a chat."""
+
+from collections.abc import Iterator
+
+from trimpoint.core.context.segment_kinds import preview
+from trimpoint.core.model.decision import counted
+from trimpoint.core.model.state import ThreadState, TrimPoint
+
+TURNS_SHOWN = 20
+_ENDS = {"failed": " (failed)", "interrupted": " (interrupted)", "running": " (still running)"}
+
+
+def timeline_text(state: ThreadState, count: int | None = None) -> str:
+    """The newest turns with their numbers, and where the context was trimmed. `count`: how many of
+    them; `TURNS_SHOWN` if it is not said.
+    """
+    total = len(state.turns)
+    if not total:
+        return "Nothing has been said yet."
+    first = max(0, total - (count or TURNS_SHOWN))
+    return "\n".join([_title(state, total, first), *_lines(state, first)])
+
+
+def _title(state: ThreadState, total: int, first: int) -> str:
+    shown = f"The last {total - first} of {total} turns" if first else counted(total, "turn")
+    known = total - state.active_from_turn
+    if known == total:
+        return f"{shown}. The agent knows all of them."
+    return f"{shown}. The agent knows the last {known}." if known else f"{shown}, all trimmed."
+
+
+def _lines(state: ThreadState, first: int) -> Iterator[str]:
+    width = len(str(len(state.turns)))
+    points = sorted(state.trim_points, key=lambda point: (point.turn_index, point.generation))
+    below = [point for point in points if point.turn_index > first]
+    for place in range(first, len(state.turns)):
+        while below and below[0].turn_index <= place:
+            yield _divider(below.pop(0))
+        turn = state.turns[place]
+        prompts = (entry.text for entry in state.entries_of(turn) if entry.role == "user")
+        said = preview(next(prompts, "")) or "(no prompt)"
+        yield f"{place + 1:>{width}}. {said}{_ENDS.get(turn.status, '')}"
+    yield from map(_divider, below)
+
+
+def _divider(point: TrimPoint) -> str:
+    what = "summarized" if point.summary is not None or point.summary_unavailable else "cleared"
+    return f"──── {what}: {counted(point.pruned_message_count, 'message')} above ────"

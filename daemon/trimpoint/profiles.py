@@ -284,7 +284,9 @@ class Profiles:
         kept = ProfileParts(
             side.handles, side.server_requests, side.own_questions, side.startup, Work(engine, link)
         )
-        profile = RunningProfile(key, decode_launch_request(launch), link, kept, owns)
+        request = decode_launch_request(launch)
+        is_sub_agent = operations.router.is_sub_agent
+        profile = RunningProfile(key, request, link, kept, owns, is_sub_agent)
         self.running.add(profile)
         link.start(tasks, operations.router)
         operations.sessions.resume()

@@ -5,6 +5,8 @@ model is shown next proves it.
 from typing import Any
 
 import pytest
+from trimpoint.cli.connection.client import RemoteError
+from trimpoint.codex.appserver.experimental import experimental_api
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
@@ -122,3 +124,32 @@ async def test_items_of_turns_before_a_trim_can_be_read(harness: Harness) -> Non
                 "thread/items/read", threadId=talk.thread_id, turnId=turn_id, itemIds=ids[::-1]
             )
             assert read["data"] == listed["data"]
+
+
+async def test_a_sample_behind_the_newest_turn_is_had_again_after_the_next_prompt(
+    harness: Harness,
+) -> None:
+    if "thread/sample" not in (await experimental_api(harness.profile)).methods:
+        pytest.skip("this Codex cannot sample")
+    async with harness.conversation() as talk:
+
+        async def sampled(number: int) -> dict[str, Any]:
+            named = (await turn_ids(talk))[number]
+            params = {"expectedTurnId": named, "prompt": "sample-prompt."}
+            return dict(
+                await talk.client.request("thread/sample", threadId=talk.thread_id, **params)
+            )
+
+        for _ in range(3):
+            await talk.turn()
+        assert (await sampled(-1))["text"]
+        assert (await talk.type("/clear 1"))["status"] == "completed"
+        with pytest.raises(RemoteError, match="Nothing was sent to the model") as refused:
+            await sampled(-1)
+        with pytest.raises(RemoteError, match="latest finished turn"):
+            await sampled(0)
+        await talk.turn()
+        assert (await sampled(-1))["text"]
+    assert refused.value.reason == "not_supported"
+    sampling = [request for request in harness.model.requests if request.mentions("sample-prompt.")]
+    assert [seen_turns(request, 4) for request in sampling] == [[1, 2, 3], [3, 4]]

@@ -15,11 +15,15 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client, RemoteError, connect
-from trimpoint.testkit import ModelRequest, held, say, throwaway_codex_home
+from trimpoint.codex.appserver.experimental import experimental_api
+from trimpoint.testkit import ModelRequest, Reply, held, say, throwaway_codex_home
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.test_handles import start
+from tests.e2e.test_sub_agents import SPAWN
+from tests.e2e.wire import connect_socket
 from tests.e2e.worktree import with_repository
 
 pytestmark = [pytest.mark.codex, pytest.mark.never_restarted]
@@ -314,6 +318,61 @@ async def test_what_codex_says_to_every_connection_stays_with_its_own_clients(
     }
     assert heard == {plain.thread_id}
     assert not any(own.thread_id in str(message) for message in plain.client.messages)
+
+
+async def test_the_thread_of_a_sub_agent_is_found_with_the_codex_that_runs_it(
+    harness: Harness,
+) -> None:
+    def respond(request: ModelRequest) -> Reply:
+        if request.mentions("work-of-the-sub-agent") and not request.mentions("prompt-1."):
+            return say("the sub-agent's answer")
+        return say("answer-1.") if request.mentions("call_spawn") else Reply(items=(SPAWN,))
+
+    async with (
+        throwaway_codex_home() as home,
+        harness.daemon(),
+        client_of(harness, {}) as plain,
+        talking(harness, {"codexHome": str(home)}) as own,
+    ):
+        own.script.then(*[respond] * 3)
+        with anyio.fail_after(STEP_S):
+            await own.prompt("prompt-1.")
+            called = await own.client.expect(names_an_agent)
+        (agent,) = called["params"]["item"]["receiverThreadIds"]
+        read = await plain.request("thread/read", threadId=agent)
+        meter = await plain.request("context/status", threadId=agent)
+        with pytest.raises(RemoteError):
+            await plain.request("thread/read", threadId=agent.replace(agent[-1], "0", 1))
+    assert read["thread"]["id"] == agent
+    assert meter["threadId"] == agent
+
+
+def names_an_agent(message: dict[str, Any]) -> bool:
+    item = message.get("params", {}).get("item", {})
+    return message.get("method") == "item/completed" and bool(item.get("receiverThreadIds"))
+
+
+async def test_a_sample_of_a_thread_with_another_codex_can_be_cancelled(harness: Harness) -> None:
+    if "thread/sample/cancel" not in (await experimental_api(harness.profile)).methods:
+        pytest.skip("this Codex cannot cancel a sample")
+    release = anyio.Event()
+    async with (
+        harness.daemon(),
+        talking(harness, OTHER_MODEL) as own,
+        connect_socket(harness.socket) as plain,
+    ):
+        await own.turn()
+        await plain.initialize()
+        read = await plain.result("thread/read", threadId=own.thread_id, includeTurns=True)
+        harness.script.then(held(say("sampled"), release))
+        newest = read["thread"]["turns"][-1]["id"]
+        sample = {"threadId": own.thread_id, "expectedTurnId": newest, "prompt": "sample-prompt."}
+        await start(plain, ("thread/sample", sample))
+        with anyio.fail_after(STEP_S):
+            await harness.model.wait_for_request(lambda request: request.mentions("sample-prompt."))
+        await plain.result("thread/sample/cancel", requestId="started")
+        assert (await plain.answer_to("started"))["error"]["message"] == "sample canceled"
+        release.set()
 
 
 @pytest.mark.parametrize(

@@ -197,9 +197,7 @@ class Gateway:
         if client_request.method != "initialize":
             await require_initialized(client)
         await _let_others_on(client_request)
-        async with self._profiles.using(
-            self._launch_for(client_request.message.params, client.launch)
-        ) as served:
+        async with self._profiles.using(self._launch_of(client_request)) as served:
             if client_request.method == "initialize":
                 return await self._initialize(served, client_request)
             if served.routes.extensions.owns(client_request.method):
@@ -216,14 +214,22 @@ class Gateway:
             handler = served.routes.handlers.get(client_request.method, served.routes.forward)
             return await handler(client_request)
 
+    def _launch_of(self, client_request: ClientRequest) -> bytes:
+        """The launch of the Codex that a request is for."""
+        for profile in self._profiles.running:
+            if profile.handles.is_to_cancel(client_request):
+                return profile.request.encode()
+        return self._launch_for(client_request.message.params, client_request.client.launch)
+
     def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
-        """The launch of the thread that is named, if it is one of ours."""
+        """The launch of the thread that is named, if it is one of ours or of a sub-agent's."""
         if not self._engine.launches and not otherwise:
             return b""
         named = named_thread(params)
         thread_id = self._identity.thread_of(named) if named is not None else None
         if thread_id is None:
-            return otherwise
+            of_agent = (one for one in self._profiles.running if named and one.is_sub_agent(named))
+            return next((profile.request.encode() for profile in of_agent), otherwise)
         return self._engine.launches.get(thread_id, b"")
 
     def _use_profile(self, client_request: ClientRequest) -> Any:

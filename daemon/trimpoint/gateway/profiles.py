@@ -26,7 +26,8 @@ class ProfileParts(NamedTuple):
 
 class RunningProfile:
     """What belongs to one Codex. `key` is empty for the daemon's own, which always runs; `request`
-    is what sets it apart, `owns(thread_id)` whether a thread is bound to it.
+    is what sets it apart, `owns(thread_id)` whether a thread is bound to it, and
+    `is_sub_agent(thread_id)` whether one that is not of ours belongs to an agent of such a thread.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class RunningProfile:
         link: CodexLink,
         parts: ProfileParts,
         owns: Callable[[str], bool],
+        is_sub_agent: Callable[[str], bool],
     ) -> None:
         self.key = key
         self.request = request
         self.link = link
         self.handles, self.server_requests, self.own_questions, self.startup, self._work = parts
         self.owns = owns
+        self.is_sub_agent = is_sub_agent
         self.requests = 0
         """How many requests of clients it is at work on."""
 

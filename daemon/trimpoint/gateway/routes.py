@@ -34,6 +34,7 @@ from trimpoint.gateway.methods.history_methods import HistoryMethods
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.methods.interrupts import Interrupts
 from trimpoint.gateway.methods.revert_methods import RevertMethods
+from trimpoint.gateway.methods.samples import Samples
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
@@ -118,6 +119,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **ThreadLists(engine, link, identity, deps.is_here).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(sessions, threads, identity, methods).handlers,
+        **Samples(sessions, identity, methods.handlers["thread/sample"]).handlers,
         **archive.handlers,
         **revert.handlers,
         **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,

@@ -127,6 +127,7 @@ CANCELS = (
 )
 
 _NOTIFIED_TYPES = {method: kind for kind in HANDLE_TYPES for method in kind.notifications}
+_CANCELS = {cancel.method: cancel for cancel in CANCELS}
 _NOTIFIED_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel.notifications)
 
 
@@ -173,6 +174,18 @@ class Handles:
         if message.method in _NOTIFIED_TYPES:
             return self._route_to_holder(_NOTIFIED_TYPES[message.method], message)
         return message.method in _NOTIFIED_REQUESTS and self._route_to_requester(message)
+
+    def is_to_cancel(self, client_request: ClientRequest) -> bool:
+        """Returns whether a client wants to cancel a request of its own that is under way here."""
+        cancel = _CANCELS.get(client_request.method)
+        if cancel is None or not self._requests:
+            return False
+        params = _members(client_request.message.params)
+        request_id = _cancelled_id(params)
+        return request_id is not None and any(
+            request.is_named(client_request.client, cancel, request_id)
+            for request in self._requests
+        )
 
     def release(self, client: Client) -> None:
         """A client is gone: end what it left behind, as Codex does when a connection closes."""
@@ -311,10 +324,8 @@ class Handles:
     def _for_cancel(self, cancel: Cancel, inner: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
             params = _members(client_request.message.params)
-            request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
-            if params is not None and (
-                request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()
-            ):
+            request_id = _cancelled_id(params)
+            if params is not None and request_id is not None:
                 _set_member(
                     client_request,
                     params,
@@ -385,6 +396,13 @@ def _with_client_handles(error: ProviderError, client_id: str) -> ProviderError:
     prefix = _prefix(client_id)
     raw = bytes(error.raw).replace(prefix.encode(), b"")
     return ProviderError(error.code, error.message.replace(prefix, ""), error.data, Raw(raw))
+
+
+def _cancelled_id(params: dict[str, Raw] | None) -> bytes | None:
+    """Returns the id of the request that is to be cancelled; None where it is no id."""
+    request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
+    is_id = request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()
+    return request_id if is_id else None
 
 
 def _members(params: Raw | None) -> dict[str, Raw] | None:

@@ -67,7 +67,7 @@ class Forks:
         named = next(
             (str(params[name]) for name in FORKED_AT if params.get(name) is not None), None
         )
-        if named is not None and not _ran_in_provider_thread(state, named):
+        if named is not None and not ran_in_provider_thread(state, named):
             return await self._from_ledger(
                 client_request, session, params, _turns_kept(state, params)
             )
@@ -142,7 +142,7 @@ class Forks:
         return target_items(writer.state, target_after(writer.state, kept))
 
 
-def _ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
+def ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
     """Returns whether Codex knows the turn, or nobody does and Codex says so."""
     at = state.turn_index.get(turn_id)
     if at is None:

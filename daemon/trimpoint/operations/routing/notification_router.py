@@ -240,6 +240,10 @@ class NotificationRouter:
         """
         return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
+    def is_sub_agent(self, provider_thread_id: str) -> bool:
+        """Returns whether that thread is of an agent that a thread of ours has called."""
+        return self._sub_agents.is_one(provider_thread_id)
+
     def _must_load(self, route: Route, method: str) -> bool:
         records = route.role is ThreadRole.CURRENT or (
             route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS

@@ -52,6 +52,10 @@ class SubAgents:
         """
         return thread_id in self._parents.values()
 
+    def is_one(self, provider_thread_id: str) -> bool:
+        """Returns whether that thread is of an agent that one of ours has called in this epoch."""
+        return provider_thread_id in self._parents
+
     def forget_epoch(self) -> None:
         """The child is gone, and every sub-agent with it; what the parents waited for is ended with
         their turns.

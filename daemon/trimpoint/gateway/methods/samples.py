@@ -1,0 +1,48 @@
+"""`thread/sample`: one answer over the context of a thread, which Codex gives behind the newest
+turn that it ran itself.
+"""
+
+from typing import Any
+
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.forks import ran_in_provider_thread
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.operations.sessions import Sessions
+
+
+class Samples:
+    """`handlers` is the table, as in `ThreadMethods`; `ask` is how Codex is asked."""
+
+    def __init__(self, sessions: Sessions, identity: Identity, ask: Handler) -> None:
+        self._sessions = sessions
+        self._identity = identity
+        self._ask = ask
+        self.handlers: dict[str, Handler] = {"thread/sample": self._sample}
+
+    async def _sample(self, client_request: ClientRequest) -> Any:
+        try:
+            return await self._ask(client_request)
+        except ProviderError:
+            thread_id = self._identity.thread_named_in(client_request)
+            if thread_id is None:
+                raise
+            state = (await self._sessions.ready(thread_id)).writer.state
+            if not _came_before_a_trim(state, client_request.params().get("expectedTurnId")):
+                raise
+        raise Refusal(
+            Reason.NOT_SUPPORTED,
+            "The thread was trimmed after its newest turn, and Codex samples only behind a turn "
+            "that ran since. Nothing was sent to the model.",
+            "Send a prompt first; behind its turn this works again.",
+        )
+
+
+def _came_before_a_trim(state: ThreadState, turn_id: Any) -> bool:
+    """Returns whether that is the newest turn, and Codex has started anew since."""
+    newest = state.turns[-1].id if state.turns else None
+    return newest is not None and newest == turn_id and not ran_in_provider_thread(state, newest)

@@ -1,0 +1,208 @@
+"""Random lives with everything that changes a context, beside a model in plain Python: turns,
+clears, compactions, discards, pins and notes, undo, redo, reverts and their undoing, restarts.
+"""
+
+import random
+import re
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import pytest
+from trimpoint.core.decide.undoing import newest_boundary
+from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint_protocol import commands as wire
+
+from tests.core.given import client, started
+from tests.core.test_pins import act, pin, said, shown, unpin
+
+FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
+SEEDS, STEPS = range(80), 45
+
+
+@dataclass
+class Trim:
+    """A boundary before the turn at `first_kept`, or a discard of the prompt of one turn; `number`
+    is its place among all that happened.
+    """
+
+    number: int
+    first_kept: int | None
+    summary: str | None = None
+    dropped: str | None = None
+
+
+@dataclass
+class World:
+    """The thread in plain Python: (what happened when, number) of each turn, and what stands."""
+
+    turns: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    trims: list[Trim] = field(default_factory=list[Trim])
+
+    @property
+    def boundary(self) -> Trim:
+        bounds = [trim for trim in self.trims if trim.first_kept is not None]
+        return bounds[-1] if bounds else Trim(0, 0)
+
+    @property
+    def first_active(self) -> int:
+        return self.boundary.first_kept or 0
+
+    def active(self) -> int:
+        return len(self.turns) - self.first_active
+
+    def texts(self, number: int) -> list[str]:
+        gone = {trim.dropped for trim in self.trims}
+        return [text for text in said(number) if text not in gone]
+
+
+@dataclass
+class Pinned:
+    """A turn by its number, or a note; `place` is where it was made."""
+
+    turn: int | None
+    note: str
+    place: int
+
+
+class Life:
+    """One life of a thread, beside the model of it."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.thread = started(policy=FREE)
+        self.world = World()
+        self.pins: list[Pinned] = []
+        self.undone: list[Trim] = []
+        self.reverted: World | None = None
+        self.happened = 0
+        self.steps: list[str] = []
+
+    def step(self) -> None:
+        weights = {"turn": 9, "clear": 4, "compact": 3, "discard": 3, "pin": 3, "note": 1}
+        weights |= {"unpin": 2, "undo": 5, "redo": 4, "revert": 2, "unrevert": 2, "restart": 1}
+        name = self.chance.choices(list(weights), list(weights.values()))[0]
+        self.steps.append(name)
+        self.happened += 1
+        getattr(self, f"_{name}")()
+        seen = [re.sub(r" messages=\d+>", ">", text) for text in shown(self.thread.state)]
+        assert seen == self._context(), self.steps
+        newest = newest_boundary(self.thread.state)
+        assert (newest is not None) == bool(self.world.trims), self.steps
+
+    def _standing(self) -> list[Pinned]:
+        places = {number: place for place, (_, number) in enumerate(self.world.turns)}
+        there = [one for one in self.pins if one.turn is None or one.turn in places]
+        return sorted(there, key=lambda one: (one.place, one.turn is None))
+
+    def _context(self) -> list[str]:
+        world = self.world
+        start = [] if world.boundary.summary is None else [world.boundary.summary]
+        active = [number for _, number in world.turns[world.first_active :]]
+        for one in self._standing():
+            if one.turn is None:
+                start.append(f"<pinned-note>{one.note}</pinned-note>")
+            elif one.turn not in active:
+                start += world.texts(one.turn)
+        return start + [text for number in active for text in world.texts(number)]
+
+    def _turn(self) -> None:
+        number = int(self.thread.turn().removeprefix("turn-"))
+        self.world.turns.append((self.happened, number))
+        self.undone = []
+
+    def _clear(self) -> None:
+        keep = self.chance.randint(0, 3)
+        clears_summary = keep == 0 and self.world.boundary.summary is not None
+        if keep < self.world.active() or clears_summary:
+            self.thread.clear(keep)
+            self._trimmed(keep, None)
+
+    def _compact(self) -> None:
+        keep = self.chance.randint(0, 2)
+        if self.world.active() > keep:
+            words = f"summary {self.happened}"
+            self.thread.compact(words, keep)
+            self._trimmed(keep, f"<conversation-summary>{words}</conversation-summary>")
+
+    def _trimmed(self, keep: int, summary: str | None) -> None:
+        kept = len(self.world.turns) - min(keep, self.world.active())
+        self.world.trims.append(Trim(self.happened, kept, summary))
+        self.undone = []
+
+    def _discard(self) -> None:
+        """Takes the prompt of an active turn that is neither the newest nor pinned, and whose items
+        are at hand: the daemon reads those of a turn that came back from Codex's file.
+        """
+        pinned = {one.turn for one in self.pins}
+        numbers = [number for _, number in self.world.turns[self.world.first_active : -1]]
+        at_hand = {turn.id for turn in self.thread.state.active_turns if turn.items_complete}
+        free = [
+            number
+            for number in numbers
+            if number not in pinned
+            and f"turn-{number}" in at_hand
+            and len(self.world.texts(number)) == len(said(number))
+        ]
+        if free:
+            number = self.chance.choice(free)
+            prompt = said(number)[0]
+            entry = f"turn-{number}/user/{prompt}"
+            act(self.thread, client(wire.DiscardContext, entry_ids=[entry]))
+            self.world.trims.append(Trim(self.happened, None, dropped=prompt))
+            self.undone = []
+
+    def _pin(self) -> None:
+        if self.world.turns:
+            place = self.chance.randrange(len(self.world.turns))
+            number = self.world.turns[place][1]
+            pin(self.thread, place + 1)
+            if all(one.turn != number for one in self.pins):
+                self.pins.append(Pinned(number, "", place))
+
+    def _note(self) -> None:
+        note = f"note {self.happened}"
+        act(self.thread, client(wire.PinContext, note=note))
+        self.pins.append(Pinned(None, note, len(self.world.turns)))
+
+    def _unpin(self) -> None:
+        if standing := self._standing():
+            number = self.chance.randrange(len(standing))
+            unpin(self.thread, number + 1)
+            self.pins.remove(standing[number])
+
+    def _undo(self) -> None:
+        if self.world.trims:
+            act(self.thread, client(wire.UndoTrim))
+            self.undone.append(self.world.trims.pop())
+
+    def _redo(self) -> None:
+        if self.undone:
+            act(self.thread, client(wire.UndoTrim, redo=True))
+            self.world.trims.append(self.undone.pop())
+
+    def _revert(self) -> None:
+        kept = self.chance.randint(0, len(self.world.turns))
+        last = self.world.turns[kept - 1][0] if kept else 0
+        trims = [trim for trim in self.world.trims if trim.number < last]
+        if not self.world.turns or (kept == len(self.world.turns) and trims == self.world.trims):
+            return
+        present = deepcopy(self.world)
+        self.thread.revert(turn_count=kept)
+        self.world = World(self.world.turns[:kept], trims)
+        self.reverted, self.undone = present, []
+
+    def _unrevert(self) -> None:
+        if self.reverted is not None:
+            present = deepcopy(self.world)
+            self.thread.revert(undo=True)
+            self.world, self.reverted, self.undone = self.reverted, present, []
+
+    def _restart(self) -> None:
+        assert self.thread.replayed() == self.thread.state, self.steps
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_any_life_with_pins_and_discards_holds_what_a_plain_model_holds(seed: int) -> None:
+    life = Life(seed)
+    for _ in range(STEPS):
+        life.step()

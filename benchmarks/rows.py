@@ -8,6 +8,7 @@ from benchmarks import (
     chat,
     checkpoints,
     clear,
+    fleet,
     front,
     journal,
     latency,
@@ -68,5 +69,8 @@ ROWS = (
     Row("page", "The web page on a long thread, in Chromium", page.run_open),
     Row("page-stream", "An answer streamed into the web page", page.run_stream),
     Row("recall", "Journals of a million entries indexed, and entries found again", recall.run),
+    Row("fleet-cost", "What the mirror of a fleet costs a daemon", fleet.run_cost),
+    Row("fleet-lag", "500 hosts with 10 events a second each", fleet.run_lag),
+    Row("fleet-catch-up", "A million events that the hub has not", fleet.run_catch_up),
     Row("stalled", "Memory with a client that does not read", memory.run),
 )

@@ -70,6 +70,7 @@ class Mirror:
         self._threads = threads
         self._reader = reader
         self._waiting: dict[str, None] = {}
+        self._sending: set[str] = set()
         self._offsets: dict[str, Place] = {}
         self._tails: dict[str, Tail] = {}
         self._complaint = ""
@@ -78,7 +79,7 @@ class Mirror:
     @property
     def behind(self) -> int:
         """Returns how many threads have events that the hub has not confirmed."""
-        return len(self._waiting)
+        return len(self._waiting.keys() | self._sending)
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Notes that a thread has something new."""
@@ -115,7 +116,11 @@ class Mirror:
             while todo:
                 thread_id = todo.pop()
                 self._waiting.pop(thread_id, None)
-                await self._send(hub, thread_id)
+                self._sending.add(thread_id)
+                try:
+                    await self._send(hub, thread_id)
+                finally:
+                    self._sending.discard(thread_id)
 
         async with anyio.create_task_group() as tasks:
             for _ in range(min(WORKERS, len(todo))):

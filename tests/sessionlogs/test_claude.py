@@ -375,3 +375,54 @@ def test_a_clear_in_a_session_that_went_on_under_its_id_is_found_in_the_history(
     [clear] = document.context_clears
     assert (clear.confidence, clear.after_message_index, document.rewinds) == (0.8, 3, [])
     assert active(tmp_path) == ["anew"]
+
+
+def test_rows_that_a_branch_wrote_twice_without_a_parent_are_there_once(tmp_path: Path) -> None:
+    doubled = [{**one, "parentUuid": None} for one in CHAIN]
+    write(tmp_path, [*CHAIN, *doubled, prompt("u3", "a2", "three")])
+    document = document_of(only_session(tmp_path))
+    assert active(tmp_path) == ["one", "first", "two", "second", "three"]
+    assert (document.end.duplicates, document.rewinds) == (4, [])
+
+
+def test_most_rows_may_stand_on_branches_that_were_left(tmp_path: Path) -> None:
+    rows = [prompt("u1", None, "one"), answer("a1", "u1", text("first"))]
+    for number in range(50):
+        rows += [prompt(f"p{number}", "a1", f"try {number}")]
+        rows += [answer(f"b{number}", f"p{number}", text(f"answer {number}"))]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert active(tmp_path) == ["one", "first", "try 49", "answer 49"]
+    assert [one.dropped_message_indices for one in document.rewinds] == [
+        [2 + 2 * number, 3 + 2 * number] for number in range(49)
+    ]
+
+
+def test_rows_of_another_file_that_a_boundary_names_bring_nothing_back(tmp_path: Path) -> None:
+    rows = [*CHAIN, boundary("b", ["elsewhere-1", "elsewhere-2"]), summary("s", "b")]
+    write(tmp_path, [*rows, prompt("u3", "s", "three"), answer("a3", "u3", text("third"))])
+    document = document_of(only_session(tmp_path))
+    [found] = document.compaction.boundaries
+    assert (found.replaced_message_indices, found.kept_message_indices) == ([0, 1, 2, 3], [])
+    assert active(tmp_path)[1:] == ["three", "third"]
+
+
+def test_a_boundary_of_which_the_summary_is_not_written_yet_is_one(tmp_path: Path) -> None:
+    write(tmp_path, [*CHAIN, boundary("b")])
+    document = document_of(only_session(tmp_path))
+    [found] = document.compaction.boundaries
+    assert (found.summary, found.summary_message_index) == (None, None)
+    assert found.replaced_message_indices == [0, 1, 2, 3]
+    assert len(document.messages) == 4
+
+
+def test_a_rewind_into_an_era_keeps_what_its_compaction_had_kept(tmp_path: Path) -> None:
+    first = [*CHAIN, boundary("b1", ["a2"]), summary("s1", "b1"), prompt("u3", "s1", "three")]
+    second = [answer("a3", "u3", text("third")), boundary("b2"), summary("s2", "b2", "T")]
+    rows = [*first, *second, prompt("u4", "s2", "four"), prompt("u5", "s1", "three again")]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert [one.undone for one in document.compaction.boundaries] == [False, True]
+    assert active(tmp_path)[0] == "second"
+    assert active(tmp_path)[-1] == "three again"
+    assert len(active(tmp_path)) == 3

@@ -71,9 +71,12 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def staged(**context: Any) -> AsyncIterator[Stage]:
-    """A stage whose page is logged in; `context` are options of the browser's context."""
+async def staged(*overrides: str, **context: Any) -> AsyncIterator[Stage]:
+    """A stage whose page is logged in; `overrides` are of Codex's configuration, `context` options
+    of the browser's context.
+    """
     async with opened_harness() as house:
+        house.overrides.extend(overrides)
         config = msgspec.structs.replace(
             house.config,
             http=HttpSection(listen="127.0.0.1:0"),

@@ -17,8 +17,9 @@ from trimpoint.http.api import Api, Exchange, Refused
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
 from trimpoint.http.credentials import COOKIE_LIFETIME_S, Credentials
 from trimpoint.http.exchange import Request, Response
+from trimpoint.http.login_page import login_page, wants_page
 from trimpoint.http.operations import match
-from trimpoint.http.problems import HttpReason, as_response, problem
+from trimpoint.http.problems import HttpReason, Problem, as_response, problem
 from trimpoint.http.static_files import StaticFiles
 from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
 
@@ -71,10 +72,8 @@ class HttpServer:
             while (request := await _next_head(channel)) is not None:
                 refusal = admission.refusal(request, int(time.time()))
                 if refusal is not None:
-                    proof = (("WWW-Authenticate", "Bearer"),) if refusal.status == 401 else ()
-                    await channel.send(
-                        as_response(refusal, *proof), close=True, with_body=request.method != "HEAD"
-                    )
+                    response = _refused(request, refusal)
+                    await channel.send(response, close=True, with_body=request.method != "HEAD")
                     return
                 if wants_upgrade(request):
                     await self._serve_websocket(transport, channel, request)
@@ -181,13 +180,19 @@ def _no_such_operation(request: Request, allowed: frozenset[str]) -> Response:
     return as_response(details, ("Allow", shown))
 
 
+def _refused(request: Request, refusal: Problem) -> Response:
+    if wants_page(request, refusal):
+        return login_page(refusal)
+    proof = (("WWW-Authenticate", "Bearer"),) if refusal.status == 401 else ()
+    return as_response(refusal, *proof)
+
+
 def _logged_in(request: Request, login: Login | None) -> Response:
     now_s = int(time.time())
     if login is None or not login.codes.use(request.query.get("code", ""), time.monotonic()):
         hint = "Ask for another with `trimpoint token --url`."
-        return as_response(
-            problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint)
-        )
+        details = problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint)
+        return login_page(details) if wants_page(request, details) else as_response(details)
     credentials = login.credentials
     cookie = (
         f"{credentials.cookie_name}={credentials.new_cookie(now_s)}; HttpOnly; SameSite=Strict; "

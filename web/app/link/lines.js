@@ -10,6 +10,7 @@ const LONGEST_PAUSE_MS = 8000;
  * @property {(send: (line: string) => void) => void} onOpen
  * @property {(line: string) => void} onLine
  * @property {() => void} onClose
+ * @property {() => void} [onLoggedOut] the daemon is there, and does not know this browser
  */
 
 /**
@@ -34,6 +35,7 @@ export function connect(carrier, listener) {
         clearTimeout(timer);
         connection = carrier({
             onOpen: listener.onOpen,
+            onLoggedOut: listener.onLoggedOut,
             onLine: (line) => {
                 attempts = 0; // a carrier that opens and ends at once is not asked again and again
                 listener.onLine(line);

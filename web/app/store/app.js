@@ -4,7 +4,7 @@
  * @import {Carrier} from "../link/lines.js"
  * @import {ShellObject} from "../link/shell.js"
  * @import {Signal} from "../vendor.js"
- * @import {CommandOutcome, ThreadOverview} from "../protocol.js"
+ * @import {CommandOutcome, SessionOverview, ThreadOverview} from "../protocol.js"
  */
 import { Refusal } from "../link/peer.js";
 import { fullness } from "../model/format.js";
@@ -50,10 +50,14 @@ export class App {
         this.isListOpen = signal(false);
         /** @type {Signal<"new" | "rename" | null>} */
         this.dialog = signal(null);
+        /** @type {Signal<SessionOverview | null>} the session of another agent that is read */
+        this.shownSession = signal(null);
         /** @type {Signal<number | null>} the turn whose files are to be shown */
         this.wantedTurn = signal(null);
         /** @type {Signal<{key: string, count: number} | null>} the turn to bring into sight */
         this.jump = signal(null);
+        /** @type {Signal<ReadonlySet<string>>} the names of the commands that this daemon has */
+        this.commands = signal(new Set());
         /** @type {Map<string, Signal<Prompt[]>>} */
         this._queues = new Map();
         this._refreshTimer = 0;
@@ -83,6 +87,14 @@ export class App {
             history.pushState(null, "", `#/thread/${id}`);
         }
         this.open.value?.follow();
+    }
+
+    /**
+     * Returns whether the daemon has a command.
+     * @param {string} name
+     */
+    offers(name) {
+        return this.commands.value.has(name);
     }
 
     /** Prompts that wait for the thread to be free.
@@ -257,8 +269,18 @@ export class App {
         }
     }
 
+    async _readCommands() {
+        try {
+            const answer = await this.session.request("commands/list");
+            const names = answer.commands.map((/** @type {{name: string}} */ one) => one.name.replace(/^\//, ""));
+            this.commands.value = new Set(names);
+        } catch {
+            return; // it is asked again when the connection is back
+        }
+    }
+
     async _ready() {
-        await this._refresh();
+        await Promise.all([this._refresh(), this._readCommands()]);
         const open = this.open.value;
         if (open) {
             await open.follow();

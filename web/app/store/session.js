@@ -19,6 +19,7 @@ export class Session {
         this._peer = null;
         /** @type {import("../vendor.js").Signal<"connecting" | "open" | "lost">} */
         this.state = signal("connecting");
+        this.isLoggedOut = signal(false);
         /** @type {import("../vendor.js").Signal<Refusal | null>} why the daemon would not have this page */
         this.refusal = signal(null);
     }
@@ -29,6 +30,9 @@ export class Session {
             onOpen: (send) => this._open(send),
             onLine: (line) => this._peer?.receive(line),
             onClose: () => this._close(),
+            onLoggedOut: () => {
+                this.isLoggedOut.value = true;
+            },
         });
     }
 
@@ -57,6 +61,7 @@ export class Session {
     /** @param {(line: string) => void} send */
     async _open(send) {
         const peer = new Peer(send, this._listener);
+        this.isLoggedOut.value = false;
         this._peer = peer;
         try {
             await peer.request("initialize", {

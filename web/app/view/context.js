@@ -19,7 +19,7 @@ const WORDS = { message: "Messages", fileRead: "Files read", command: "Commands"
     toolCall: "Tool calls", toolResult: "Tool results", reasoning: "Reasoning", image: "Images", other: "Other",
     overhead: "Tools and the rest" };
 /** @type {Record<string, string>} */
-const PROTECTED = { newest: "newest", codeChange: "changed code", plan: "the plan", finalAnswer: "an answer", summary: "a summary",
+const PROTECTED = { newest: "newest", codeChange: "changed code", plan: "the plan", finalAnswer: "an answer", summary: "a summary", pinned: "pinned",
     notRecorded: "Codex's own" };
 
 /**

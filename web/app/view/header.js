@@ -66,6 +66,9 @@ function More({ app, thread }) {
         ["edit", "Rename …", () => { app.dialog.value = "rename"; }],
         ["fork", "Fork", () => { app.fork(thread); }],
         ["plus", "New with the same files", () => { app.command(thread, "/new"); }],
+        ...(app.offers("undo") && !archived
+            ? /** @type {[string, string, () => void][]} */ ([["undo", "Undo the last trim", () => { app.command(thread, "/undo"); }]])
+            : []),
         ["archive", archived ? "Unarchive" : "Archive", () => { app.dispatch(thread.id, { type: archived ? "thread.unarchive" : "thread.archive" }); }],
     ];
     /** @param {KeyboardEvent} event */

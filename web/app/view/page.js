@@ -12,7 +12,9 @@ import { ContextPanel } from "./context.js";
 import { Dialogs } from "./dialogs.js";
 import { Advice, Header } from "./header.js";
 import { Icon } from "./icons.js";
+import { Pins } from "./pins.js";
 import { Search } from "./search.js";
+import { ShownSession } from "./sessions.js";
 import { Sidebar, titleOf } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
 
@@ -36,13 +38,14 @@ export function Page({ app }) {
                         <button class="icon-button" aria-label="Close" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
                     </header>
                     <div class="panel-body" key=${thread.id}>
-                        ${panel === "context" && html`<${ContextPanel} app=${app} thread=${thread} />`}
+                        ${panel === "context" && html`<${Pins} app=${app} thread=${thread} /><${ContextPanel} app=${app} thread=${thread} />`}
                         ${panel === "checkpoints" && html`<${Checkpoints} app=${app} thread=${thread} />`}
                         ${panel === "search" && html`<${Search} app=${app} thread=${thread} />`}
                     </div>
                 </aside>
             `}
             <${Dialogs} app=${app} />
+            <${ShownSession} app=${app} />
         </div>
     `;
 }
@@ -92,6 +95,10 @@ function Connection({ app }) {
     const refusal = app.session.refusal.value;
     if (refusal) {
         return html`<p class="connection" role="alert"><${Icon} name="warn" /> ${refusal.message} ${refusal.hint}</p>`;
+    }
+    if (app.session.isLoggedOut.value) {
+        return html`<p class="connection" role="alert"><${Icon} name="warn" />
+            This browser is no longer logged in. Type <code>trimpoint open</code> in a terminal on the machine where trimpoint runs.</p>`;
     }
     return app.session.state.value === "lost" && html`
         <p class="connection" role="status"><span class="spinner" aria-hidden="true"></span>

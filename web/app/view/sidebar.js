@@ -8,6 +8,7 @@ import { age, folderName } from "../model/format.js";
 import { html, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { LevelDot } from "./meter.js";
+import { OtherSessions } from "./sessions.js";
 
 /** @param {{app: App}} props */
 export function Sidebar({ app }) {
@@ -38,6 +39,7 @@ export function Sidebar({ app }) {
                         <${Threads} app=${app} threads=${archived} />
                     </details>
                 `}
+                <${OtherSessions} app=${app} />
                 ${app.threads.value?.length === 0 && html`<p class="quiet sidebar-empty">No thread yet.</p>`}
             </div>
         </nav>

@@ -33,7 +33,7 @@ export function TurnView({ app, thread, row }) {
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
             ${parts.map((part) => html`<${Part} key=${part.key} part=${part} isRunning=${isRunning} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
-            <${TurnFoot} app=${app} row=${row} answer=${answer?.text ?? ""} />
+            <${TurnFoot} app=${app} thread=${thread} row=${row} answer=${answer?.text ?? ""} />
         </section>
     `;
 }
@@ -131,13 +131,14 @@ function Working({ thread, isSilent }) {
     return html`<p class="working"><span class="spinner" aria-hidden="true"></span>${notice || "Working …"}</p>`;
 }
 
-/** @param {{app: App, row: TurnRow, answer: string}} props */
-function TurnFoot({ app, row, answer }) {
+/** @param {{app: App, thread: Thread, row: TurnRow, answer: string}} props */
+function TurnFoot({ app, thread, row, answer }) {
     const { turn, number } = row;
     if (turn.status === "running") {
         return null;
     }
     const tookMs = turn.completedAt ? Date.parse(turn.completedAt) - Date.parse(turn.startedAt) : 0;
+    const canPin = app.offers("pin") && !row.isTrimmed;
     const showFiles = () => {
         app.panel.value = "checkpoints";
         app.wantedTurn.value = number;
@@ -150,6 +151,8 @@ function TurnFoot({ app, row, answer }) {
             ${tookMs > 0 && html`<span>${duration(tookMs)}</span>`}
             <span class="turn-actions">
                 ${answer && html`<${CopyButton} text=${answer} what="answer" />`}
+                ${canPin && html`<button class="icon-button" onClick=${() => app.command(thread, `/pin ${number}`)} disabled=${thread.isBusy}
+                    aria-label=${`Pin turn ${number}`} title="Keep it in the context, whatever is trimmed"><${Icon} name="pin" /></button>`}
                 <button class="icon-button" onClick=${showFiles} aria-label=${`Files after turn ${number}`} title="Files and revert">
                     <${Icon} name="history" />
                 </button>

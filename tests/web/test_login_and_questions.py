@@ -1,0 +1,49 @@
+"""Who is not logged in any more is told the way in; what the agent asks is answered in the page."""
+
+import pytest
+from trimpoint.testkit import call, say
+
+from tests.web.browser import needs_browser
+from tests.web.stage import Stage, staged
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+
+async def test_a_one_time_address_that_was_used_shows_the_way_in(stage: Stage) -> None:
+    address = stage.daemon.http.addresses.login_url().url
+    for expected in ("No thread is open", "trimpoint open"):
+        opened = await stage.browser.new_context()
+        page = await opened.new_page()
+        await page.goto(address)
+        await page.get_by_text(expected).first.wait_for()
+    await page.get_by_text("This code was used, or has expired.").wait_for()
+
+
+async def test_a_page_whose_login_ended_says_so_and_comes_back_with_another(stage: Stage) -> None:
+    await stage.thread()
+    await stage.page.context.clear_cookies()
+    await stage.page.reload()
+    await stage.page.get_by_text("This browser is not logged in").wait_for()
+    await stage.page.goto(stage.daemon.http.addresses.login_url().url)
+    await stage.page.locator("textarea").wait_for()
+    stage.page.faults.clear()  # the refusal itself is in the browser's console
+
+
+async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answer() -> None:
+    options = [
+        {"label": "Red (Recommended)", "description": "warm"},
+        {"label": "Blue", "description": "cold"},
+    ]
+    question = {"id": "colour", "header": "Colour", "question": "Which one?", "options": options}
+    async with staged("features.default_mode_request_user_input=true") as stage:
+        await stage.thread()
+        stage.will_answer(call("request_user_input", {"questions": [question]}), say("Blue it is."))
+        await stage.send("Ask me.")
+        card = stage.page.get_by_label("The agent asks", exact=True)
+        await card.get_by_text("Which one?").wait_for()
+        await card.get_by_role("radio", name="Red (Recommended)").press("ArrowDown")
+        await stage.page.keyboard.press("Enter")
+        await card.wait_for(state="detached")
+        await stage.page.get_by_text("Blue it is.", exact=True).wait_for()
+        assert "Blue" in stage.model_input()
+        assert stage.page.faults == []

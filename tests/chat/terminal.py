@@ -6,15 +6,17 @@ from contextlib import asynccontextmanager
 import anyio
 
 from tests.cli.stage import CliHarness
-from tests.tui.terminal import Terminal, program_in_terminal
+from tests.tui.terminal import COLUMNS, ROWS, Terminal, program_in_terminal
 
 
 @asynccontextmanager
-async def chat(stage: CliHarness, *words: str, **environment: str) -> AsyncIterator[Terminal]:
+async def chat(
+    stage: CliHarness, *words: str, size: tuple[int, int] = (ROWS, COLUMNS), **environment: str
+) -> AsyncIterator[Terminal]:
     """Run the program until its screen is there."""
     command = stage.command("chat", *words)
     async with program_in_terminal(
-        command, stage.environment | environment, str(stage.worktree)
+        command, stage.environment | environment, str(stage.worktree), size
     ) as terminal:
         await terminal.shows("Ask, or type / for commands")
         yield terminal

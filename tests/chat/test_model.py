@@ -45,6 +45,8 @@ def test_a_narrow_status_bar_keeps_what_matters() -> None:
     assert " ".join(p.text for p in long).startswith("[…")
     assert sum(len(p.text) + 1 for p in long) <= 77
     assert "tokens" not in _bar(50)
+    assert "[Fix it]" in _bar(50)
+    assert _bar(44) == "[Context: 71% warning] [tokens: ~85k/120k]"
     assert _bar(28) == "[Context: 71% warning]"
 
 
@@ -142,7 +144,7 @@ def test_commands_of_the_screen_are_told_from_others(
 
 def test_commands_of_the_screen_are_in_the_menu() -> None:
     assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
-    assert len(complete_own("/")) == 6
+    assert len(complete_own("/")) == 5
     assert complete_own("r") == []
 
 

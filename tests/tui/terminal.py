@@ -37,10 +37,10 @@ class _Screen(pyte.Screen):
 class Terminal:
     """`text` is the screen as it is now, one line a row, trailing blanks cut."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, size: tuple[int, int] = (ROWS, COLUMNS)) -> None:
         self._fd = fd
-        self._screen = _Screen(COLUMNS, ROWS)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = _Screen(size[1], size[0])
+        self._stream = pyte.ByteStream(self.screen)
         self._changed = anyio.Event()
 
     @property
@@ -50,7 +50,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        return "\n".join(line.rstrip() for line in self.screen.display)
 
     async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = STEP_S) -> str:
         """Return the screen once it shows what is wanted."""
@@ -108,7 +108,7 @@ class Terminal:
         self._changed.set()
         self._changed = anyio.Event()
         if _CURSOR_QUERY.search(data):
-            cursor = self._screen.cursor
+            cursor = self.screen.cursor
             os.write(self._fd, f"\x1b[{cursor.y + 1};{cursor.x + 1}R".encode())
         if _DEVICE_QUERY.search(data):
             os.write(self._fd, b"\x1b[?62;c")
@@ -116,11 +116,14 @@ class Terminal:
 
 @asynccontextmanager
 async def program_in_terminal(
-    command: list[str], environment: dict[str, str], folder: str
+    command: list[str],
+    environment: dict[str, str],
+    folder: str,
+    size: tuple[int, int] = (ROWS, COLUMNS),
 ) -> AsyncIterator[Terminal]:
-    """Run a program in a pseudo-terminal while the block lasts."""
+    """Run a program in a pseudo-terminal of so many rows and columns while the block lasts."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     os.set_blocking(ours, False)
     env = {**environment, "TERM": "xterm-256color"}
     process = await anyio.open_process(
@@ -134,7 +137,7 @@ async def program_in_terminal(
     )
     os.close(theirs)
     try:
-        yield Terminal(ours)
+        yield Terminal(ours, size)
     finally:
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError):  # it has ended

@@ -5,18 +5,18 @@ KEYS = (
         "Typing",
         (
             ("Enter", "sends; while the agent works, the prompt waits for its turn"),
-            ("Shift+Enter, Alt+Enter, Ctrl+J, \\ Enter", "begins a line"),
+            ("Shift+Enter, Ctrl+J", "begins a line; so do Alt+Enter, and \\ before Enter"),
             ("/ or :", "opens the menu of commands; Tab completes"),
             ("↑ ↓", "prompts of before; ↑ in an empty line takes a waiting one back"),
             ("Esc", "interrupts the agent, or a compaction"),
             ("Ctrl+C", "copies what is marked, else clears the line; twice ends"),
-            ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and so does its turn"),
+            ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and a turn goes on"),
         ),
     ),
     (
         "Reading",
         (
-            ("PgUp PgDn, Ctrl+↑ Ctrl+↓, wheel", "scrolls; Ctrl+End goes to the end"),
+            ("PgUp PgDn, Ctrl+↑↓", "scrolls, as the wheel does; Ctrl+End goes to the end"),
             ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
             (
                 "Tab",

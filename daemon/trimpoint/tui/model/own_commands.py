@@ -27,7 +27,6 @@ class OwnCommand(NamedTuple):
 
 _SUMMARIES = {
     OwnName.THREADS: "Choose another thread, or a session of another agent",
-    OwnName.SEARCH: "Find what was said, in this thread or in all",
     OwnName.RENAME: "Give the thread a name",
     OwnName.FORK: "Go on in a copy of the thread",
     OwnName.ARCHIVE: "Archive the thread",
@@ -39,7 +38,8 @@ _TAKES_TEXT = {OwnName.RENAME: "NAME"}
 def own_command(text: str) -> OwnCommand | None:
     """Returns a command of ours; None for everything else.
 
-    `/revert` without a turn shows the turns to choose from; with one it is the daemon's.
+    `/revert` without a turn and `/search` without words show what to choose from; with them they
+    are the daemon's, whose menu has them.
     """
     sign, (word, rest) = text.strip()[:1], _split(text.strip()[1:])
     if sign not in ("/", ":") or word not in tuple(OwnName):

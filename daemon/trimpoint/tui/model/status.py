@@ -29,7 +29,11 @@ def status_bar(folder: str, thread: str, context: ContextStatus | None, width: i
         room = width - sum(len(piece.text) + 1 for piece in pieces)
         if (fitted := _names(names, room)) is not None:
             return [*fitted, *pieces]
-    return meter
+    return [*meter, *used] if _cells([*meter, *used]) <= width else meter
+
+
+def _cells(pieces: list[Piece]) -> int:
+    return sum(len(piece.text) + 1 for piece in pieces) - 1
 
 
 def _names(names: list[str], room: int) -> list[Piece] | None:

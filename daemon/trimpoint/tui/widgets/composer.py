@@ -36,7 +36,7 @@ def menu_text(popup: Popup, width: int) -> Text:
     commands = popup.commands
     first = max(0, min(popup.chosen - _MENU_ROWS // 2, len(commands) - _MENU_ROWS))
     shown = list(enumerate(commands))[first : first + _MENU_ROWS]
-    column = min(max(len(one_line(command.usage)) for _, command in shown), width // 2)
+    column = min(max(len(one_line(command.usage)) for _, command in shown), width // 3)
     lines = [_menu_line(command, column, is_chosen=at == popup.chosen) for at, command in shown]
     for line in lines:
         line.truncate(width, overflow="ellipsis")

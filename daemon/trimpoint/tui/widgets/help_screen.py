@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -29,12 +31,14 @@ class HelpScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-def _table() -> Text:
+def _table() -> Group:
+    parts: list[RenderableType] = []
     width = max(len(keys) for _, rows in KEYS for keys, _ in rows)
-    text = Text()
     for heading, rows in KEYS:
-        text.append(f"{heading}\n", "bold")
+        table = Table.grid(padding=(0, 1))
+        table.add_column(width=width + 2)
+        table.add_column(ratio=1)
         for keys, what in rows:
-            text.append(f"  {keys:<{width}}  ", "cyan").append(f"{what}\n")
-    text.append("Esc closes", "bright_black")
-    return text
+            table.add_row(Text(f"  {keys}", "cyan"), Text(what))
+        parts += [Text(heading, "bold"), table, Text()]
+    return Group(*parts, Text("Esc closes", "bright_black"))

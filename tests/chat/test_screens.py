@@ -1,0 +1,161 @@
+"""The main states of the screen as text, compared with what is in tests/chat/screens.
+
+`TRIMPOINT_UPDATE_SCREENS=1` writes them anew, to be looked at before they are committed.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.tui.model.questions import COMMAND, card_of
+from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
+from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.link import Link
+from trimpoint.tui.widgets.app import ChatApp
+from trimpoint_protocol.methods import TrimAdvice
+
+from tests.chat.entries import banner, context, did, divider, page, said, thread
+
+SCREENS = Path(__file__).parent / "screens"
+_SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
+ANSWER = """\
+It has **two** parts:
+
+1. `core` holds rules
+2. `journal` keeps records
+
+```python
+def trim(turns, keep):
+    return turns[-keep:]
+```
+
+A `List<T>` and [bold]brackets[/bold] stay as they are."""
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+async def _no_daemon() -> Path | None:
+    return None
+
+
+async def _none_to_start() -> Path:
+    raise FileNotFoundError("there is no daemon here")
+
+
+def _chat() -> Chat:
+    state = ChatState("/work/shop", "thread-0123456789")
+    state.link = LinkState.CONNECTED
+    state.threads = [thread("thread-0123456789", preview="What is in this project?")]
+    state.context = context(level="ok", percent=12.4, used_tokens=14_900)
+    state.transcript.replace(
+        page(
+            banner("\n".join(f"Line {number} of the summary." for number in range(1, 10))),
+            divider(hidden=12),
+            said("u", "What is in this project?", role="user"),
+            did("commandExecution", {"command": "ls", "aggregatedOutput": "core\njournal\n"}, "ls"),
+            said("x", ANSWER),
+        )
+    )
+    state.marks = {"t1": TurnMark(7, "", "completed", None)}
+    return Chat(Link(_no_daemon, _none_to_start, None), state, Changes())
+
+
+async def _screen(chat: Chat, *keys: str, size: tuple[int, int] = (80, 30)) -> str:
+    app = ChatApp(chat)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+        return _SPINNER.sub("*", "\n".join(strip.text.rstrip() for strip in strips)) + "\n"
+
+
+def _is_golden(name: str, text: str) -> None:
+    path = SCREENS / f"{name}.txt"
+    if os.environ.get("TRIMPOINT_UPDATE_SCREENS"):
+        SCREENS.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+async def test_a_conversation_with_its_trim_point() -> None:
+    _is_golden("conversation", await _screen(_chat()))
+
+
+async def test_a_conversation_in_forty_columns() -> None:
+    _is_golden("narrow", await _screen(_chat(), size=(40, 30)))
+
+
+async def test_rows_of_the_conversation_are_chosen_and_opened() -> None:
+    keys = ("tab", "up", "enter", "up", "up", "up", "enter")
+    _is_golden("opened", await _screen(_chat(), *keys, size=(80, 40)))
+
+
+async def test_a_full_context_with_what_would_help() -> None:
+    chat = _chat()
+    chat.state.context = context(level="critical", percent=93.1, used_tokens=111_700)
+    chat.state.advice = TrimAdvice(
+        command="/clear 3", frees_tokens=90_000, after_tokens=21_000, percent=18.0,
+        text="/clear 3 frees about 90k tokens.",
+    )  # fmt: skip
+    _is_golden("critical", await _screen(chat, "ctrl+g"))
+
+
+async def test_a_question_of_the_agent() -> None:
+    chat = _chat()
+    params = {"command": "rm -rf build", "reason": "The build is stale.", "cwd": "/work/shop"}
+    card = card_of(COMMAND, params, {})
+    assert card is not None
+    chat.state.ask(Question(1, COMMAND, card))
+    _is_golden("question", await _screen(chat, "tab", "down"))
+
+
+async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:
+    chat = _chat()
+    chat.state.turn_id = "t1"
+    chat.state.queue.add("thread-0123456789", "and then this")
+    chat.state.tell(Tone.DONE, "Context cleared.\nTo undo: /undo")
+    _is_golden("working", await _screen(chat))
+
+
+async def test_a_daemon_that_is_gone() -> None:
+    chat = _chat()
+    chat.state.link = LinkState.LOST
+    _is_golden("lost", await _screen(chat))
+
+
+async def test_the_keys() -> None:
+    _is_golden("help", await _screen(_chat(), "question_mark", size=(100, 34)))
+
+
+async def test_without_colour_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    coloured = await _screen(_chat())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert await _screen(_chat()) == coloured
+
+
+async def test_a_thread_of_many_turns_is_laid_out_only_where_it_is_in_sight() -> None:
+    chat = _chat()
+    entries = [said(str(number), f"answer {number}") for number in range(20_000)]
+    chat.state.transcript.replace(page(*entries))
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.pause()
+        for _ in range(20):
+            await pilot.press("pageup")
+        kept = app.query_one("#transcript")._drawing._kept  # type: ignore[attr-defined]
+        assert 0 < len(kept) < 1_000

@@ -39,8 +39,8 @@ class Terminal:
 
     def __init__(self, fd: int, size: tuple[int, int] = (ROWS, COLUMNS)) -> None:
         self._fd = fd
-        self.screen = _Screen(size[1], size[0])
-        self._stream = pyte.ByteStream(self.screen)
+        self._screen = _Screen(size[1], size[0])
+        self._stream = pyte.ByteStream(self._screen)
         self._changed = anyio.Event()
 
     @property
@@ -50,7 +50,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        return "\n".join(line.rstrip() for line in self._screen.display)
 
     async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = STEP_S) -> str:
         """Return the screen once it shows what is wanted."""
@@ -108,7 +108,7 @@ class Terminal:
         self._changed.set()
         self._changed = anyio.Event()
         if _CURSOR_QUERY.search(data):
-            cursor = self.screen.cursor
+            cursor = self._screen.cursor
             os.write(self._fd, f"\x1b[{cursor.y + 1};{cursor.x + 1}R".encode())
         if _DEVICE_QUERY.search(data):
             os.write(self._fd, b"\x1b[?62;c")

@@ -1,15 +1,21 @@
 """The real program in a pseudo-terminal, on the real daemon and the real Codex."""
 
+import shlex
+import shutil
+
 import pytest
-from trimpoint.testkit import run, say
+from trimpoint.testkit import hang, run, say
 
 from tests.chat.terminal import chat, in_git
+from tests.chat.tmux import tmux
 from tests.cli.stage import CliHarness
+from tests.tools import missing
 from tests.tui.terminal import program_in_terminal
 
 pytestmark = pytest.mark.codex
 
-CTRL_O, CTRL_R, CTRL_T = "\x0f", "\x12", "\x14"
+CTRL_F, CTRL_O, CTRL_R, CTRL_T, CTRL_X = "\x06", "\x0f", "\x12", "\x14", "\x18"
+UP, ESCAPE = "\x1b[A", "\x1b"
 HOSTILE = "[bold]kept[/bold] \x1b[31mplain\x1b[0m \u202ecalm List<T>"
 
 
@@ -107,3 +113,71 @@ async def test_what_cannot_be_shown_is_said_as_by_every_command(
 async def test_without_a_terminal_it_says_what_else_there_is(stage: CliHarness) -> None:
     done = await stage.run("chat")
     assert (done.code, "chat needs a terminal" in done.err) == (2, True)
+
+
+async def test_escape_interrupts_and_the_prompt_that_waited_goes_next(stage: CliHarness) -> None:
+    stage.script.then(hang("I begin"), say("After it."))
+    async with stage.serving(), chat(stage) as terminal:
+        await terminal.types("prompt-1.")
+        await terminal.shows("I begin")
+        await terminal.types("prompt-2.")
+        await terminal.shows("next prompt-2.")
+        await terminal.types(ESCAPE, enter=False)
+        await terminal.shows("After it.")
+        assert "interrupted" in terminal.text
+        assert stage.model.turn_requests()[-1].mentions("prompt-2.")
+
+
+async def test_what_was_cleared_is_found_and_what_is_held_can_be_discarded(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("The needle is here."), run("seq 1 900"), say("Counted."), say("Last."))
+    async with stage.serving():
+        words = ["ask", "-a", "never", "-s", "danger-full-access"]
+        assert (await stage.run(*words, "prompt-1.")).code == 0
+        assert (await stage.run("clear")).code == 0
+        # Without it the context would be smaller than what a discard has to leave.
+        prompt = b"count please" + 35_000 * b" word"
+        assert (await stage.run("ask", "-", stdin=prompt)).code == 0
+        async with chat(stage) as terminal:
+            await terminal.shows("Counted.")
+            assert "needle" not in terminal.text
+            await terminal.types(CTRL_F, enter=False)
+            await terminal.shows("Search in this thread")
+            await terminal.types("needle", enter=False)
+            await terminal.shows("pruned")
+            await terminal.types("")
+            await terminal.shows("▾ Earlier messages")
+            assert "The needle is here." in terminal.text
+            await terminal.types(ESCAPE, enter=False)
+            await terminal.types(CTRL_X, enter=False)
+            await terminal.shows("toolResult")
+            await terminal.types(f"{UP} d", enter=False)
+            await terminal.shows("tokens? Enter discards")
+            await terminal.types("")
+            await terminal.shows("Discarded. /undo takes it back.")
+            await terminal.types(ESCAPE, enter=False)
+            await terminal.types("prompt-3.")
+            await terminal.shows("Last.")
+    assert not stage.model.turn_requests()[-1].mentions("899")
+    assert stage.model.turn_requests()[-1].mentions("count please")
+
+
+async def test_in_tmux_it_suspends_resumes_and_takes_another_size(stage: CliHarness) -> None:
+    if shutil.which("tmux") is None:
+        missing("tmux")
+    stage.script.then(say("An answer."))
+    async with stage.serving():
+        assert (await stage.run("ask", "prompt-1.")).code == 0
+        async with tmux(stage) as window:
+            await window.types(shlex.join(stage.command("chat")))
+            await window.shows("An answer.")
+            await window.presses("C-z")
+            await window.shows("Stopped")
+            await window.types("fg")
+            await window.shows("An answer.")
+            await window.resizes(40, 16)
+            await window.shows(lambda text: max(map(len, text.splitlines())) <= 40)
+            await window.shows("[Context:")
+            await window.presses("C-d")
+            await window.shows(lambda text: "[Context:" not in text)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.tui.model.questions import COMMAND, card_of
@@ -20,6 +21,7 @@ from trimpoint.tui.widgets.app import ChatApp
 from trimpoint_protocol.methods import TrimAdvice
 
 from tests.chat.entries import banner, context, did, divider, page, said, thread
+from tests.deadlines import STEP_S
 
 SCREENS = Path(__file__).parent / "screens"
 _SPINNER = re.compile("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]")
@@ -73,10 +75,14 @@ def _chat() -> Chat:
     return Chat(Link(_no_daemon, _none_to_start, None), state, Changes())
 
 
-async def _screen(chat: Chat, *keys: str, size: tuple[int, int] = (80, 30)) -> str:
+async def _screen(
+    chat: Chat, *keys: str, size: tuple[int, int] = (80, 30), focus: str = "composer"
+) -> str:
     app = ChatApp(chat)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+        with anyio.fail_after(STEP_S):
+            while app.focused is None or app.focused.id != focus:
+                await pilot.pause()
         for key in keys:
             await pilot.press(key)
             await pilot.pause()
@@ -121,7 +127,7 @@ async def test_a_question_of_the_agent() -> None:
     card = card_of(COMMAND, params, {})
     assert card is not None
     chat.state.ask(Question(1, COMMAND, card))
-    _is_golden("question", await _screen(chat, "tab", "down"))
+    _is_golden("question", await _screen(chat, "down", focus="card"))
 
 
 async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:

@@ -1,7 +1,6 @@
 """`trimpoint chat`: finds the thread, then opens the screen."""
 
 import argparse
-import sys
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +12,8 @@ from trimpoint.cli.connection.connect import answering, profile_asked, sockets_o
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
-from trimpoint.cli.thread_commands.prompt import folder
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+from trimpoint.tui.terminal import is_there
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             "Install it with: pip install 'trimpoint[tui]'",
             reason="extra_missing",
         )
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not is_there():
         raise UsageError("chat needs a terminal.", "Elsewhere, use trimpoint ask and watch.")
     if arguments.new and (arguments.thread or arguments.last):
         raise UsageError(
@@ -48,7 +47,7 @@ async def _choose(
         thread = await chosen_thread(client, arguments)
         chosen.append((thread.id, thread.cwd))
     elif arguments.new or (found := await last_thread_here(client)) is None:
-        chosen.append((None, folder(None)))
+        chosen.append((None, current_folder()))
     else:
         thread = found.overview or await adopted(client, found.id)
         chosen.append((thread.id, thread.cwd))
@@ -72,5 +71,5 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
         return await socket_of_daemon(launch_of(settings, arguments))
 
     link = Link(find, start, profile_asked(arguments))
-    state = ChatState(cwd or current_folder(), thread_id)
+    state = ChatState(cwd, thread_id)
     await ChatApp(Chat(link, state, Changes())).run_async()

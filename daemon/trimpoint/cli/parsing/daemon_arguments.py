@@ -12,6 +12,7 @@ from trimpoint.cli.parsing.options import (
     json_option,
     positive,
     seconds,
+    thread_options,
 )
 
 APP_SERVER = """\
@@ -250,7 +251,8 @@ def add_chat(commands: Commands) -> None:
         CHAT,
     )
     parser.add_argument("--new", action="store_true", help="begin a new thread")
-    for_clients(parser, thread=True)
+    thread_options(parser)
+    add_location_options(parser)
 
 
 def add_probe(commands: Commands) -> None:

@@ -113,7 +113,10 @@ class Inquiries:
         found = await self._access.attempt(
             lambda client: client.request("sessions/list", params, result=SessionList)
         )
-        return [one for one in found.sessions if one.agent != "trimpoint"] if found else []
+        own = {thread.id for thread in self._state.threads}
+        others = found.sessions if found is not None else []
+        # Codex's log of a thread of ours is no session of another agent.
+        return [one for one in others if one.agent != "trimpoint" and one.id not in own]
 
     async def search(self, query: str, scope: Scope) -> list[HistoryHit]:
         """Returns the entries that have these words, the best first."""

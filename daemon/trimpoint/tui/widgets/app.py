@@ -19,6 +19,7 @@ from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.terminal import is_there
 from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.help_screen import HelpScreen
@@ -164,6 +165,8 @@ class ChatApp(App[None]):
         self._status.show(state)
 
     def _spin(self) -> None:
+        if not self.is_headless and not is_there():
+            self.exit()  # the window was closed
         self._show_bars()
 
     def on_resize(self) -> None:

@@ -35,7 +35,10 @@ class StatusBar(Quiet):
         """Draws the bar as the state is now."""
         text = Text(no_wrap=True, overflow="crop")
         for piece in status_bar(
-            _short_folder(state.folder), state.title, state.context, max(10, self.size.width - 2)
+            _short_folder(state.folder),
+            state.title,
+            state.context,
+            max(10, self.screen.size.width - 2),
         ):
             text.append(" " if text else "").append(piece.text, piece.style)
         self.show_text(text)

@@ -162,7 +162,7 @@ class ChatApp(App[None]):
         since = self._busy_since
         seconds = 0.0 if since is None else time.monotonic() - since
         self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds)
-        self._status.show(state)
+        self._status.show(state, self.size.width)
 
     def _spin(self) -> None:
         if not self.is_headless and not is_there():

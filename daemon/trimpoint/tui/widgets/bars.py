@@ -31,14 +31,14 @@ class Quiet(Static):
 class StatusBar(Quiet):
     """`[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
 
-    def show(self, state: ChatState) -> None:
-        """Draws the bar as the state is now."""
+    def show(self, state: ChatState, width: int) -> None:
+        """Draws the bar as the state is now, in a screen of this width."""
         text = Text(no_wrap=True, overflow="crop")
         for piece in status_bar(
             _short_folder(state.folder),
             state.title,
             state.context,
-            max(10, self.screen.size.width - 2),
+            max(10, width - 2),
         ):
             text.append(" " if text else "").append(piece.text, piece.style)
         self.show_text(text)

@@ -44,8 +44,8 @@ def test_a_narrow_status_bar_keeps_what_matters() -> None:
     long = status_bar("/home/me/projects/a-long-name", "A thread with many words", context(), 76)
     assert " ".join(p.text for p in long).startswith("[…")
     assert sum(len(p.text) + 1 for p in long) <= 77
-    assert "tokens" not in _bar(50)
-    assert "[Fix it]" in _bar(50)
+    assert "tokens" not in _bar(56)
+    assert "[Fix it]" in _bar(56)
     assert _bar(44) == "[Context: 71% warning] [tokens: ~85k/120k]"
     assert _bar(28) == "[Context: 71% warning]"
 

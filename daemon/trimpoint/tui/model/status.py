@@ -10,7 +10,7 @@ from trimpoint.cli.views.context_view import tokens
 Style = str
 LEVELS: dict[str, Style] = {"ok": "green", "warning": "yellow", "critical": "bold red"}
 _PLAIN = ""
-_LEAST_FOLDER, _LEAST_THREAD = 8, 10
+_LEAST_FOLDER, _LEAST_THREAD = 10, 14
 
 
 class Piece(NamedTuple):

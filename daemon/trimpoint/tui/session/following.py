@@ -231,6 +231,9 @@ class Following:
         thread_id = state.thread_id
         if "threads" in readings:
             state.threads = (await self._client.snapshot()).threads
+            if state.context is None and state.overview is not None:
+                state.context = state.overview.context
+            self._changes.note()
         if thread_id is None:
             self._changes.note()
             return

@@ -12,6 +12,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.recall import reading
 from trimpoint.recall import recall as recall_module
 from trimpoint.recall.index import FILE_NAME, FORMAT, Where
+from trimpoint.recall.reading import index_piece
 from trimpoint.recall.recall import RecallUnavailable
 from trimpoint.recall.words import terms_in
 from trimpoint_protocol.commands import TrimContext
@@ -280,6 +281,28 @@ async def test_where_the_index_cannot_be_made_a_search_says_so(tmp_path: Path) -
         await record(await now.begin(), *said("t1", "anything"))
         with pytest.raises(RecallUnavailable):
             await now.recall.search(terms_in("anything"), Where())
+
+
+async def test_a_fault_of_indexing_ends_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = True
+
+    def failing(*arguments: object) -> object:
+        if broken:
+            raise ValueError("a fault")
+        return index_piece(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recall_module, "index_piece", failing)
+    monkeypatch.setattr(recall_module, "RETRY_S", 0.01)
+    async with stage(tmp_path) as now:
+        await record(await now.begin(), *said("t1", "late olive"))
+        await now.found("olive")
+        broken = False
+        with anyio.fail_after(STEP_S):
+            while now.recall.waiting:
+                await anyio.lowlevel.checkpoint()
+        assert await now.found("olive") == ["late olive"]
 
 
 async def test_an_index_of_mostly_forgotten_threads_is_made_again(tmp_path: Path) -> None:

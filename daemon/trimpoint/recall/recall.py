@@ -124,6 +124,10 @@ class Recall:
             await self._failed(error)
             await anyio.sleep(0 if _is_damage(error) else RETRY_S)
             return
+        except Exception:  # a boundary: what is only derived must not end the daemon
+            log.exception("recall_broke")
+            await anyio.sleep(RETRY_S)
+            return
         if not self._waiting:
             self._more = anyio.Event()
             await self._more.wait()

@@ -141,7 +141,9 @@ function sumsOf(parts) {
 
 /** @param {{content: Content, kind: string | null, choose: (kind: string | null) => void}} props */
 function Classes({ content, kind, choose }) {
-    const { sums, total } = content;
+    const { sums } = content;
+    // The estimates of the parts can be more than what was measured of the whole.
+    const total = Math.max(content.total, sums.reduce((sum, [, tokens]) => sum + tokens, 0));
     return html`
         <div class="stack" aria-hidden="true">
             ${sums.map(([name, tokens], at) => html`

@@ -213,6 +213,15 @@ def test_advice_keeps_as_many_turns_as_are_comfortable() -> None:
     assert context_size(thread.state, WINDOW).used == clear.after_tokens
 
 
+def test_where_instructions_alone_fill_the_window_no_trim_is_advised() -> None:
+    thread = started(policy=WINDOW)
+    report(thread, 950)
+    thread.clear(0)
+    advice = trim_advice(thread.state, WINDOW)
+    assert advice.level == "critical"
+    assert advice.advice == []
+
+
 def test_what_frees_next_to_nothing_is_no_advice() -> None:
     thread = measured(100, prompts=0)
     thread.turn("word " * 700)

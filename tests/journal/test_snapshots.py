@@ -13,7 +13,7 @@ import pytest
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal import framing
 from trimpoint.journal.codec import snapshots
-from trimpoint.journal.codec.lazy_list import LazyIndex, LazyList
+from trimpoint.journal.codec.lazy_list import YIELD_EVERY_ITEMS, LazyIndex, LazyList
 from trimpoint.journal.codec.snapshots import SnapshotWriter, decode_snapshot
 from trimpoint.journal.port import Bookmark, Position
 
@@ -89,8 +89,19 @@ def test_a_change_of_any_module_of_the_core_is_other_code(
         shutil.copytree(str(snapshots.files(package)), tmp_path / package)
     monkeypatch.setattr(snapshots, "files", lambda package: tmp_path / package)
     copied = snapshots.fingerprint.__wrapped__()
+    (tmp_path / "trimpoint.core/model/notes.txt").write_text("no code")
+    assert snapshots.fingerprint.__wrapped__() == copied
     (tmp_path / "trimpoint.core/model/state.py").write_text("class ThreadState: ...")
     assert snapshots.fingerprint.__wrapped__() != copied
+
+
+def test_a_large_index_comes_back_although_others_had_their_turn_while_it_was_written() -> None:
+    state = lived().state
+    state.turn_index.update({f"turn-{number}": number for number in range(2 * YIELD_EVERY_ITEMS)})
+    assert b"" in [bytes(part) for part in SnapshotWriter(THREAD, state, BOOKMARK)]
+    found = decode_snapshot(snapshot_of(state), THREAD)
+    assert found is not None
+    assert dict(found.state.turn_index) == dict(state.turn_index)
 
 
 def test_a_snapshot_of_a_newer_layout_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

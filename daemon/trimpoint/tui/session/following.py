@@ -97,17 +97,21 @@ class Following:
         assert state.thread_id is not None
         if after is None:
             after = (await self._client.status()).sequence
+        state.questions = []
+        state.live.clear()
+        state.turn_id = None
+        # First what is shown: subscribing to a long thread may take a while. What happens until
+        # then is replayed.
+        await self.read("threads", "timeline", "context", "marks")
         params = SubscribeParams(thread_id=state.thread_id, after_sequence=after)
         answer = await self._client.request(
             "orchestration/subscribeThread", params, result=_Subscribed
         )
-        state.questions = []
-        state.live.clear()
-        state.turn_id = None
-        await self.read("timeline", "threads", "context", "marks")
+        if answer.mode == "snapshot":
+            await self.read("timeline", "threads")
         if state.busy is not None:
             await self.join()
-        return max(after, answer.sequence) if answer.mode == "replay" else answer.sequence
+        return max(after, answer.sequence)
 
     def end(self, thread_id: str) -> None:
         """Follows a thread no longer."""

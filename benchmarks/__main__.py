@@ -40,7 +40,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/bench", description="Hold trimpoint against its budgets.", allow_abbrev=False
     )
     parser.add_argument(
-        "--only", metavar="ROW,…", help=f"some rows: {', '.join(row.name for row in ROWS)}"
+        "--only",
+        metavar="ROW,…",
+        help=f"some rows: {', '.join(row.name for row in ROWS)}; "
+        f"without it all but {', '.join(row.name for row in ROWS if row.only_named)}",
     )
     parser.add_argument(
         "--quick",
@@ -59,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _chosen(only: str | None) -> list[Row]:
     if only is None:
-        return list(ROWS)
+        return [row for row in ROWS if not row.only_named]
     names = only.split(",")
     unknown = set(names) - {row.name for row in ROWS}
     if unknown:

@@ -24,11 +24,15 @@ from benchmarks.stage import Bench
 
 
 class Row(NamedTuple):
-    """`name` is for the command line, `what` for people."""
+    """`name` is for the command line, `what` for people.
+
+    A row with `only_named` needs much disk or time, and runs only when it is named.
+    """
 
     name: str
     what: str
     run: Callable[[Bench], Outcome]
+    only_named: bool = False
 
 
 ROWS = (
@@ -64,7 +68,12 @@ ROWS = (
     Row("chat", "The terminal UI on 100,000 turns: first paint, a key, memory", chat.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
     Row("sessions", "A long rollout read into unified records", session_logs.run_read),
-    Row("session-huge", "A rollout of 10 GiB, with memory watched", session_logs.run_huge),
+    Row(
+        "session-huge",
+        "A rollout of 10 GiB, with memory watched",
+        session_logs.run_huge,
+        only_named=True,
+    ),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("page", "The web page on a long thread, in Chromium", page.run_open),
     Row("page-stream", "An answer streamed into the web page", page.run_stream),

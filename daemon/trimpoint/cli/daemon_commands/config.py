@@ -27,6 +27,8 @@ _EXAMPLES = {
     "daemon.idle_exit_s": "60.0",
     "metrics.listen": '"127.0.0.1:9464"',
     "http.listen": '"127.0.0.1:4750"',
+    "fleet.host": '"name-of-this-machine"',
+    "fleet.domain": '"hub"',
     "codex.path": '"/path/to/codex"',
     "socket": '"/path/to/trimpoint.sock"',
     "state_dir": '"/path/to/state"',

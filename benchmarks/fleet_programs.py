@@ -64,8 +64,15 @@ async def _daemon(state: str, url: str) -> AsyncGenerator[tuple[ThreadRegistry, 
 
 
 async def _speak(registry: ThreadRegistry, events: int) -> int:
+    # With a provider thread it has no open operation, so the next daemon does not load it.
     writer = await registry.create(
-        internal.CreateThread(thread_id=THREAD, cwd="/w", origin="started", settings=b"{}")
+        internal.CreateThread(
+            thread_id=THREAD,
+            cwd="/w",
+            origin="adopted",
+            settings=b"{}",
+            provider_thread_id=THREAD,
+        )
     )
     for number in range(events // 3):
         turn = f"turn-{number}"

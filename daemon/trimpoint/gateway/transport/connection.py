@@ -243,15 +243,25 @@ class Connection:
             if not self._frames or self._is_full:
                 break
             frame = self._frames.popleft()
-            if not isinstance(frame, bytes):
-                self._on_odd_frame(frame)
-                continue
-            self._dispatch(self._peer.read(frame))
-            if len(frame) > _LARGE_FRAME_BYTES:
+            try:
+                for message in self._messages_in(frame):
+                    self._on_message(self, message)
+            except Exception:
+                # Boundary: a defect above costs this one connection, where its request would wait
+                # for ever.
+                _log.exception("message_not_handled", client=self.id)
+                self.close("internal error", CloseCode.INTERNAL_ERROR)
+            if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:
                 break
         self._update_io()
 
-    def _on_odd_frame(self, frame: OddFrame) -> None:
+    def _messages_in(self, frame: Received) -> list[ClientMessage]:
+        messages = self._peer.read(frame) if isinstance(frame, bytes) else self._on_odd_frame(frame)
+        self._pending_replies += sum(map(_is_owed, messages))
+        self._peer.versioned = self._peer.versioned or any(map(_is_versioned, messages))
+        return messages
+
+    def _on_odd_frame(self, frame: OddFrame) -> list[ClientMessage]:
         match frame:
             case TooLarge(size_bytes):
                 self._refuse(*too_large(size_bytes, self._limits.max_message_bytes))
@@ -259,31 +269,20 @@ class Connection:
                 self._refuse(*malformed(reason))
                 self.close(f"it sent no message: {reason}")
             case Truncated(received):
-                self._on_last_frames(received)
+                return self._last_messages(received)
             case Reply(data):
                 self._outbox.append(data)
             case Ended(reason):
                 self.close(reason)
+        return []
 
-    def _on_last_frames(self, received: bytes) -> None:
+    def _last_messages(self, received: bytes) -> list[ClientMessage]:
         """A last message without its newline, as from `printf`, is one if it is whole; a client
         that died mid-line left none.
         """
         messages = self._peer.read(received)
-        if not (isinstance(messages[0], Unreadable) and messages[0].batch is None):
-            self._dispatch(messages)
-
-    def _dispatch(self, messages: list[ClientMessage]) -> None:
-        self._pending_replies += sum(map(_is_owed, messages))
-        try:
-            for message in messages:
-                self._peer.versioned = self._peer.versioned or _is_versioned(message)
-                self._on_message(self, message)
-        except Exception:
-            # Boundary: a defect above costs this one connection, where its request would wait for
-            # ever.
-            _log.exception("message_not_handled", client=self.id)
-            self.close("internal error", CloseCode.INTERNAL_ERROR)
+        is_cut = isinstance(messages[0], Unreadable) and messages[0].batch is None
+        return [] if is_cut else messages
 
     def _refuse(self, reason: Reason, message: str, hint: str) -> None:
         self.send(encode_refusal(reason, message, hint, versioned=self._peer.versioned))

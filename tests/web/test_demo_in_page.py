@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.stage import CODEX, opened_stage
 from tests.deadlines import STEP_S
-from tests.web.browser import chromium, needs_browser, until_counted
+from tests.web.browser import chromium, needs_browser
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
@@ -20,7 +20,6 @@ async def test_the_demo_is_played_in_the_page() -> None:
             page = await browser.new_page()
             page.set_default_timeout(STEP_S * 1000)
             await page.goto(demo.out.split()[0])
-            await until_counted(page.locator(".divider"), 2)
             await page.get_by_label("Context compacted", exact=True).wait_for()
             await page.get_by_role("link", name="Go on there").click()
             await page.get_by_text("Nothing yet; shall I look at the files?").wait_for()

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from trimpoint.config import LimitsSection
 from trimpoint.testkit import held, say
+from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -430,7 +431,7 @@ IDS = [
 
 
 async def test_an_id_of_any_type_comes_back_in_the_very_text_it_was_sent(harness: Harness) -> None:
-    async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
+    async with harness.daemon(), await connect_unix(harness.socket) as stream:
         await stream.send(
             b'{"id":"0th","method":"initialize","params":{"clientInfo":{"name":"ids","version":"1"}}}\n'
         )
@@ -507,7 +508,7 @@ async def test_a_client_is_spoken_to_in_the_dialect_it_speaks(harness: Harness) 
 
 
 async def test_a_client_that_sends_content_length_is_answered_in_it(harness: Harness) -> None:
-    async with harness.daemon(), await anyio.connect_unix(harness.socket) as stream:
+    async with harness.daemon(), await connect_unix(harness.socket) as stream:
         body = msgspec.json.encode(
             {
                 "id": 1,
@@ -532,7 +533,7 @@ async def test_a_client_that_sends_content_length_is_answered_in_it(harness: Har
 
 
 async def test_broken_framing_ends_that_connection_alone_and_says_why(harness: Harness) -> None:
-    async with speaking(harness), await anyio.connect_unix(harness.socket) as stream:
+    async with speaking(harness), await connect_unix(harness.socket) as stream:
         await stream.send(b"Content-Length: many\r\n\r\n{}")
         heard = b""
         with anyio.fail_after(STEP_S), pytest.raises(anyio.EndOfStream):  # noqa: PT012 - it is heard until it ends

@@ -15,6 +15,7 @@ from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config import Config, HttpSection, LimitsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.token_file import token_at
+from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import SCENARIO_S
 
@@ -100,7 +101,7 @@ class Stage(NamedTuple):
 
     @asynccontextmanager
     async def unix(self) -> AsyncIterator[Wire]:
-        async with await anyio.connect_unix(self.socket) as stream:
+        async with await connect_unix(self.socket) as stream:
             yield Wire(stream)
 
     @asynccontextmanager

@@ -15,6 +15,7 @@ from trimpoint.config import HttpSection
 from trimpoint.http import openapi
 from trimpoint.http.api import Api
 from trimpoint.http.operations import BASE, OPERATIONS
+from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, opened_harness
@@ -50,7 +51,7 @@ async def test_the_daemon_serves_the_document() -> None:
     async with (
         opened_harness() as harness,
         harness.daemon(),
-        await anyio.connect_unix(harness.socket) as stream,
+        await connect_unix(harness.socket) as stream,
     ):
         answer = await Wire(stream).ask("GET", "/api/v1/openapi.json")
     assert msgspec.json.decode(answer.body) == openapi.document()

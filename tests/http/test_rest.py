@@ -9,6 +9,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, say
+from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness, opened_harness
@@ -36,7 +37,7 @@ async def talk(harness: Harness) -> AsyncIterator[Conversation]:
 
 @asynccontextmanager
 async def wire_to(harness: Harness) -> AsyncIterator[Wire]:
-    async with await anyio.connect_unix(harness.socket) as stream:
+    async with await connect_unix(harness.socket) as stream:
         yield Wire(stream)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import msgpack
 from anyio.abc import SocketStream
+from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import STEP_S
 from tests.tools import missing
@@ -130,7 +131,7 @@ async def opened_editor(
     async with program_in_terminal(command, environment, str(folder)) as terminal:
         await terminal.shows("[No Name]")
         async with (
-            await anyio.connect_unix(socket) as connection,
+            await connect_unix(socket) as connection,
             anyio.create_task_group() as tasks,
         ):
             # It must be read all the time, or the editor cannot write.

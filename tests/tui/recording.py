@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import anyio
 import msgspec
 from anyio.abc import ByteStream, SocketStream
+from trimpoint_protocol.client.unix import connect_unix
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 
@@ -118,7 +119,7 @@ async def recorded(place: Path, behind: Path) -> AsyncIterator[Recording]:
     recording = Recording()
 
     async def serve(ui: SocketStream) -> None:
-        await recording.relay(ui, await anyio.connect_unix(behind))
+        await recording.relay(ui, await connect_unix(behind))
 
     async with (
         await anyio.create_unix_listener(place) as listener,

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
-import anyio
 import msgspec
 
 from trimpoint_protocol import checkpoints, methods
 from trimpoint_protocol.client.connection import Connection, Stream, open_connection
 from trimpoint_protocol.client.messages import Inbox, Message
+from trimpoint_protocol.client.unix import connect_unix
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.locations import default_socket_path
 from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
@@ -340,7 +340,7 @@ async def connect(
     :raises OSError: no daemon listens there.
     """
     path = Path(socket) if socket is not None else _socket_of(os.environ)
-    async with await anyio.connect_unix(path) as stream, connect_stream(info, stream) as client:
+    async with await connect_unix(path) as stream, connect_stream(info, stream) as client:
         yield client
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 from trimpoint_protocol import client as library
 from trimpoint_protocol.client import Connection, ConnectionLost, PendingAnswer, RemoteError
+from trimpoint_protocol.client.unix import connect_unix
 
 from trimpoint import __version__
 from trimpoint.cli.exits import sole_error
@@ -148,7 +149,7 @@ async def connect(path: Path) -> AsyncGenerator[Client]:
     """
     try:
         async with (
-            await anyio.connect_unix(path) as stream,
+            await connect_unix(path) as stream,
             library.open_connection(stream) as connection,
         ):
             yield Client(connection)

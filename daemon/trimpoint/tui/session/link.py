@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 from trimpoint_protocol.client import Client, ClientInfo, initialize, open_connection
+from trimpoint_protocol.client.unix import connect_unix
 from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
 
 from trimpoint import __version__
@@ -52,7 +53,7 @@ class Link:
         """
         socket = await self._socket()
         async with (
-            await anyio.connect_unix(socket) as stream,
+            await connect_unix(socket) as stream,
             open_connection(stream) as connection,
         ):
             if self._profile is not None:

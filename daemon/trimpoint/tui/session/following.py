@@ -63,9 +63,7 @@ _LIST_CHANGED = frozenset(
 
 
 class _Subscribed(msgspec.Struct, frozen=True):
-    """The answer to a subscription, without the snapshot: it may be megabytes, and is read from
-    pages.
-    """
+    """The answer to a subscription. Its snapshot has no turns: they are read by pages."""
 
     mode: str
     sequence: int
@@ -103,7 +101,7 @@ class Following:
         # First what is shown: subscribing to a long thread may take a while. What happens until
         # then is replayed.
         await self.read("threads", "timeline", "context", "marks")
-        params = SubscribeParams(thread_id=state.thread_id, after_sequence=after)
+        params = SubscribeParams(thread_id=state.thread_id, after_sequence=after, turns=0)
         answer = await self._client.request(
             "orchestration/subscribeThread", params, result=_Subscribed
         )

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def run_open(stage: Bench) -> Outcome:
         for number in range(stage.sized(3, 1) + 1):
             with _page(running) as page:
                 sizes: list[int] = []
-                page.on("websocket", lambda socket, sizes=sizes: _count(socket, sizes))
+                page.on("websocket", partial(_count, sizes))
                 began = time.perf_counter()
                 page.goto(f"{_login(running)}#/thread/{thread_id}")
                 page.locator(".turn .answer").last.wait_for()
@@ -128,8 +129,11 @@ def run_stream(stage: Bench) -> Outcome:
     )
 
 
-def _count(socket: Any, sizes: list[int]) -> None:
-    socket.on("framereceived", lambda frame: sizes.append(len(frame)))
+def _count(sizes: list[int], socket: Any) -> None:
+    def note(frame: str | bytes) -> None:
+        sizes.append(len(frame))
+
+    socket.on("framereceived", note)
 
 
 @contextmanager

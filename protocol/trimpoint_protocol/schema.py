@@ -206,14 +206,18 @@ def components(
 
 def _in_order(node: Any) -> Any:
     if isinstance(node, dict):
-        ordered: Schema = {name: _in_order(value) for name, value in node.items()}
+        given: Schema = node
+        ordered: Schema = {name: _in_order(value) for name, value in given.items()}
         if "anyOf" in ordered:
             ordered["anyOf"].sort(key=_place_in_union)
         if "mapping" in ordered.get("discriminator", ()):
             mapping = ordered["discriminator"]["mapping"]
             ordered["discriminator"]["mapping"] = dict(sorted(mapping.items()))
         return ordered
-    return [_in_order(one) for one in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        members: list[Any] = node
+        return list(map(_in_order, members))
+    return node
 
 
 def _place_in_union(member: Schema) -> tuple[bool, bytes]:

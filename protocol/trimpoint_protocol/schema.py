@@ -8,7 +8,7 @@ daemon, which knows the events.
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -206,7 +206,7 @@ def components(
 
 def _in_order(node: Any) -> Any:
     if isinstance(node, dict):
-        given: Schema = node
+        given = cast("Schema", node)
         ordered: Schema = {name: _in_order(value) for name, value in given.items()}
         if "anyOf" in ordered:
             ordered["anyOf"].sort(key=_place_in_union)
@@ -215,8 +215,7 @@ def _in_order(node: Any) -> Any:
             ordered["discriminator"]["mapping"] = dict(sorted(mapping.items()))
         return ordered
     if isinstance(node, list):
-        members: list[Any] = node
-        return list(map(_in_order, members))
+        return list(map(_in_order, cast("list[object]", node)))
     return node
 
 

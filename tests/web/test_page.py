@@ -185,17 +185,6 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await page.locator(".chip").get_by_text("archived").wait_for()
 
 
-async def test_search_finds_what_is_hidden_and_opens_it(stage: Stage) -> None:
-    await stage.thread()
-    await stage.turns("one?|apple-1.", "two?|pear-2.")
-    await stage.send("/clear")
-    await stage.page.locator(".divider").wait_for()
-    await stage.page.keyboard.press("Control+f")
-    await stage.page.get_by_label("Search this thread").last.fill("PEAR")
-    await stage.page.locator(".hits button").click()
-    await stage.page.locator(".turn.is-trimmed").get_by_text("pear-2.", exact=True).wait_for()
-
-
 async def test_what_is_discarded_leaves_the_context_and_stays_readable(stage: Stage) -> None:
     await stage.thread()
     stage.will_answer(run("echo much-output"), say("apple-1."))

@@ -5,6 +5,7 @@ import { age, clock, counted, duration, folderName, shortCount } from "../app/mo
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
 import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
+import { asTyped, piecesOf } from "../app/model/query.js";
 
 test("heights know where each row begins, also after rows changed", () => {
     const sizes = Array.from({ length: 1000 }, (_, index) => (index * 7919) % 97 + 1);
@@ -80,4 +81,18 @@ test("numbers and times are said as people say them", () => {
     assert.doesNotMatch(clock("2026-03-01T11:00:00Z", now), /,/);
     assert.match(clock("2026-02-01T11:00:00Z", now), /,/);
     assert.equal(folderName("/home/me/project/"), "project");
+});
+
+test("the last word that is typed may be the beginning of one", () => {
+    assert.equal(asTyped(" parse hea "), "parse hea*");
+    for (const query of ["", "a", "conf*", '"retry count"', "so what?"]) {
+        assert.equal(asTyped(query), query);
+    }
+});
+
+test("marks of a snippet count code points", () => {
+    assert.deepEqual(piecesOf("😀 a pear 😀", [[4, 8]]), [
+        { text: "😀 a ", isMarked: false }, { text: "pear", isMarked: true }, { text: " 😀", isMarked: false },
+    ]);
+    assert.deepEqual(piecesOf("pear", [[0, 4]]), [{ text: "pear", isMarked: true }]);
 });

@@ -20,6 +20,7 @@ const ANSWERED_HERE = new Set([
     "item/tool/requestUserInput",
 ]);
 const REFRESH_AFTER_MS = 150;
+const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
 
 /**
  * What is said to the person, until it is dismissed or the next thing is said.
@@ -61,6 +62,7 @@ export class App {
         /** @type {Map<string, Signal<Prompt[]>>} */
         this._queues = new Map();
         this._refreshTimer = 0;
+        this._jumps = 0;
     }
 
     /** @param {Carrier} carrier */
@@ -81,6 +83,7 @@ export class App {
         }
         this.open.value?.leave();
         this.notice.value = null;
+        this.jump.value = null;
         this.progress.value = "";
         this.open.value = id === null ? null : new Thread(this.session, id);
         if (id !== null && idInAddress() !== id) {
@@ -169,6 +172,22 @@ export class App {
     }
 
     /**
+     * Opens a thread where one of its turns is; loads what is older as far as that.
+     * @param {string} threadId
+     * @param {string} turnId
+     */
+    async reveal(threadId, turnId) {
+        this.select(threadId);
+        const thread = this.open.value;
+        if (matchMedia(NO_ROOM_BESIDE).matches) {
+            this.panel.value = null;
+        }
+        if (thread && (await thread.loadBackTo(turnId)) && this.open.value === thread) {
+            this.jumpTo(thread, turnId);
+        }
+    }
+
+    /**
      * Brings a turn into sight, and opens the section that it is hidden in.
      * @param {Thread} thread
      * @param {string} turnId
@@ -181,7 +200,8 @@ export class App {
         if (hiding && !thread.expanded.value.has(hiding.id)) {
             thread.toggle(hiding.id);
         }
-        this.jump.value = { key: turnId, count: (this.jump.value?.count ?? 0) + 1 };
+        this._jumps += 1;
+        this.jump.value = { key: turnId, count: this._jumps };
     }
 
     /**

@@ -13,6 +13,7 @@ import { signal } from "../vendor.js";
 const FIRST_TURNS = 200;
 const FIRST_PAGE = 200;
 const PAGE = 1000;
+const MOST_FAILURES = 2; // the first may be of a cursor that no longer holds
 const STARTS_WORK = new Set(["thread.turn-requested", "thread.turn-started", "thread.request-opened"]);
 
 /** A request of the agent that a person may answer.
@@ -41,7 +42,10 @@ export class Thread {
         this.questions = signal([]);
         /** @type {Signal<string>} why the thread cannot be shown */
         this.problem = signal("");
-        this.isLoadingOlder = signal(false);
+        /** @type {Promise<void> | null} */
+        this._followed = null;
+        /** @type {Promise<boolean> | null} the page of history that is being loaded */
+        this._older = null;
         /** @type {string | null} */
         this._cursor = null;
         this._isJoined = false;
@@ -49,7 +53,12 @@ export class Thread {
     }
 
     /** Follows the thread from where the page is, after a connection was made. */
-    async follow() {
+    follow() {
+        this._followed = this._follow();
+        return this._followed;
+    }
+
+    async _follow() {
         this._isJoined = false;
         this.questions.value = [];
         this.live = nothingLive();
@@ -99,19 +108,44 @@ export class Thread {
         return state !== null && (runningTurn(state) !== null || isOperating(state) || state.pendingRequests.length > 0);
     }
 
-    /** Loads the next page of history. */
-    async loadOlder() {
-        if (this.isLoadingOlder.value || this.state === null || this.state.isComplete) {
-            return;
+    /** Loads the next page of history; returns whether it came. */
+    loadOlder() {
+        this._older ??= this._loadOlder().finally(() => {
+            this._older = null;
+        });
+        return this._older;
+    }
+
+    async _loadOlder() {
+        if (this.state === null || this.state.isComplete) {
+            return false;
         }
-        this.isLoadingOlder.value = true;
         try {
             await this._readPage(PAGE);
         } catch {
             this._cursor = null; // it was of another view of the thread; what is known already is skipped
-        } finally {
-            this.isLoadingOlder.value = false;
+            return false;
         }
+        return true;
+    }
+
+    /**
+     * Loads history back to a turn; returns whether the turn is there.
+     * @param {string} turnId
+     */
+    async loadBackTo(turnId) {
+        await this._followed;
+        for (let failures = 0; !this._hasLoaded(turnId) && failures < MOST_FAILURES; ) {
+            failures = (await this.loadOlder()) ? 0 : failures + 1;
+        }
+        return this._hasLoaded(turnId);
+    }
+
+    /** @param {string} turnId */
+    _hasLoaded(turnId) {
+        const index = this.state?.turnIndex.get(turnId);
+        // Of the oldest turn that is loaded not all entries may be there.
+        return index !== undefined && this.state !== null && (this.state.isComplete || index > this.state.loadedFrom);
     }
 
     /** @param {EventEnvelope} envelope */

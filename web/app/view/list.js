@@ -47,7 +47,11 @@ export class List extends Component {
 
     componentDidMount() {
         this._observer.observe(/** @type {Element} */ (this._scroller));
-        this._toEnd();
+        if (this.props.jumpTo) {
+            this._jump(this.props.jumpTo);
+        } else {
+            this._toEnd();
+        }
         this._place();
     }
 

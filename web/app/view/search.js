@@ -7,6 +7,7 @@
  */
 import { counted } from "../model/format.js";
 import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
+import { HistoryHits } from "./history.js";
 
 const MOST_SHOWN = 200;
 const AROUND = 60;
@@ -15,10 +16,44 @@ const AROUND = 60;
 export function Search({ app, thread }) {
     const [text, setText] = useState("");
     const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+    useEffect(() => field.current?.focus(), []);
+    const hits = html`<${LoadedHits} app=${app} thread=${thread} text=${text} />`;
+    return html`
+        <div class="search" onKeyDown=${onKey}>
+            <input class="field" type="search" ref=${field} value=${text} placeholder="Words of prompts, answers, commands …" aria-label="Words to search for"
+                onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+            ${app.offers("search") ? html`<${HistoryHits} app=${app} thread=${thread} text=${text} otherwise=${hits} />` : hits}
+        </div>
+    `;
+}
+
+/** Goes from the field through the hits and back by the arrows; Enter in the field opens the first hit.
+ * @param {KeyboardEvent} event
+ */
+function onKey(event) {
+    const hits = /** @type {HTMLElement[]} */ ([.../** @type {Element} */ (event.currentTarget).querySelectorAll(".hits button")]);
+    const field = /** @type {HTMLElement} */ (/** @type {Element} */ (event.currentTarget).querySelector("input[type=search]"));
+    const stops = [field, ...hits];
+    const at = stops.indexOf(/** @type {HTMLElement} */ (event.target));
+    if (at < 0) {
+        return;
+    }
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
+    } else if (event.key === "Enter" && at === 0) {
+        event.preventDefault();
+        hits[0]?.click();
+    }
+}
+
+/** What has the text in the thread, as far as the page knows it: for a daemon that cannot search.
+ * @param {{app: App, thread: Thread, text: string}} props
+ */
+function LoadedHits({ app, thread, text }) {
     const version = thread.version.value;
     const isWhole = thread.state?.isComplete ?? true;
     const wanted = text.trim().toLowerCase();
-    useEffect(() => field.current?.focus(), []);
     useEffect(() => {
         if (wanted && !isWhole) {
             thread.loadOlder(); // and again with the version that this makes, until all is there
@@ -26,14 +61,12 @@ export function Search({ app, thread }) {
     }, [wanted, version]);
     const hits = useMemo(() => (wanted ? hitsOf(thread, wanted) : []), [thread, wanted, version]);
     return html`
-        <input class="field" type="search" ref=${field} value=${text} placeholder="Search this thread" aria-label="Search this thread"
-            onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
         <p class="quiet" role="status">${wanted && `${counted(hits.length, "hit")}${isWhole ? "" : " so far"}`}</p>
         <ul class="hits">
             ${hits.slice(0, MOST_SHOWN).map(({ entry, number, at }) => html`
                 <li key=${`${entry.turnId} ${entry.id}`}>
-                    <button onClick=${() => app.jumpTo(thread, entry.turnId)}>
-                        <span class="hit-place">${number} · ${entry.role === "user" ? "you" : entry.role === "assistant" ? "agent" : entry.role}</span>
+                    <button onClick=${() => app.reveal(thread.id, entry.turnId)}>
+                        <span class="hit-place">Turn ${number} · ${entry.role === "user" ? "you" : entry.role === "assistant" ? "agent" : entry.role}</span>
                         <span class="hit-text" dir="auto">${around(entry.text, at, wanted.length)}</span>
                     </button>
                 </li>

@@ -277,6 +277,16 @@ async def test_pages_of_a_session_are_its_export(harness: Harness) -> None:
     assert (records[0]["type"], records[-1]["type"]) == ("session", "end")
 
 
+async def test_the_log_that_codex_wrote_of_a_thread_is_had_by_its_agent(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        prompt = shown(await talk.turn())[-1]
+        named = {"sessionId": talk.thread_id, "agent": "codex"}
+        exported = await talk.client.request("sessions/export", **named)
+        page = await talk.client.request("sessions/read", **named)
+    assert prompt in exported["content"]
+    assert page["records"][0]["type"] == "session"
+
+
 async def test_threads_of_trimpoints_are_listed_beside_sessions(harness: Harness) -> None:
     put(harness, "claude")
     async with harness.daemon(), harness.client() as client:

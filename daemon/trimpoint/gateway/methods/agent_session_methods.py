@@ -165,9 +165,12 @@ class AgentSessionMethods:
             raise _unreadable(error) from None
 
     def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
-        if agent == "trimpoint" or session_id in self._engine.summaries:
+        # A thread has the id of the first log that Codex wrote of it.
+        is_own = agent is None and session_id in self._engine.summaries
+        if agent == "trimpoint" or is_own:
             problem = "A thread of trimpoint's is no log of another program."
-            raise Refusal(Reason.NOT_SUPPORTED, problem, "session/export has it in the same form.")
+            hint = "session/export has it in the same form; Codex's own log of it has agent codex."
+            raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
         try:
             return session_named(self._homes, session_id, agent)
         except Ambiguous as error:

@@ -477,16 +477,23 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
 
 
 class LoginUrlParams(Params, frozen=True, kw_only=True):
-    """`listen`: where HTTP is not served over TCP yet, serve it at this machine's own address."""
+    """`listen`: where HTTP is not served over TCP yet, serve it at this machine's own address.
+    `ownHome`: the WebSockets of this login use the home of Codex that this client uses, not the
+    daemon's own; only a daemon in the background does so.
+    """
 
     listen: bool = False
+    own_home: bool = False
 
 
 class LoginUrl(Result, frozen=True, kw_only=True):
-    """`url` logs in the first browser that opens it, within `expiresInS` seconds."""
+    """`url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is
+    where the Codex of its page keeps login and threads.
+    """
 
     url: str
     expires_in_s: float
+    codex_home: str | None = None
 
 
 class MetricsParams(Params, frozen=True, kw_only=True):

@@ -70,6 +70,48 @@ async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
     assert (await stage.run("shutdown")).code == 0
 
 
+async def home_of_page(url: str) -> str:
+    """Returns where the Codex keeps its threads that a page of this login talks to."""
+    host, _, target = url.removeprefix("http://").partition("/")
+    address, _, port = host.partition(":")
+    async with await anyio.connect_tcp(address, int(port)) as stream:
+        login = await Wire(stream).ask("GET", f"/{target}", {"Host": host})
+    cookie = login.headers["set-cookie"].partition(";")[0]
+    async with await anyio.connect_tcp(address, int(port)) as stream:
+        wire = Wire(stream)
+        headers = {**UPGRADE, "Host": host, "Cookie": cookie}
+        assert (await wire.ask("GET", "/rpc", headers)).status == 101
+        await stream.send(masked(json.dumps(INITIALIZE).encode()))
+        with anyio.fail_after(STEP_S):
+            return str((await message(wire))["result"]["codexHome"])
+
+
+async def test_a_page_uses_the_home_of_the_person_who_opened_it(stage: CliHarness) -> None:
+    usual = str(stage.folder / "home" / ".codex")
+    homes: list[str] = []
+    for named in ("", str(stage.codex_home)):
+        opened = await stage.run("open", "--print", CODEX_HOME=named)
+        assert opened.code == 0, opened.err
+        assert "home" not in opened.err
+        homes.append(await home_of_page(opened.out.strip()))
+    assert homes == [usual, str(stage.codex_home)]
+    assert (await stage.run("shutdown")).code == 0
+
+
+async def test_a_page_of_a_daemon_served_by_hand_uses_its_home_and_says_so(
+    stage: CliHarness,
+) -> None:
+    stage.configure('[http]\nlisten = "127.0.0.1:0"\n')
+    other = stage.folder / "other"
+    other.mkdir()
+    async with stage.serving():
+        opened = await stage.run("open", "--print", CODEX_HOME=str(other))
+        assert await home_of_page(opened.out.strip()) == str(stage.codex_home)
+    said = opened.err.replace("\n", "").replace(" ", "")
+    assert f"usestheCodexhome{stage.codex_home}" in said
+    assert "notyourCODEX_HOME" in said
+
+
 async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
     async with stage.running(*stage.flags, "app-server", "--listen", "ws://127.0.0.1:0") as command:
         await command.said("HTTP and WebSocket at")

@@ -154,6 +154,27 @@ class TestLogin:
         assert answer.status == 401
         assert "set-cookie" not in answer.headers
 
+    def test_a_cookie_says_the_home_that_it_was_made_for_and_no_other(self) -> None:
+        from trimpoint.http.credentials import Cookie, Credentials
+
+        credentials = Credentials("t" * 43)
+        name, now_s = credentials.cookie_name, int(time.time())
+        home = "/home/me/.codex wörk;=."
+        mine, plain = (credentials.new_cookie(now_s, one) for one in (home, None))
+        assert credentials.good_cookie(f"a=b; {name}={mine}", now_s) == Cookie(home)
+        assert credentials.good_cookie(f"{name}={plain}", now_s) == Cookie(None)
+        expires, encoded, signature = mine.split(".")
+        own = plain.partition(".")[2]
+        for forged in (
+            f"{expires}.{signature}",
+            f"{expires}.{encoded}.{own}",
+            f"{expires}.L2V0Yw==.{signature}",
+            f"{encoded}.{expires}.{signature}",
+            f"{expires}.{encoded}.",
+        ):
+            assert credentials.good_cookie(f"{name}={forged}", now_s) is None
+        assert credentials.good_cookie(f"{name}={mine}", now_s + 31 * 24 * 3600) is None
+
     @pytest.mark.parametrize("age_s", [0, 31 * 24 * 3600])
     async def test_a_cookie_ends_with_its_time_and_cannot_be_prolonged(
         self, stage: Stage, age_s: int
@@ -175,7 +196,7 @@ class TestLogin:
             ".",
             f"x.{signature}",
         ):
-            assert not credentials.accepts_cookies(f"{credentials.cookie_name}={forged}", 0)
+            assert not credentials.good_cookie(f"{credentials.cookie_name}={forged}", 0)
 
 
 class TestUnixSocket:

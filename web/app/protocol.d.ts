@@ -631,18 +631,20 @@ export type InspectedItem = {
 };
 
 /**
- * `url` logs in the first browser that opens it, within `expiresInS` seconds.
+ * `url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is where the Codex of its page keeps login and threads.
  */
 export type LoginUrl = {
     url: string;
     expiresInS: number;
+    codexHome?: string | null;
 };
 
 /**
- * `listen`: where HTTP is not served over TCP yet, serve it at this machine's own address.
+ * `listen`: where HTTP is not served over TCP yet, serve it at this machine's own address. `ownHome`: the WebSockets of this login use the home of Codex that this client uses, not the daemon's own; only a daemon in the background does so.
  */
 export type LoginUrlParams = {
     listen?: boolean;
+    ownHome?: boolean;
 };
 
 /**

@@ -54,6 +54,7 @@ class RemotePerson:
 
     def __init__(self) -> None:
         self.followed: set[str] = set()
+        self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:
         """Does nothing: progress stays on this machine."""

@@ -119,14 +119,22 @@ class Gateway:
     # ------------------------------------------------------------------------------------
 
     async def serve(
-        self, connection: Connection, handshake_deadline_s: float, since: float | None = None
+        self,
+        connection: Connection,
+        handshake_deadline_s: float,
+        since: float | None = None,
+        *,
+        codex_home: str | None = None,
     ) -> None:
         """Talk to one client until it is gone; one that has not begun to introduce itself by then
         is sent away.
 
-        `since` is when it connected, by the loop's clock; without it, now.
+        `since` is when it connected, by the loop's clock; without it, now. `codex_home` is the home
+        of Codex that it was logged in for; without it, the daemon's own.
         """
         client = self._clients.add(connection)
+        if codex_home is not None:
+            self._choose(client, ProfileParams(codex_home=codex_home))
         try:
             with (
                 structlog.contextvars.bound_contextvars(client=client.id),
@@ -238,11 +246,12 @@ class Gateway:
             raise Refusal(
                 Reason.NOT_SUPPORTED, "Only clients of the Unix socket have a profile of their own."
             )
-        client.launch = self._profiles.choose(
-            msgspec.convert(client_request.params(), ProfileParams)
-        )
-        client.profile = self._profiles.key_of(client.launch)
+        self._choose(client, msgspec.convert(client_request.params(), ProfileParams))
         return self._profiles.chosen(client.profile)
+
+    def _choose(self, client: Client, params: ProfileParams) -> None:
+        client.launch = self._profiles.choose(params)
+        client.profile = self._profiles.key_of(client.launch)
 
     async def _initialize(self, served: ProfileRoutes, client_request: ClientRequest) -> None:
         await served.handshake.initialize(client_request)

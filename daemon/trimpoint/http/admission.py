@@ -69,7 +69,7 @@ class TcpAdmission:
             if self._credentials.accepts_bearer(authorization):
                 return None
             return problem(HttpReason.UNAUTHORIZED, "The token is not right.", _TOKEN_HINT)
-        if not self._credentials.accepts_cookies(request.headers.get("cookie", ""), now_s):
+        if self._credentials.good_cookie(request.headers.get("cookie", ""), now_s) is None:
             return problem(HttpReason.UNAUTHORIZED, "There is no token.", _TOKEN_HINT)
         # A page of another port is of the same site, so that its requests bring the cookie along.
         if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:

@@ -58,6 +58,7 @@ class HttpCaller:
     def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
         self._notify = notify
         self.followed = followed
+        self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:
         """Pass on what is said beside the answer."""

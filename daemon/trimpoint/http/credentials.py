@@ -5,11 +5,19 @@ The token itself is never compared: its SHA-256 is, in constant time. The cookie
 token, so that it outlives a restart of the daemon and ends with the token.
 """
 
+import base64
 import hashlib
 import hmac
+from typing import NamedTuple
 
 MIN_TOKEN_LENGTH = 32
 COOKIE_LIFETIME_S = 30 * 24 * 3600
+
+
+class Cookie(NamedTuple):
+    """What a cookie says. `codex_home` as in `Credentials.new_cookie`."""
+
+    codex_home: str | None
 
 
 class Credentials:
@@ -27,24 +35,29 @@ class Credentials:
         digest = hashlib.sha256(token.strip().encode()).digest()
         return hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer"
 
-    def new_cookie(self, now_s: int) -> str:
-        """Return the value of a cookie that is good for `COOKIE_LIFETIME_S`."""
-        expires = str(now_s + COOKIE_LIFETIME_S)
-        return f"{expires}.{self._signature(expires)}"
+    def new_cookie(self, now_s: int, codex_home: str | None = None) -> str:
+        """Return the value of a cookie that is good for `COOKIE_LIFETIME_S`; `codex_home` is the
+        home of Codex that its pages use, the daemon's own if it is None.
+        """
+        signed = str(now_s + COOKIE_LIFETIME_S)
+        if codex_home is not None:
+            signed = f"{signed}.{base64.urlsafe_b64encode(codex_home.encode()).decode()}"
+        return f"{signed}.{self._signature(signed)}"
 
-    def accepts_cookies(self, header: str, now_s: int) -> bool:
-        """Returns whether a `Cookie` header has a cookie of ours that has not expired."""
-        return any(
-            self._is_good(value, now_s)
-            for name, _, value in (pair.strip().partition("=") for pair in header.split(";"))
-            if name == self.cookie_name
-        )
+    def good_cookie(self, header: str, now_s: int) -> Cookie | None:
+        """Returns the cookie of ours in a `Cookie` header that has not expired."""
+        pairs = (pair.strip().partition("=") for pair in header.split(";"))
+        good = (self._read(value, now_s) for name, _, value in pairs if name == self.cookie_name)
+        return next((cookie for cookie in good if cookie is not None), None)
 
-    def _is_good(self, value: str, now_s: int) -> bool:
-        expires, _, signature = value.partition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(expires).encode()):
-            return False
-        return expires.isascii() and expires.isdigit() and int(expires) > now_s
+    def _read(self, value: str, now_s: int) -> Cookie | None:
+        signed, _, signature = value.rpartition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(signed).encode()):
+            return None
+        expires, _, home = signed.partition(".")
+        if not (expires.isascii() and expires.isdigit() and int(expires) > now_s):
+            return None
+        return Cookie(base64.urlsafe_b64decode(home).decode() if home else None)
 
-    def _signature(self, expires: str) -> str:
-        return hmac.new(self._key, b"cookie " + expires.encode(), hashlib.sha256).hexdigest()
+    def _signature(self, signed: str) -> str:
+        return hmac.new(self._key, b"cookie " + signed.encode(), hashlib.sha256).hexdigest()

@@ -94,7 +94,7 @@ class Front:
                 speech = speech_of(received)
         return received, speech
 
-    async def _serve_websocket(self, transport: Transport, wire: Wire) -> None:
+    async def _serve_websocket(self, transport: Transport, wire: Wire, home: str | None) -> None:
         from trimpoint.http.websocket import WebSocketWire, keep_alive
 
         assert isinstance(wire, WebSocketWire)
@@ -102,7 +102,7 @@ class Front:
         connection = Connection(transport, self._limits, gateway.on_message, wire)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(keep_alive, connection, wire)
-            await gateway.serve(connection, self._handshake_deadline_s)
+            await gateway.serve(connection, self._handshake_deadline_s, codex_home=home)
             tasks.cancel_scope.cancel()
 
     def _http_server(self) -> "HttpServer":

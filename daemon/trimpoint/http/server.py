@@ -33,7 +33,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 log = structlog.get_logger()
 
-ServeMessages = Callable[[Transport, Wire], Awaitable[None]]
+ServeMessages = Callable[[Transport, Wire, str | None], Awaitable[None]]
 
 
 class Login(NamedTuple):
@@ -44,8 +44,8 @@ class Login(NamedTuple):
 
 
 class HttpServer:
-    """`serve_messages` talks JSON-RPC to a client over the wire it is given; `metrics` returns the
-    text for Prometheus.
+    """`serve_messages` talks JSON-RPC to a client over the wire it is given, in the home of Codex
+    that its login is for; `metrics` returns the text for Prometheus.
     """
 
     def __init__(
@@ -76,7 +76,8 @@ class HttpServer:
                     await channel.send(response, close=True, with_body=request.method != "HEAD")
                     return
                 if wants_upgrade(request):
-                    await self._serve_websocket(transport, channel, request)
+                    home = _home_of_login(request, login)
+                    await self._serve_websocket(transport, channel, request, home)
                     return
                 await self._answer(transport, channel, request, login)
                 if not channel.is_reusable:
@@ -128,7 +129,7 @@ class HttpServer:
                     return as_response(refused.details)
 
     async def _serve_websocket(
-        self, transport: Transport, channel: HttpChannel, request: Request
+        self, transport: Transport, channel: HttpChannel, request: Request, home: str | None
     ) -> None:
         if request.path not in WEBSOCKET_PATHS and not request.path.startswith("/rpc/"):
             details = problem(
@@ -143,7 +144,7 @@ class HttpServer:
             await channel.send(refused.response, close=True)
             return
         await channel.send_raw(response)
-        await self._serve_messages(replace(transport, received=received), wire)
+        await self._serve_messages(replace(transport, received=received), wire, home)
 
 
 async def _next_head(channel: HttpChannel) -> Request | None:
@@ -187,16 +188,26 @@ def _refused(request: Request, refusal: Problem) -> Response:
     return as_response(refusal, *proof)
 
 
+def _home_of_login(request: Request, login: Login | None) -> str | None:
+    """Returns the home of Codex that an admitted request's login is for; None for the daemon's own,
+    which is that of clients with the token too.
+    """
+    if login is None or "authorization" in request.headers:
+        return None
+    header = request.headers.get("cookie", "")
+    cookie = login.credentials.good_cookie(header, int(time.time()))
+    return cookie.codex_home if cookie is not None else None
+
+
 def _logged_in(request: Request, login: Login | None) -> Response:
-    now_s = int(time.time())
-    if login is None or not login.codes.use(request.query.get("code", ""), time.monotonic()):
+    code = request.query.get("code", "")
+    used = login.codes.use(code, time.monotonic()) if login is not None else None
+    if login is None or used is None:
         hint = "Ask for another with `trimpoint token --url`."
         details = problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint)
         return login_page(details) if wants_page(request, details) else as_response(details)
     credentials = login.credentials
-    cookie = (
-        f"{credentials.cookie_name}={credentials.new_cookie(now_s)}; HttpOnly; SameSite=Strict; "
-        "Path=/"
-    )
+    value = credentials.new_cookie(int(time.time()), used.codex_home)
+    cookie = f"{credentials.cookie_name}={value}; HttpOnly; SameSite=Strict; Path=/"
     cookie = f"{cookie}; Max-Age={COOKIE_LIFETIME_S}"
     return Response(303, headers=(("Location", "/"), ("Set-Cookie", cookie)))

@@ -100,6 +100,7 @@ async def _serve(
             serving as (daemon, socket),
             serving_codex(daemon, settings, may_lack_it=is_background),
         ):
+            daemon.http.addresses.takes_home_of_client = is_background
             _announce(settings._replace(socket=socket), daemon.http.addresses.first, about_codex)
             if is_background:
                 close_stdout()

@@ -1,16 +1,19 @@
 """`trimpoint open`: the web UI, in the browser of this machine or at a printed address."""
 
 import argparse
+import os
 from functools import partial
 
+from rich.text import Text
 from trimpoint_protocol.methods import LoginUrl
 
 from trimpoint.cli.connection.browser import show_page
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.exits import Exit
-from trimpoint.cli.terminal import print_json
+from trimpoint.cli.terminal import print_json, stderr_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread
+from trimpoint.codex.appserver.launch_requests import is_same_path
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,7 +25,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _open(arguments: argparse.Namespace, client: Client) -> int:
-    url = (await ask(client, LoginUrl, "sidecar/loginUrl", listen=True)).url
+    # A page gets a home of its own only where one is named: the daemon's configuration may have
+    # another for clients that name none.
+    named = os.environ.get("CODEX_HOME")
+    login = await ask(client, LoginUrl, "sidecar/loginUrl", listen=True, ownHome=bool(named))
+    if named and login.codex_home and not is_same_path(named, login.codex_home):
+        stderr_console().print(_other_home(login.codex_home))
+    url = login.url
     if arguments.thread or arguments.last:
         # A browser keeps the part after # when it is sent on from the login to the page.
         url = f"{url}#/thread/{(await chosen_thread(client, arguments)).id}"
@@ -31,3 +40,12 @@ async def _open(arguments: argparse.Namespace, client: Client) -> int:
     else:
         show_page(url, only_print=arguments.print)
     return Exit.DONE
+
+
+def _other_home(home: str) -> Text:
+    return Text(
+        f"! The page uses the Codex home {home}, that of the daemon, which was started with "
+        "`trimpoint serve`, not your CODEX_HOME. Set home in [codex] of the configuration, or "
+        "start the daemon with your CODEX_HOME.",
+        "yellow",
+    )

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 import structlog
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
-from trimpoint.codex.appserver.launch_requests import codex_home
+from trimpoint.codex.appserver.launch_requests import codex_home, decode_launch_request
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.active_context import pruned_turn_ids
 from trimpoint.core.model import slash
@@ -230,7 +231,11 @@ class ExtensionHandlers:
     async def _login_url(self, call: Call, params: m.LoginUrlParams) -> m.LoginUrl:
         if params.listen:
             await self._deps.http.have_one()
-        return self._deps.http.login_url()
+        addresses = self._deps.http
+        is_own = params.own_home and addresses.takes_home_of_client
+        home = decode_launch_request(call.client.launch).codex_home if is_own else None
+        of_daemon = codex_home(self._deps.profiles.default.link.profile, os.environ)
+        return msgspec.structs.replace(addresses.login_url(home), codex_home=home or str(of_daemon))
 
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._deps.shut_down)

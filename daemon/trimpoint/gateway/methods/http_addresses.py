@@ -17,6 +17,10 @@ class HttpAddresses:
 
     def __init__(self) -> None:
         self.known: list[str] = []
+        self.takes_home_of_client = False
+        """Whether a login may be for another home of Codex than the daemon's own: of a daemon that
+        clients start in the background, and no person with a home in mind.
+        """
         self.codes = LoginCodes()
         self.asked = anyio.Event()
         """Set when an address is wanted though none is configured."""
@@ -34,8 +38,9 @@ class HttpAddresses:
             self.asked.set()
             await self.answered.wait()
 
-    def login_url(self) -> LoginUrl:
-        """Return an address that logs in the first browser that opens it.
+    def login_url(self, codex_home: str | None = None) -> LoginUrl:
+        """Return an address that logs in the first browser that opens it, for pages that use
+        `codex_home`; the daemon's own if it is None.
 
         :raises Refusal: HTTP is not served over TCP.
         """
@@ -45,5 +50,5 @@ class HttpAddresses:
                 "the daemon again."
             )
             raise Refusal(Reason.NOT_SUPPORTED, "The daemon does not serve HTTP over TCP.", hint)
-        code = self.codes.new(time.monotonic())
+        code = self.codes.new(time.monotonic(), codex_home)
         return LoginUrl(url=f"{self.first}/login?code={code}", expires_in_s=LIFETIME_S)

@@ -25,10 +25,11 @@ with warnings.catch_warnings():
 
 class Caller(Protocol):
     """Who calls one of our methods: a client, or a request over HTTP. `followed` are the threads
-    whose events it is sent.
+    whose events it is sent, `launch` is what it asked of its Codex, as journals keep it.
     """
 
     followed: set[str]
+    launch: bytes
 
     def notify(self, method: str, params: Any) -> None:
         """Send a notification before the answer, or after it."""

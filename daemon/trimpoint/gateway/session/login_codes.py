@@ -2,32 +2,43 @@
 
 import hashlib
 import secrets
+from typing import NamedTuple
 
 LIFETIME_S = 120.0
 _MAX_CODES = 16
+
+
+class OneLogin(NamedTuple):
+    """What a code stands for. `codex_home` is the home of Codex that the page uses, the daemon's
+    own if it is None.
+    """
+
+    expires_s: float
+    codex_home: str | None
 
 
 class LoginCodes:
     """Codes that were given out and not yet used; only their hashes are kept."""
 
     def __init__(self) -> None:
-        self._expiries: dict[bytes, float] = {}
+        self._logins: dict[bytes, OneLogin] = {}
 
-    def new(self, now_s: float) -> str:
+    def new(self, now_s: float, codex_home: str | None = None) -> str:
         """Return a code that is good once, until `LIFETIME_S` from now."""
         code = secrets.token_urlsafe(32)
-        while len(self._expiries) >= _MAX_CODES:
-            del self._expiries[next(iter(self._expiries))]
-        self._expiries[_hashed(code)] = now_s + LIFETIME_S
+        while len(self._logins) >= _MAX_CODES:
+            del self._logins[next(iter(self._logins))]
+        self._logins[_hashed(code)] = OneLogin(now_s + LIFETIME_S, codex_home)
         return code
 
     def are_open(self, now_s: float) -> bool:
         """Returns whether a browser may still come with a code."""
-        return any(expiry > now_s for expiry in self._expiries.values())
+        return any(login.expires_s > now_s for login in self._logins.values())
 
-    def use(self, code: str, now_s: float) -> bool:
-        """Returns whether a code is good; it is not a second time."""
-        return self._expiries.pop(_hashed(code), 0.0) > now_s
+    def use(self, code: str, now_s: float) -> OneLogin | None:
+        """Returns what a code stands for, None when it is not good; it is not a second time."""
+        login = self._logins.pop(_hashed(code), None)
+        return login if login is not None and login.expires_s > now_s else None
 
 
 def _hashed(code: str) -> bytes:

@@ -1,5 +1,7 @@
 """Who is not logged in any more is told the way in; what the agent asks is answered in the page."""
 
+import json
+
 import pytest
 from trimpoint.testkit import call, say
 
@@ -46,4 +48,30 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         await card.wait_for(state="detached")
         await stage.page.get_by_text("Blue it is.", exact=True).wait_for()
         assert "Blue" in stage.model_input()
+        assert stage.page.faults == []
+
+
+async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was_granted() -> None:
+    async with staged("features.request_permissions_tool=true") as stage:
+        await stage.thread(approvalPolicy="on-request", sandbox="workspace-write")
+        folder = str(stage.house.worktree.parent / "other")
+        asked = {"network": {"enabled": True}, "file_system": {"write": [folder]}}
+        arguments = {"reason": "To look it up.", "permissions": asked}
+        card = stage.page.get_by_label("The agent asks for approval")
+        for key, granted, scope in (
+            ("n", {"network": None, "file_system": None}, "turn"),
+            ("y", asked, "turn"),
+            ("s", asked, "session"),
+        ):
+            stage.will_answer(call("request_permissions", arguments), say(f"apple-{key}."))
+            await stage.send("Ask me.")
+            await card.get_by_text("To look it up.").wait_for()
+            wishes = await card.locator(".wishes li").all_inner_texts()
+            assert wishes == ["Reach the network", f"Write {folder}"]
+            await card.press(key)
+            await card.wait_for(state="detached")
+            await stage.page.get_by_text(f"apple-{key}.", exact=True).wait_for()
+            await stage.idle()
+            answer = json.loads(stage.house.model.turn_requests()[-1].input[-1]["output"])
+            assert answer == {"permissions": granted, "scope": scope}
         assert stage.page.faults == []

@@ -34,6 +34,10 @@ CUT = """() => {
     };
     window.cut = () => sockets.forEach((socket) => socket.close());
 }"""
+PATCH = (
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: inner/patched.txt\n+hello\n"
+    "*** End Patch\nEOF\n"
+)
 MOST_BYTES = 120 * 1024
 
 
@@ -183,6 +187,23 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Archive").click()
     await page.locator(".chip").get_by_text("archived").wait_for()
+
+
+async def test_an_edited_file_is_named_from_the_folder_of_the_thread(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run(PATCH), say("apple-1."))
+    await stage.send("Do it.")
+    file = stage.house.worktree / "inner" / "patched.txt"
+    for place in (
+        stage.page.get_by_label("The agent asks for approval").locator(".diff-path"),
+        stage.page.locator(".activity-title"),
+    ):
+        await place.get_by_text("inner/patched.txt", exact=True).wait_for()
+        assert await place.get_attribute("title") == str(file)
+        if not file.exists():
+            assert "+hello" in await stage.page.locator(".diff").inner_text()
+            await stage.page.get_by_label("The agent asks for approval").press("y")
+            await stage.page.get_by_text("apple-1.", exact=True).wait_for()
 
 
 async def test_what_is_discarded_leaves_the_context_and_stays_readable(stage: Stage) -> None:

@@ -1,10 +1,11 @@
 // The pure modules of the page, alone: `npm test`. The fold itself is held against the daemon's in tests/web/test_fold.py.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, clock, counted, duration, folderName, shortCount } from "../app/model/format.js";
+import { age, clock, counted, duration, folderName, pathFrom, shortCount } from "../app/model/format.js";
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
 import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
+import { wishesOf } from "../app/model/permissions.js";
 import { asTyped, piecesOf } from "../app/model/query.js";
 
 test("heights know where each row begins, also after rows changed", () => {
@@ -95,4 +96,24 @@ test("marks of a snippet count code points", () => {
         { text: "😀 a ", isMarked: false }, { text: "pear", isMarked: true }, { text: " 😀", isMarked: false },
     ]);
     assert.deepEqual(piecesOf("pear", [[0, 4]]), [{ text: "pear", isMarked: true }]);
+});
+
+test("a path inside a folder is shown from there", () => {
+    assert.equal(pathFrom("/a/b/c.py", "/a"), "b/c.py");
+    assert.equal(pathFrom("/a/b/c.py", "/a/b/"), "c.py");
+    for (const [path, folder] of [["/ab/c.py", "/a"], ["c.py", "/a"], ["/a/c.py", ""], ["/a/c.py", undefined]]) {
+        assert.equal(pathFrom(path, folder), path);
+    }
+});
+
+test("every permission that is asked for is named, once", () => {
+    const file = { access: "write", path: { type: "path", path: "/w" } };
+    const tmp = { access: "read", path: { type: "special", value: { kind: "tmpdir" } } };
+    const files = { read: ["/r"], write: ["/w"], entries: [file, tmp], depth: 2 };
+    assert.deepEqual(wishesOf({ network: { enabled: true }, fileSystem: files, other: ["x"], none: null }), [
+        { words: "Reach the network" }, { words: "Read", path: "/r" }, { words: "Write", path: "/w" },
+        { words: "Read", path: '{"kind":"tmpdir"}' }, { words: "depth: 2" }, { words: 'other: ["x"]' },
+    ]);
+    assert.deepEqual(wishesOf({ network: { enabled: true, hosts: ["a"] } }), [{ words: 'Network: {"enabled":true,"hosts":["a"]}' }]);
+    assert.deepEqual(wishesOf({ network: null, fileSystem: null }), []);
 });

@@ -76,6 +76,16 @@ export function folderName(path) {
 }
 
 /**
+ * Returns a path as seen from a folder; whole where it is not inside it.
+ * @param {string} path
+ * @param {string} [folder]
+ */
+export function pathFrom(path, folder) {
+    const inside = folder ? `${folder.replace(/\/+$/, "")}/` : "";
+    return inside && path.startsWith(inside) ? path.slice(inside.length) : path;
+}
+
+/**
  * Returns how full the context is, in words.
  * @param {ContextStatus} context
  */

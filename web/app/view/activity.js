@@ -4,7 +4,7 @@
  * @import {Entry} from "../model/fold.js"
  * @import {LiveItem} from "../model/live.js"
  */
-import { counted, duration } from "../model/format.js";
+import { counted, duration, pathFrom } from "../model/format.js";
 import { html, useState } from "../vendor.js";
 import { Code } from "./code.js";
 import { Diff } from "./diff.js";
@@ -24,8 +24,8 @@ const KINDS = {
 };
 const SHELL = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/;
 
-/** @param {{entry: Entry | LiveItem, isTrimmed?: boolean}} props */
-export function Activity({ entry }) {
+/** @param {{entry: Entry | LiveItem, folder?: string}} props */
+export function Activity({ entry, folder }) {
     const [isOpen, setOpen] = useState(false);
     const isRunning = "isDone" in entry && !entry.isDone;
     const [icon, word] = KINDS[entry.role] ?? ["tool", entry.role];
@@ -36,14 +36,15 @@ export function Activity({ entry }) {
             <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
                 <${Icon} name=${icon} />
                 <span class="activity-word">${isRunning ? running(word) : word}</span>
-                <span class=${`activity-title ${entry.role === "commandExecution" ? "is-code" : ""}`} dir="auto">
-                    ${titleOf(entry)}
+                <span class=${`activity-title ${entry.role === "commandExecution" ? "is-code" : ""}`} dir="auto"
+                    title=${entry.role === "fileChange" ? titleOf(entry) : undefined}>
+                    ${titleOf(entry, folder)}
                 </span>
                 ${isDiscarded && html`<span class="tag">not in context</span>`}
                 <span class="activity-facts">${isRunning ? html`<span class="spinner" aria-label="running"></span>` : facts.text}</span>
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>
-            ${isOpen && html`<div class="activity-body">${bodyOf(entry)}</div>`}
+            ${isOpen && html`<div class="activity-body">${bodyOf(entry, folder)}</div>`}
         </div>
     `;
 }
@@ -53,15 +54,18 @@ function running(word) {
     return { Ran: "Running", Edited: "Editing", Thought: "Thinking", Called: "Calling", Searched: "Searching" }[word] ?? word;
 }
 
-/** @param {Entry | LiveItem} entry */
-function titleOf(entry) {
+/**
+ * @param {Entry | LiveItem} entry
+ * @param {string} [folder]
+ */
+function titleOf(entry, folder) {
     const { detail } = entry;
     if (entry.role === "commandExecution") {
         // The daemon has taken off the shell that Codex wraps around a command, where it has recorded it.
         return "isDone" in entry ? commandOf(detail?.command ?? entry.text) : entry.text;
     }
     if (entry.role === "fileChange" && detail?.changes) {
-        return detail.changes.map((/** @type {any} */ change) => change.path).join(", ");
+        return detail.changes.map((/** @type {any} */ change) => pathFrom(change.path, folder)).join(", ");
     }
     return entry.text.replaceAll("**", "").split("\n").find((line) => line.trim()) ?? "";
 }
@@ -99,8 +103,11 @@ function changedLines(changes) {
     return html`<span class="added">+${added}</span> <span class="removed">−${removed}</span>`;
 }
 
-/** @param {Entry | LiveItem} entry */
-function bodyOf(entry) {
+/**
+ * @param {Entry | LiveItem} entry
+ * @param {string} [folder]
+ */
+function bodyOf(entry, folder) {
     const { detail } = entry;
     switch (entry.role) {
         case "commandExecution":
@@ -112,7 +119,7 @@ function bodyOf(entry) {
             `;
         case "fileChange":
             return (detail?.changes ?? []).map(
-                (/** @type {any} */ change) => html`<${Diff} path=${change.path} text=${asDiff(change)} />`,
+                (/** @type {any} */ change) => html`<${Diff} path=${change.path} folder=${folder} text=${asDiff(change)} />`,
             );
         case "reasoning":
         case "plan":
@@ -127,7 +134,7 @@ function bodyOf(entry) {
 /** A new file comes as its text.
  * @param {{kind: {type: string} | string, diff: string}} change
  */
-function asDiff(change) {
+export function asDiff(change) {
     const kind = typeof change.kind === "string" ? change.kind : change.kind.type;
     if (kind === "update" || change.diff.startsWith("@@")) {
         return change.diff;

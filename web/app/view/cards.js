@@ -4,8 +4,9 @@
  * @import {App} from "../store/app.js"
  * @import {Question, Thread} from "../store/thread.js"
  */
+import { wishesOf } from "../model/permissions.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
-import { commandOf } from "./activity.js";
+import { asDiff, commandOf } from "./activity.js";
 import { Code } from "./code.js";
 import { Diff } from "./diff.js";
 import { Icon } from "./icons.js";
@@ -80,13 +81,15 @@ function titleOf({ method, params }) {
 function Subject({ thread, question }) {
     const { method, params } = question;
     if (method === "item/permissions/requestApproval") {
-        return html`<${Code} text=${JSON.stringify(params.permissions, null, 2)} language="json" />`;
+        return html`<ul class="wishes">${wishesOf(params.permissions).map(({ words, path }) => html`
+            <li key=${`${words} ${path}`}>${words}${path && html` <code dir="ltr">${path}</code>`}</li>
+        `)}</ul>`;
     }
     if (params.command) {
         return html`<${Code} text=${commandOf(params.command)} language="bash" />`;
     }
     const changes = thread.live.items.get(params.itemId)?.detail?.changes ?? [];
-    return changes.map((/** @type {any} */ change) => html`<${Diff} path=${change.path} text=${change.diff} />`);
+    return changes.map((/** @type {any} */ change) => html`<${Diff} path=${change.path} folder=${thread.state?.cwd} text=${asDiff(change)} />`);
 }
 
 /**
@@ -98,6 +101,7 @@ function choicesOf({ method, params }) {
     if (method === "item/permissions/requestApproval") {
         return [
             { key: "y", words: "Allow for this turn", result: { permissions: params.permissions, scope: "turn" }, isMain: true },
+            { key: "s", words: "Allow for the session", result: { permissions: params.permissions, scope: "session" } },
             { key: "n", words: "Decline", result: { permissions: {}, scope: "turn" } },
         ];
     }

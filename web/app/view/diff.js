@@ -1,16 +1,17 @@
 /**
  * A unified diff, line by line.
  */
+import { pathFrom } from "../model/format.js";
 import { html } from "../vendor.js";
 
 const MOST_LINES = 2000;
 
-/** @param {{path?: string, text: string}} props */
-export function Diff({ path, text }) {
+/** @param {{path?: string, folder?: string, text: string}} props */
+export function Diff({ path, folder, text }) {
     const lines = text.split("\n");
     return html`
         <div class="diff">
-            ${path && html`<div class="diff-path" dir="ltr">${path}</div>`}
+            ${path && html`<div class="diff-path" dir="ltr" title=${path}>${pathFrom(path, folder)}</div>`}
             <pre tabindex="0" dir="ltr" aria-label=${`Changes of ${path ?? "files"}`}>
                 ${lines.slice(0, MOST_LINES).map((line, at) => html`<span key=${at} class=${`diff-line ${kindOf(line)}`}>${(line || " ") + "\n"}</span>`)}
             </pre>

@@ -31,7 +31,7 @@ export function TurnView({ app, thread, row }) {
     return html`
         <section class=${`turn ${isTrimmed ? "is-trimmed" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
-            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} isRunning=${isRunning} />`)}
+            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${state?.cwd} isRunning=${isRunning} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
             <${TurnFoot} app=${app} thread=${thread} row=${row} answer=${answer?.text ?? ""} />
         </section>
@@ -71,10 +71,10 @@ function partsOf(entries) {
     return parts;
 }
 
-/** @param {{part: Part, isRunning: boolean}} props */
-function Part({ part, isRunning }) {
+/** @param {{part: Part, folder?: string, isRunning: boolean}} props */
+function Part({ part, folder, isRunning }) {
     if ("activities" in part) {
-        return html`<${Activities} entries=${part.activities} isRunning=${isRunning} />`;
+        return html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} />`;
     }
     const { entry } = part;
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
@@ -100,11 +100,11 @@ function Prompt({ entry }) {
     `;
 }
 
-/** @param {{entries: (Entry | LiveItem)[], isRunning: boolean}} props */
-function Activities({ entries, isRunning }) {
+/** @param {{entries: (Entry | LiveItem)[], folder?: string, isRunning: boolean}} props */
+function Activities({ entries, folder, isRunning }) {
     const [isOpen, setOpen] = useState(false);
     if (entries.length <= 2 || (isRunning && entries.length <= 4)) {
-        return html`<div class="activities">${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} />`)}</div>`;
+        return html`<div class="activities">${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} />`)}</div>`;
     }
     const isBad = entries.some((entry) => (entry.detail?.exitCode ?? 0) !== 0);
     return html`
@@ -116,7 +116,7 @@ function Activities({ entries, isRunning }) {
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>
             ${isOpen && html`<div class="activities-inner">
-                ${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} />`)}
+                ${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} />`)}
             </div>`}
         </div>
     `;

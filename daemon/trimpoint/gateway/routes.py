@@ -38,6 +38,7 @@ from trimpoint.gateway.methods.samples import Samples
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_search import ThreadSearch
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
@@ -111,12 +112,14 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )  # fmt: skip
     archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
+    lists = ThreadLists(engine, link, identity, deps.is_here)
     picker = TurnPicker(engine, side.own_questions)
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker)
     notices = TrimNotices(engine, side.clients, identity, side.played)
     handlers = {
         **methods.handlers,
-        **ThreadLists(engine, link, identity, deps.is_here).handlers,
+        **lists.handlers,
+        **ThreadSearch(engine, link, identity, lists).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(sessions, threads, identity, methods).handlers,
         **Samples(sessions, identity, methods.handlers["thread/sample"]).handlers,

@@ -55,7 +55,6 @@ class ThreadLists:
         self._origins: dict[str, dict[str, Any]] = {}
         self.handlers: dict[str, Handler] = {
             "thread/list": self._list,
-            "thread/search": self._list,
             "thread/search/stream": self._list,
             "thread/loaded/list": self._loaded_list,
         }
@@ -68,12 +67,12 @@ class ThreadLists:
             decode_cursor(params.get("cursor")),
         )
         is_ours = cursor is not None or not params.get("cursor")
-        can_page = client_request.method == "thread/list" and is_ours and self._has_renewed()
+        can_page = client_request.method == "thread/list" and is_ours and self.has_renewed()
         if can_page and order is not None and limit is not None:
             return await self._own_page(client_request, Asked(params, order, limit, cursor))
-        return await self._codex_page(client_request, params)
+        return await self.codex_page(client_request, params)
 
-    async def _codex_page(
+    async def codex_page(
         self, client_request: ClientRequest, params: dict[str, Any]
     ) -> dict[str, Any]:
         """Codex's page with our ids in it, without the provider threads that serve no more."""
@@ -82,7 +81,7 @@ class ThreadLists:
             self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent
         )
         answer: dict[str, Any] = msgspec.json.decode(raw)
-        rows = [self._row(row) for row in answer.get("data") or () if self._is_shown(row)]
+        rows = [self.row(row) for row in answer.get("data") or () if self._is_shown(row)]
         # `readStates` is keyed by thread id.
         rest = idmap.rewrite_ids(
             {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
@@ -102,7 +101,7 @@ class ThreadLists:
         rest = rows_from(
             merged(in_place, [*displaced, *unlisted], asked.order), asked.cursor, asked.order
         )
-        shown, more = await self._shown(rest, asked.limit)
+        shown, more = await self.shown(rest, asked.limit)
         own: dict[str, Any] = {
             "nextCursor": Cursor(shown[-1].key, inclusive=False).encode()
             if more and shown
@@ -127,7 +126,7 @@ class ThreadLists:
         states: dict[str, Any] = {}
         params = {**asked.params, "limit": MAX_LIMIT, "cursor": None}
         while True:
-            answer = await self._codex_page(client_request, params)
+            answer = await self.codex_page(client_request, params)
             rows += [Listed(key_of(row, asked.order), row) for row in answer["data"]]
             states |= answer.get("readStates") or {}
             params["cursor"] = answer.get("nextCursor")
@@ -137,7 +136,7 @@ class ThreadLists:
                     **({"readStates": states} if answer.get("readStates") is not None else {}),
                 }, rows
 
-    async def _shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
+    async def shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
         """Returns the first rows of a list, `limit` of them, read where Codex had not listed them;
         and whether there are more.
         """
@@ -158,7 +157,7 @@ class ThreadLists:
         shown = [
             provider_id
             for provider_id in answer.get("data") or ()
-            if self._is_current_or_foreign(str(provider_id))
+            if self.is_current_or_foreign(str(provider_id))
         ]
         data = [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]
         rest = idmap.rewrite_ids(
@@ -168,12 +167,16 @@ class ThreadLists:
 
     def _is_shown(self, row: dict[str, Any]) -> bool:
         thread = row.get("thread", row)
-        return self._is_current_or_foreign(str(thread.get("id")))
+        return self.is_current_or_foreign(str(thread.get("id")))
 
-    def _is_current_or_foreign(self, provider_id: str) -> bool:
+    def is_current_or_foreign(self, provider_id: str) -> bool:
+        """Returns whether a provider thread is in use, or none of ours."""
         return self._engine.owner_of(provider_id) is None or self._identity.is_current(provider_id)
 
-    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+    def row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Returns a row of Codex's with our ids, and what is the thread's own and not that of its
+        present provider thread.
+        """
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
         owner = self._engine.owner_of(provider_id)
@@ -185,7 +188,8 @@ class ThreadLists:
             )
         return shown
 
-    def _has_renewed(self) -> bool:
+    def has_renewed(self) -> bool:
+        """Returns whether this Codex keeps a thread that was trimmed."""
         return any(
             _was_renewed(summary) and self._is_here(summary.thread_id)
             for summary in self._engine.summaries.values()
@@ -242,7 +246,7 @@ class ThreadLists:
                 )
             except ProviderError:
                 continue
-            row = self._row(msgspec.json.decode(raw)["thread"])
+            row = self.row(msgspec.json.decode(raw)["thread"])
             return {**row, "updatedAt": self._engine.summaries[thread_id].updated_at_ms // 1000}
         return None
 

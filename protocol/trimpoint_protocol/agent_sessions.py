@@ -7,6 +7,22 @@ import msgspec
 from trimpoint_protocol.shapes import Params, Result
 from trimpoint_protocol.unified import Agent
 
+__all__ = [
+    "MAX_RECORDS",
+    "MAX_SESSIONS",
+    "ContinuedSession",
+    "ExportFormat",
+    "LineageKind",
+    "SessionContent",
+    "SessionContinueParams",
+    "SessionExportParams",
+    "SessionList",
+    "SessionListParams",
+    "SessionOverview",
+    "SessionReadParams",
+    "SessionRecords",
+]
+
 MAX_SESSIONS = 1000
 MAX_RECORDS = 1000
 LineageKind = Literal["forked", "cleared", "spawned"]

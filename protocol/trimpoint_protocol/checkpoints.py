@@ -7,6 +7,27 @@ import msgspec
 from trimpoint_protocol.shapes import Params, Result
 from trimpoint_protocol.timestamps import Timestamp
 
+__all__ = [
+    "MAX_DIFF_BYTES",
+    "CheckpointDiff",
+    "CheckpointDiffParams",
+    "CheckpointList",
+    "CheckpointListParams",
+    "CheckpointStorage",
+    "DiffSide",
+    "FileChange",
+    "FileStatus",
+    "FilesChanged",
+    "PruneParams",
+    "PruneResult",
+    "RepositoryStorage",
+    "RevertPreviewParams",
+    "RevertedFiles",
+    "StorageParams",
+    "ThreadRefs",
+    "TurnCheckpoint",
+]
+
 MAX_DIFF_BYTES = 16 * 1024 * 1024
 
 FileStatus = Literal["added", "modified", "deleted", "renamed", "typeChanged"]

@@ -9,6 +9,29 @@ from typing import Annotated, Literal
 
 import msgspec
 
+__all__ = [
+    "AnyClientCommand",
+    "ArchiveAndNew",
+    "ArchiveThread",
+    "ClientCommand",
+    "CompactContext",
+    "DiscardContext",
+    "EntryName",
+    "Identifier",
+    "PinContext",
+    "RenameThread",
+    "RevertToCheckpoint",
+    "StartSession",
+    "StopSession",
+    "TokenCount",
+    "TrimContext",
+    "TurnCount",
+    "TurnNumber",
+    "UnarchiveThread",
+    "UndoTrim",
+    "UnpinContext",
+]
+
 TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 TurnNumber = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 TokenCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]

@@ -13,6 +13,14 @@ import msgspec
 
 from trimpoint_protocol.timestamps import Timestamp
 
+__all__ = [
+    "ERROR_KINDS",
+    "Blocker",
+    "ErrorData",
+    "ErrorKind",
+    "Reason",
+]
+
 
 class Reason(StrEnum):
     """Why a request was refused; the machine-readable half of an error."""

@@ -13,6 +13,20 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+__all__ = [
+    "MAX_HEADER_BYTES",
+    "AutoFramer",
+    "ContentLengthFramer",
+    "Frame",
+    "Framer",
+    "LineFramer",
+    "Malformed",
+    "TooLarge",
+    "Truncated",
+    "encode_content_length",
+    "encode_line",
+]
+
 MAX_HEADER_BYTES = 8192
 """For all headers of one message together, the line ends included."""
 

@@ -7,6 +7,19 @@ import msgspec
 from trimpoint_protocol.shapes import Params, Result
 from trimpoint_protocol.timestamps import Timestamp
 
+__all__ = [
+    "MAX_AROUND",
+    "MAX_HITS",
+    "Around",
+    "HistoryEntry",
+    "HistoryExcerpt",
+    "HistoryHit",
+    "HistoryKind",
+    "HistoryReadParams",
+    "HistorySearchParams",
+    "HistorySearchResult",
+]
+
 MAX_HITS = 100
 MAX_AROUND = 50
 HistoryKind = Literal[

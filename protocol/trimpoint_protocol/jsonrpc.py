@@ -19,6 +19,40 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from trimpoint_protocol.nesting import holds_more_values, nests_deeper
 
+__all__ = [
+    "INVALID_REQUEST",
+    "MAX_BATCH_MEMBERS",
+    "MAX_LEVELS",
+    "MAX_VALUES",
+    "NULL_ID",
+    "PARSE_ERROR",
+    "Batch",
+    "Decoded",
+    "ErrorObject",
+    "ErrorResponse",
+    "IdKey",
+    "Invalid",
+    "Message",
+    "Notification",
+    "NotificationHead",
+    "Request",
+    "Response",
+    "RoutingParams",
+    "Text",
+    "decode",
+    "decode_trusted",
+    "encode_batch",
+    "encode_error",
+    "encode_error_object",
+    "encode_notification",
+    "encode_request",
+    "encode_result",
+    "error_object",
+    "id_key",
+    "peek_notification",
+    "replace_members",
+]
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 NULL_ID = b"null"

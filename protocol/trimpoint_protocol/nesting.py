@@ -8,6 +8,11 @@ given up in its first chunk. To be asked for the depth only where the number of 
 from array import array
 from itertools import accumulate
 
+__all__ = [
+    "holds_more_values",
+    "nests_deeper",
+]
+
 _CHUNK = 64 * 1024
 _FIRST_BYTES = 1024 * 1024
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes

@@ -20,6 +20,7 @@ from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.framing import Frame, Framer, LineFramer, Malformed, TooLarge, Truncated
 
 __all__ = [
+    "DEFAULT_MAX_MESSAGE_BYTES",
     "Answered",
     "Asked",
     "Batch",
@@ -31,6 +32,7 @@ __all__ = [
     "Run",
     "Unexpected",
     "Unreadable",
+    "wants_answer",
 ]
 
 T = TypeVar("T")

@@ -11,6 +11,26 @@ import msgspec
 
 from trimpoint_protocol.timestamps import Timestamp
 
+__all__ = [
+    "AutoCompaction",
+    "ContextPin",
+    "ContextStatus",
+    "ContextSummaryBanner",
+    "ContextTrimPoint",
+    "ContextTrimPointDivider",
+    "EventEnvelope",
+    "OrchestrationThread",
+    "PendingRequest",
+    "ThreadCheckpoint",
+    "ThreadOperation",
+    "ThreadSession",
+    "ThreadTurn",
+    "TimelineActivity",
+    "TimelineEntry",
+    "TimelineMessage",
+    "WireStruct",
+]
+
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay

@@ -10,6 +10,18 @@ import msgspec
 
 from trimpoint_protocol.schema import Schema
 
+__all__ = [
+    "COMMANDS",
+    "ERRORS",
+    "EVENTS",
+    "METHODS",
+    "OPENING",
+    "RECORDS",
+    "SHAPES",
+    "SHAPES_OF_RECORDS",
+    "page",
+]
+
 OPENING = """\
 # Protocol reference
 

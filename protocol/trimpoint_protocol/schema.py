@@ -18,6 +18,23 @@ from trimpoint_protocol.methods import METHODS, NOTIFICATIONS
 from trimpoint_protocol.readmodel import EventEnvelope
 from trimpoint_protocol.unified import Document, Record
 
+__all__ = [
+    "DIALECT",
+    "REFERENCE",
+    "Payloads",
+    "Schema",
+    "commands",
+    "components",
+    "documents",
+    "encode",
+    "errors",
+    "events",
+    "methods",
+    "notifications",
+    "prose",
+    "records",
+]
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCE = "#/$defs/{name}"
 Schema = dict[str, Any]

@@ -2,6 +2,11 @@
 
 import msgspec
 
+__all__ = [
+    "Params",
+    "Result",
+]
+
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Parameters of one of our methods; an unknown member is an error, so that a typing mistake is

@@ -4,4 +4,8 @@ from typing import Annotated
 
 import msgspec
 
+__all__ = [
+    "Timestamp",
+]
+
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]

@@ -9,6 +9,10 @@ from typing import Any
 
 from trimpoint_protocol.schema import methods, notifications
 
+__all__ = [
+    "declarations",
+]
+
 _HEAD = "// Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.\n"
 _WORDS = {"integer": "number", "number": "number", "string": "string", "boolean": "boolean"}
 

@@ -10,6 +10,40 @@ from typing import Any, Literal
 
 import msgspec
 
+__all__ = [
+    "FORMAT_VERSION",
+    "Agent",
+    "Attachment",
+    "Boundary",
+    "BoundaryRecord",
+    "Clear",
+    "ClearKind",
+    "ClearRecord",
+    "Compaction",
+    "Document",
+    "End",
+    "EndRecord",
+    "Evidence",
+    "Form",
+    "Lineage",
+    "Message",
+    "MessageRecord",
+    "Record",
+    "Rewind",
+    "RewindRecord",
+    "Session",
+    "SessionRecord",
+    "SessionUsage",
+    "SourceRef",
+    "ToolCall",
+    "ToolResult",
+    "ToolResultClear",
+    "ToolResultClearRecord",
+    "Trigger",
+    "Usage",
+    "UsageRecord",
+]
+
 Agent = Literal["codex", "claude", "gemini", "trimpoint"]
 Trigger = Literal["manual", "auto", "manual_partial"]
 ClearKind = Literal["clear", "new", "clear_or_new", "rewind_all"]

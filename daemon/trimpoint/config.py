@@ -156,7 +156,7 @@ class LimitsSection(_Section, frozen=True):
 
 
 class ThreadsSection(_Section, frozen=True):
-    """`[threads]`: when a thread that nobody uses leaves memory, and how many new records are worth
+    """`[threads]`: when an unused thread leaves memory, and how many new records are worth
     a snapshot.
     """
 
@@ -426,8 +426,8 @@ def _without_path(error: msgspec.ValidationError) -> str:
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """Returns the first line that sets `path` or opens it as a table, or what it is part of; 1 when
-    that is written in some rarer way.
+    """Returns the number of the first line that sets `path`, opens it as a table, or does so for a
+    parent of it; 1 when none is found.
     """
     while path:
         if (found := _line_that_sets(text, path)) is not None:

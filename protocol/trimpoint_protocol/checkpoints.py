@@ -152,7 +152,7 @@ class RevertPreviewParams(Params, frozen=True, kw_only=True):
 class RevertedFiles(Result, frozen=True, kw_only=True):
     """What a revert did to the files, or would do: at most a thousand paths of each kind.
 
-    `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others
+    `kept`: changed by others since, so not touched. `refusals`: a sentence for each file of others
     that stands against it.
     """
 

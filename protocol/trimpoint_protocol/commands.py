@@ -61,7 +61,7 @@ class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.
     nothing.
 
     With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word
-    for word that Codex has compacted by itself, though the context becomes larger by it.
+    for word that Codex has compacted automatically, though the context becomes larger by it.
     """
 
     keep_last_n_turns: TurnCount | None = None
@@ -75,7 +75,7 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     turns verbatim.
 
     `force` compacts even when there are fewer messages than the configured minimum, and keeps turns
-    word for word that Codex has compacted by itself.
+    word for word that Codex has compacted automatically.
     `model` writes the summary in place of the thread's own or the configured one; the thread keeps
     its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
     """
@@ -107,7 +107,7 @@ class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.und
 
     `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim:
     so of two clients that undo at once, one does. `force` undoes it also where the context will not
-    fit, or where turns come back word for word that Codex had compacted by itself.
+    fit, or where turns come back word for word that Codex had compacted automatically.
     """
 
     redo: bool = False
@@ -161,7 +161,7 @@ class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.c
 
 
 class StopSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.stop"):
-    """Let go of the provider thread; the next turn resumes it."""
+    """Release the provider thread; the next turn resumes it."""
 
 
 class StartSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.start"):

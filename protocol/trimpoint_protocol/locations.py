@@ -1,4 +1,4 @@
-"""Where the daemon listens and keeps its state, unless it is told otherwise."""
+"""Where the daemon listens and keeps its state by default."""
 
 import os
 from collections.abc import Mapping

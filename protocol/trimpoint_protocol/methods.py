@@ -228,8 +228,8 @@ class ContextInspection(Result, frozen=True, kw_only=True):
     """What the model is sent before the next prompt, in order.
 
     `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where
-    `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex tells
-    nobody, and the error of the estimates. `note` says what is not known of the items, or why
+    `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex does
+    not report, and the error of the estimates. `note` says what is not known of the items, or why
     `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are
     those of the session before.
     """
@@ -593,7 +593,7 @@ class CommandProgress(Result, frozen=True, kw_only=True):
     """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping |
     retrying | ready | failed | cancelled.
 
-    `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread
+    `trigger` "auto": an automatic compaction, of which all who take part in the thread
     or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is
     being tried again, and every client of the thread hears it.
     """
@@ -751,7 +751,7 @@ METHODS: dict[str, Method] = {
             "checkpoint/prune",
             checkpoints.PruneParams,
             checkpoints.PruneResult,
-            "Let go of checkpoints of threads that are gone, or say which those are.",
+            "Delete checkpoints of threads that are gone, or list them.",
         ),
         Method(
             USE_PROFILE,

@@ -38,7 +38,7 @@ milliseconds: `2026-01-31T09:05:00.250Z`. New members may be added to whatever t
 member that it does not know in what it is sent is an error.
 """
 METHODS = (
-    "Requests that trimpoint answers by itself. Parameters may be left out where none is required."
+    "Requests that trimpoint answers itself. Parameters may be left out where none is required."
 )
 SHAPES = (
     "What the tables above refer to. Every member is always there unless the table says otherwise."
@@ -143,7 +143,7 @@ def _errors(document: Schema) -> Iterator[str]:
 
 
 def _records(document: Schema) -> Iterator[str]:
-    """A record has the members of its shape, and `type`."""
+    """Yields the section of each record: the members of its shape, and `type`."""
     yield f"## Session records\n\n{document['description']} {RECORDS}"
     definitions: dict[str, Schema] = document["$defs"]
     shapes = {

@@ -250,7 +250,7 @@ def test_items_are_marked_with_what_belongs_to_them() -> None:
     view.move(-2)
     assert view.mark() == "This stays: newest."
     view.move(-9)
-    assert "by itself" in view.mark()
+    assert "Codex's own" in view.mark()
     view.move(9)
     assert view.mark() == ""
     assert view.entry_ids == []

@@ -75,10 +75,10 @@ async def test_checkpoints_are_listed_compared_and_let_go(
         store = "--git-dir=.git/trimpoint-checkpoints.git"
         git(stage.worktree, store, "update-ref", "refs/trimpoint/checkpoints/gone/turn", commit)
         preview = await stage.run("checkpoints", "--prune")
-        assert (preview.code, "do it with --yes" in preview.err) == (0, True)
+        assert (preview.code, "--yes does it" in preview.err) == (0, True)
         assert "refs/trimpoint/checkpoints/gone/" in git(stage.worktree, store, "for-each-ref")
         done = await stage.run("checkpoints", "--prune", "--yes", "--repository", os.curdir)
-        assert "Let go of 1 checkpoint." in done.out
+        assert "Deleted 1 checkpoint." in done.out
         refs = git(stage.worktree, store, "for-each-ref")
         assert "checkpoints/gone/" not in refs
         assert f"checkpoints/{thread}/" in refs

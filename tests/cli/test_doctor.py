@@ -38,7 +38,7 @@ async def test_doctor_reports_a_running_daemon_without_secrets_and_changes_nothi
     assert (
         before.code,
         statuses(before)["daemon"],
-        "nobody listens" in texts(before, "socket"),
+        "no process listens" in texts(before, "socket"),
     ) == (0, "ok", True)
     assert not stage.state_dir.exists()
     async with stage.serving() as serve:
@@ -76,7 +76,7 @@ async def test_a_killed_daemons_socket_is_stale_and_it_is_told_what_to_do(
         await serve.ended()
     done = await stage.run("doctor")
     assert done.code == 0
-    assert "is left over: nobody listens there" in done.out.replace("\n", " ").replace(
+    assert "is left over: no process listens there" in done.out.replace("\n", " ").replace(
         "                    ", ""
     )
     assert "→ The next daemon replaces it." in done.out

@@ -269,7 +269,7 @@ def test_compactions_that_win_a_turn_go_on() -> None:
 def test_a_turn_that_ends_below_critical_sets_it_going_again() -> None:
     thread = filled(20_000, 91_000)
     rounds_until_it_stops(thread, (30_000, 92_000))
-    busy_turn(thread, 92_000, 50_000)  # Codex has compacted by itself
+    busy_turn(thread, 92_000, 50_000)  # Codex has compacted automatically
     assert shown(thread).state == "idle"
     busy_turn(thread, 93_000)
     assert begins(thread)

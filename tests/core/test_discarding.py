@@ -292,7 +292,9 @@ def test_nothing_is_taken_out_of_what_codex_compacted_by_itself() -> None:
     turn(
         thread, "two?", "two!", (ev.EntryRecorded("", "cc", "activity", "contextCompaction", "…"),)
     )
-    assert "by itself" in thread.when(discard("one")).rejected(Reason.NOT_SUPPORTED).message
+    assert (
+        "Codex has compacted" in thread.when(discard("one")).rejected(Reason.NOT_SUPPORTED).message
+    )
     thread.clear(1)
     work(thread, "three")
     work(thread, "four")
@@ -379,7 +381,7 @@ def test_compress_does_nothing_where_there_is_nothing_to_do() -> None:
     thread = started(policy=SMALL)
     thread.turn("x " * 2_000)
     assert (
-        "but nothing of it may go by itself."
+        "but none of it may be discarded alone."
         in thread.when(compress(60)).rejected(Reason.NOTHING_TO_TRIM).message
     )
     assert "Below 50 tokens" in thread.when(compress(49)).rejected(Reason.USAGE).message

@@ -300,7 +300,11 @@ def test_codexs_estimate_after_its_own_compaction_is_marked_as_one() -> None:
     thread.report(call(turn_id, 1_000, 246_020), made_up(turn_id, 6_008, 246_020))
     thread.report(
         ev.EntryRecorded(
-            turn_id, "c", "activity", "contextCompaction", "Codex compacted the context by itself"
+            turn_id,
+            "c",
+            "activity",
+            "contextCompaction",
+            "Codex compacted the context automatically",
         )
     )
     status = meter(thread)

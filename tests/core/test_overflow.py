@@ -325,7 +325,7 @@ def test_a_turn_whose_items_are_lost_is_known_by_its_messages() -> None:
     assert "go" not in said([*plan.before, *plan.after])
 
 
-# --- where Codex had compacted by itself
+# --- where Codex had compacted automatically
 # ----------------------------------------------------------------------------
 
 

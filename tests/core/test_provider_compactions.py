@@ -1,4 +1,4 @@
-"""What is kept when Codex has compacted the context by itself: counted from what the model sees."""
+"""What is kept when Codex has compacted the context automatically: counted from what the model sees."""
 
 import pytest
 from trimpoint.core.context.generations import bootstrap_items
@@ -34,7 +34,7 @@ WINDOW = 100_000
 def codex_compacts(thread: Conversation, turn_id: str, entry_id: str = "own") -> None:
     thread.report(
         ev.EntryRecorded(
-            turn_id, entry_id, "activity", COMPACTION, "Codex compacted the context by itself"
+            turn_id, entry_id, "activity", COMPACTION, "Codex compacted the context automatically"
         )
     )
 
@@ -71,7 +71,7 @@ def test_a_clear_that_would_bring_compacted_turns_back_is_skipped_and_says_so(
 ) -> None:
     said = thread.when(trim(keep)).rejected(Reason.NOTHING_TO_TRIM).message
     assert said == (
-        "Nothing to trim: Codex compacted the context by itself in turn 4, so the model sees 2 turns and Codex's summary of"
+        "Nothing to trim: Codex compacted the context automatically in turn 4, so the model sees 2 turns and Codex's summary of"
         f" what came before. To keep {keep} would bring {keep - 2} turn{'s' * (keep > 3)} back word for word and make the"
         f" context larger; /clear {keep} --force does it all the same."
     )

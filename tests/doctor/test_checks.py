@@ -364,12 +364,12 @@ def test_what_is_in_the_place_of_the_socket_is_told(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.make("run", "state")
-    assert "nobody listens" in sole(paths.check_socket(machine.installation())).text
+    assert "no process listens" in sole(paths.check_socket(machine.installation())).text
     machine.socket.touch()
     assert sole(paths.check_socket(machine.installation())).status == "fail"
     machine.socket.unlink()
     with listening(machine) as sock:
-        assert "systemd perhaps" in sole(paths.check_socket(machine.installation())).text
+        assert "perhaps systemd" in sole(paths.check_socket(machine.installation())).text
         sock.setblocking(False)
         with pytest.raises(
             BlockingIOError

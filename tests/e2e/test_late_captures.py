@@ -152,6 +152,6 @@ async def test_a_turn_that_a_daemon_ends_with_itself_is_captured_by_it(harness: 
         late.talk.client = late.lives.client
         refused = await late.talk.type("/revert 1")
     assert refused["reason"] == "files_changed", refused
-    assert "a.txt (somebody else has changed it after the thread did)" in refused["message"]
+    assert "a.txt (others changed it after the thread did)" in refused["message"]
     assert "mine.txt" not in refused["message"]
     assert worktree_files(late.worktree)["a.txt"] == ("file", b"mine\n")

@@ -177,7 +177,7 @@ async def test_who_waits_too_long_for_another_daemon_is_told(tmp_path: Path) -> 
         assert holder.stdout is not None
         await holder.stdout.receive()
         with pytest.raises(
-            GitFailed, match=r"somebody else has been at this work tree for 0\.2 seconds"
+            GitFailed, match=r"another process has held this work tree for 0\.2 seconds"
         ):
             await capture(repository, CaptureLimits(deadline_s=0.2))
         holder.kill()
@@ -194,7 +194,7 @@ async def test_who_waits_too_long_for_another_task_is_told(tmp_path: Path) -> No
 
     async with anyio.create_task_group() as tasks:
         await tasks.start(hold)
-        with pytest.raises(GitFailed, match="somebody else"):
+        with pytest.raises(GitFailed, match="another process"):
             await capture(repository, CaptureLimits(deadline_s=0.1))
         tasks.cancel_scope.cancel()
 

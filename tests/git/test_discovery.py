@@ -92,7 +92,7 @@ async def test_a_repository_of_somebody_else_is_refused_with_the_command_that_tr
     for path in (folder, *folder.rglob("*")):
         os.chown(path, 12345, 12345)
     refusal = await _refused(folder)
-    assert "somebody else owns it" in refusal.reason
+    assert "another user owns it" in refusal.reason
     assert f"git config --global --add safe.directory {folder}" in refusal.hint
 
 

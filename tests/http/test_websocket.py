@@ -309,7 +309,7 @@ class TestEnds:
             opened(stage) as wire,
         ):
             assert (await message(wire))["error"]["message"].startswith(
-                "this client has not introduced itself"
+                "this client has not sent initialize"
             )
             assert await close_code(wire) == 1008
 

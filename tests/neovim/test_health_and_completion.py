@@ -73,10 +73,10 @@ async def test_what_is_wrong_is_named_with_what_to_do() -> None:
         async with opened_editor(without_program, house.worktree) as editor:
             await editor.lua("vim.g.trimpoint = { layuot = 'left', width = 'wide' }")
             await editor.command("Trimpoint chat")
-            await editor.shows('The program "trimpoint" is not there')
+            await editor.shows('The program "trimpoint" was not found')
             await editor.command("checkhealth trimpoint")
             lines = await health(editor)
     assert 'there is no setting "layuot"' in lines
     assert "width must be a number, not a string" in lines
-    assert 'ERROR The program "trimpoint" is not there' in lines
+    assert 'ERROR The program "trimpoint" was not found' in lines
     assert "Neovim sees the PATH that it was started with: /usr/bin:/bin" in lines

@@ -189,7 +189,7 @@ export type CommandOutcome = {
 /**
  * What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed | cancelled.
  *
- * `trigger` "auto": a compaction that nobody asked for, of which all who take part in the thread or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
+ * `trigger` "auto": an automatic compaction, of which all who take part in the thread or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
  */
 export type CommandProgress = {
     threadId: string;
@@ -203,7 +203,7 @@ export type CommandProgress = {
 /**
  * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns verbatim.
  *
- * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted by itself. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
+ * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted automatically. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
  */
 export type CompactContext = {
     type: "thread.context.compact";
@@ -256,7 +256,7 @@ export type ContextAdvice = {
 /**
  * What the model is sent before the next prompt, in order.
  *
- * `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex tells nobody, and the error of the estimates. `note` says what is not known of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are those of the session before.
+ * `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex does not report, and the error of the estimates. `note` says what is not known of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are those of the session before.
  */
 export type ContextInspection = {
     threadId: string;
@@ -849,7 +849,7 @@ export type RevertToCheckpoint = {
 /**
  * What a revert did to the files, or would do: at most a thousand paths of each kind.
  *
- * `kept`: changed by others since, and left so. `refusals`: a sentence for each file of others that stands against it.
+ * `kept`: changed by others since, so not touched. `refusals`: a sentence for each file of others that stands against it.
  */
 export type RevertedFiles = {
     written: string[];
@@ -1000,7 +1000,7 @@ export type StartSession = {
 };
 
 /**
- * Let go of the provider thread; the next turn resumes it.
+ * Release the provider thread; the next turn resumes it.
  */
 export type StopSession = {
     type: "thread.session.stop";
@@ -1215,7 +1215,7 @@ export type TrimAdvice = {
 /**
  * `/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
  *
- * With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted by itself, though the context becomes larger by it.
+ * With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted automatically, though the context becomes larger by it.
  */
 export type TrimContext = {
     type: "thread.context.trim";
@@ -1260,7 +1260,7 @@ export type UnarchiveThread = {
 /**
  * `/undo`: take back the last trim of any kind; the context is what it was before, with the turns since. Files stay as they are.
  *
- * `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim: so of two clients that undo at once, one does. `force` undoes it also where the context will not fit, or where turns come back word for word that Codex had compacted by itself.
+ * `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim: so of two clients that undo at once, one does. `force` undoes it also where the context will not fit, or where turns come back word for word that Codex had compacted automatically.
  */
 export type UndoTrim = {
     type: "thread.context.undo";

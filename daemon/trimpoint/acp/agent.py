@@ -42,7 +42,7 @@ P = TypeVar("P", bound=r.Params)
 
 
 class Row(NamedTuple):
-    """How a request is read and what answers it."""
+    """The shape of a request's parameters, and its handler."""
 
     params: type[Any]
     handle: Callable[[Incoming, Any], Awaitable[None]]
@@ -119,7 +119,7 @@ class Agent:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def close(self) -> None:
-        """End all sessions; a turn that nobody can see anymore is interrupted."""
+        """End all sessions, and interrupt their turns: no editor can show them anymore."""
         for session in list(self._sessions.values()):
             await session.close(interrupt=not await self._lister.is_shared(session.thread.id))
 
@@ -263,7 +263,7 @@ class Agent:
         )
 
     async def _replaced(self, params: r.OpenSessionParams) -> Session:
-        """Returns a session in the place of one of this id that is open here."""
+        """Returns a new session; one that is open here under the same id is closed."""
         made = self._made(params)
         await self._login.require()
         open_session = self._sessions.pop(params.session_id, None)

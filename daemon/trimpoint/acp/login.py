@@ -79,7 +79,7 @@ class Login:
     async def require(self) -> None:
         """Return if Codex can be used.
 
-        :raises RpcError: somebody has to log in first.
+        :raises RpcError: a person has to log in first.
         """
         if await self._catalogue.needs_login():
             raise RpcError(AUTH_REQUIRED, "Codex is not logged in.", {"reason": "unauthorized"})

@@ -1,6 +1,4 @@
-"""How a command ends: exit codes, and what a person or a script is told when it did not do what was
-asked.
-"""
+"""How a command ends: exit codes, and the errors that a person or a script reads when it failed."""
 
 from enum import IntEnum
 from typing import cast

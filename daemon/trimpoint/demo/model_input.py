@@ -43,7 +43,7 @@ def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
 
 
 def preamble_size(items: list[Item]) -> int:
-    """Returns how many items Codex wrote by itself: instructions, environment."""
+    """Returns how many items are Codex's own: instructions, environment."""
     return sum(map(is_preamble, items))
 
 

@@ -37,7 +37,7 @@ def register_scheme() -> None:
 
 
 class PageFiles(QWebEngineUrlSchemeHandler):
-    """Serves the files below `folder`."""
+    """Serves files of the page from `folder`."""
 
     def __init__(self, folder: Path, parent: QObject) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""What the page can ask of the shell, and what it is told: `web/app/link/shell.js`."""
+"""Methods for the page, and signals to it; the other end is `web/app/link/shell.js`."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 

@@ -1,10 +1,10 @@
-"""The process at the other end: `trimpoint stdio`, one JSON-RPC message a line."""
+"""Runs `trimpoint stdio` for the page: one JSON-RPC message a line."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QByteArray, QObject, QProcess, Signal
 
-# What is told of a process that ended by itself: the last that it said.
+# How much of a process's last output is reported when it ended unexpectedly.
 _MOST_SAID = 2000
 _GRACE_MS = 3000
 
@@ -39,7 +39,7 @@ class Sidecar(QObject):
         process.start(self._command[0], self._command[1:])
 
     def send(self, line: str) -> None:
-        """Sends one message; it is lost where no process runs, as the page is told."""
+        """Sends one message; drops it when no process runs, which the page knows from `closed`."""
         if self._process is not None:
             self._process.write(QByteArray(line.encode() + b"\n"))
 

@@ -16,7 +16,7 @@ from trimpoint.threads.catalogue import FILE_NAME, decode_catalogue
 
 _MIB = 1024 * 1024
 _PRUNE_HINT = (
-    "See whose: trimpoint checkpoints --storage. Let go of them: trimpoint checkpoints --prune"
+    "List them: trimpoint checkpoints --storage. Delete them: trimpoint checkpoints --prune"
 )
 
 

@@ -161,11 +161,11 @@ def _absent_socket(installation: Installation) -> Finding:
     if daemon_pid(installation) is None:
         hint = "Nothing to do, or: trimpoint serve, trimpoint service install."
         return Finding(
-            "ok", f"nobody listens at {path}", hint, {"path": str(path), "listening": False}
+            "ok", f"no process listens at {path}", hint, {"path": str(path), "listening": False}
         )
     hint = (
-        "It listens elsewhere, or somebody removed its socket. Find it with `trimpoint status`, or "
-        "start it anew."
+        "It listens at another place, or its socket was removed. Find it with `trimpoint status`, "
+        "or restart it."
     )
     return warn(f"{path} is not there, but a daemon runs", hint, path=str(path), listening=False)
 
@@ -184,7 +184,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
         )
     if not kernel.is_listening(path):
         return warn(
-            f"{path} is left over: nobody listens there",
+            f"{path} is left over: no process listens there",
             "The next daemon replaces it.",
             **facts,
             listening=False,
@@ -193,8 +193,8 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
     if pid is None:
         # Connecting would start it.
         return ok(
-            f"{path}: somebody else listens, systemd perhaps, to start a daemon for the first "
-            "client",
+            f"{path}: another process listens, perhaps systemd, which starts a daemon for the "
+            "first client",
             **facts,
             listening=True,
         )

@@ -169,9 +169,9 @@ class Hub:
                         raise HubFailed(refusal) from None
                     continue
             if (message.headers or {}).get("Status") == _NO_RESPONDERS:
-                raise NobodyListens("nobody answers")
+                raise NobodyListens("the hub knows no receiver of this request")
             yield message.data
-        raise HubFailed("the connection to the hub is gone")
+        raise HubFailed("the connection to the hub is lost")
 
     async def read(self, stream: str, subject: str, policy: str = "all") -> AsyncGenerator[Stored]:
         """Yields messages of a stream without end: all of them, the `last_per_subject`, or those
@@ -204,7 +204,7 @@ class Hub:
         finally:
             with suppress(Exception):  # the boundary of an end: the server forgets it anyway
                 await subscription.unsubscribe()
-        raise HubFailed("the connection to the hub is gone")
+        raise HubFailed("the connection to the hub is lost")
 
     async def make_stream(self, name: str, subject: str, replicas: int) -> None:
         """Makes the stream of events if there is none.
@@ -324,8 +324,10 @@ class _failures:
                 raise StaleWriter(str(error.description)) from error
             raise HubFailed(str(error.description or error)) from error
         if isinstance(error, nats.js.errors.NoStreamResponseError):
-            raise HubFailed("no stream takes it; `trimpoint fleet setup` makes one") from error
+            raise HubFailed(
+                "the hub has no stream for it; `trimpoint fleet setup` makes one"
+            ) from error
         if isinstance(error, nats.errors.NoRespondersError):
-            raise NobodyListens("nobody answers") from error
+            raise NobodyListens("the hub knows no receiver of this request") from error
         if isinstance(error, nats.errors.Error | TimeoutError | asyncio.TimeoutError | OSError):
             raise HubFailed(f"no answer: {str(error) or type(error).__name__}") from error

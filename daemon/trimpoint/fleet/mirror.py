@@ -1,9 +1,9 @@
 """Keeps the hub's copy of every thread like its journal.
 
-Always true: the journal is right. What the hub has of a thread is asked of the hub, never
-remembered over a connection; the next message says after which one it comes, so that a tail that
-the hub lost is sent again and nothing twice. In memory there are a few numbers for each thread;
-events are read from the files when the hub takes them. Nothing here is waited for by a turn.
+Always true: the journal is right. After each connect the daemon asks the hub for its last event of
+a thread, and each message names the one before it; so a tail that the hub lost is sent again, and
+nothing twice. Memory holds a few numbers for each thread; events are read from the files when they
+are sent. No turn waits for any of this.
 """
 
 from collections.abc import Callable, Mapping

@@ -99,7 +99,7 @@ def host_name(section: FleetSection) -> str:
     """
     name = section.host or socket.gethostname().partition(".")[0]
     if not FLEET_NAME.fullmatch(name):
-        raise ValueError(f"this machine is called {name!r}; set host in [fleet]")
+        raise ValueError(f"{name!r} cannot be a host's name in a fleet; set host in [fleet]")
     return name
 
 

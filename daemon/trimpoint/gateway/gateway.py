@@ -56,7 +56,7 @@ class ProfileRoutes(NamedTuple):
 
 
 class Profiles(Protocol):
-    """The launch profiles: which there are, and who answers for each."""
+    """The launch profiles, and the routes of each."""
 
     @property
     def running(self) -> RunningProfiles:

@@ -199,7 +199,7 @@ class Api:
             )
         )
         answer = await self._methods.call_extension(
-            method, given, call or Call(HttpCaller(_unheard, set()))
+            method, given, call or Call(HttpCaller(_ignore, set()))
         )
         if isinstance(answer, WireError):
             raise Refused(problem_of(answer))
@@ -233,8 +233,8 @@ def _send(connection: Connection, event: str, data: bytes) -> None:
     connection.send(b'{"method":%b,"params":%b}' % (msgspec.json.encode(event), data))
 
 
-def _unheard(method: str, params: Any) -> None:
-    """Takes the progress that a plain answer has no place for."""
+def _ignore(method: str, params: Any) -> None:
+    """Drops progress notifications, which a plain answer cannot carry."""
 
 
 async def _nothing() -> None:

@@ -71,7 +71,7 @@ async def run(connection: Connection, produce: Callable[[], Awaitable[None]]) ->
 
 
 async def _ping(connection: Connection) -> None:
-    """Let proxies and the client see that the stream is alive."""
+    """Sends a comment from time to time, so that proxies keep the stream open."""
     while True:
         await anyio.sleep(PING_S)
         connection.send_framed(_PING)

@@ -125,7 +125,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 def _kept(paths: Sequence[str]) -> str:
     """Returns what others have done meanwhile."""
-    return f" Changed by others since, and left so: {_listed(paths)}." if paths else ""
+    return f" Changed by others since, so not touched: {_listed(paths)}." if paths else ""
 
 
 def _destination(state: ThreadState, reverting: Reverting) -> str:

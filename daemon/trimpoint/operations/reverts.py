@@ -72,7 +72,7 @@ class RevertSteps:
         match operation.phase:
             case Phase.REQUESTED if reverting.commit:
                 journal_phase_deferred(
-                    writer, operation, Phase.CHECKPOINTING, "Securing the files as they are."
+                    writer, operation, Phase.CHECKPOINTING, "Saving the files as they are now."
                 )
             case Phase.REQUESTED:
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Preparing the session.")

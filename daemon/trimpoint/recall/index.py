@@ -114,7 +114,7 @@ class RecallIndex:
             self._database.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self._database.close()
 
     def bookmarks(self) -> dict[str, Bookmark]:
@@ -172,7 +172,7 @@ class RecallIndex:
             )
 
     def forgotten_share(self) -> float:
-        """Returns which part of the index is of threads that were taken out."""
+        """Returns the share of the index that belongs to removed threads (0 to 1)."""
         query = (
             "SELECT total(turns.entries), total(turns.entries * (threads.id IS NULL))"
             " FROM turns JOIN threads ON threads.number = turns.thread"
@@ -181,15 +181,15 @@ class RecallIndex:
         return float(gone / total) if total else 0.0
 
     def begin_tidying(self) -> None:
-        """Has the next calls of `tidy` join the whole index to one piece."""
+        """Asks SQLite to merge the whole index into one segment; calls of `tidy` do the work."""
         with self._database as database:
             database.execute(
                 "INSERT INTO words (words, rank) VALUES ('merge', ?)", (-MERGED_PAGES,)
             )
 
     def tidy(self) -> bool:
-        """Joins some pieces of the index and gives disk space back; returns whether more is left
-        to join.
+        """Merges some segments of the index and frees disk space; returns whether more is left to
+        merge.
         """
         before = self._database.total_changes
         with self._database as database:
@@ -267,7 +267,7 @@ def discard_index(folder: Path) -> None:
 
 
 def _packed(turn_id: str) -> bytes | str:
-    """Returns the bytes of a UUID in its usual form, which take less than half; else the id."""
+    """Returns a UUID as its 16 bytes, which saves space; any other id unchanged."""
     try:
         packed = UUID(turn_id)
     except ValueError:

@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
 
 def with_parts(text: str) -> str:
-    """Returns `text` with the parts of its identifiers in camelCase behind it, each once."""
+    """Returns `text`, followed by the parts of its camelCase identifiers, each once."""
     # Looking at each character costs more than all the rest of indexing, so most words are sorted
     # out by what is quick to tell of them.
     mixed = [word for word in set(text.split()) if word.lower() != word and not word.istitle()]

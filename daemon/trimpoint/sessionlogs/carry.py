@@ -158,8 +158,8 @@ class _Maker:
             yield self._result(result), None
 
     def _call(self, call: u.ToolCall) -> bytes:
-        """A call without a result, or whose arguments are no object, is told in words: Codex takes
-        neither.
+        """A call without a result, or whose arguments are no object, becomes a sentence: Codex
+        accepts neither.
         """
         if call.id is not None and call.id not in self._answered:
             self._missing["a tool call in Codex's form, because its result is not there"] += 1

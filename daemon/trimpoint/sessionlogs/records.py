@@ -78,14 +78,14 @@ class Records:
         self._open = 0
 
     def update(self, index: int, members: Mapping[str, Any]) -> None:
-        """Gives a message that was held other members; what the window knows of it stays."""
+        """Replaces members of a message that is not written yet; the window is not changed."""
         for call in members.get("tool_calls", ()):
             self._opened(call.id, index)
         if (at := self._held(index)) is not None:
             self.ready[at] = msgspec.structs.replace(self.ready[at], **members)
 
     def drop_result(self, index: int, call_id: str | None) -> None:
-        """Takes the result of a call out of a message that was held."""
+        """Removes the result of a call from a message that is not written yet."""
         at = self._held(index)
         record = self.ready[at] if at is not None else None
         if at is not None and isinstance(record, u.MessageRecord):

@@ -22,7 +22,7 @@ from trimpoint.sessionlogs.ranges import Ranges
 SHOWN = ("prompt", "answer", "tool_call", "other")
 LABELS = {
     "manual": "Compacted",
-    "auto": "Compacted by itself",
+    "auto": "Compacted automatically",
     "manual_partial": "Compacted in part",
 }
 Point = u.BoundaryRecord | u.ClearRecord | u.RewindRecord

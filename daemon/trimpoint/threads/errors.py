@@ -54,7 +54,7 @@ class JournalRefuses(EngineError):
     """Nothing can be written down now, so nothing is done; what was acknowledged is safe."""
 
     reason = Reason.JOURNAL_READ_ONLY
-    hint = "Free disk space or mend the journal's folder; trimpoint goes on by itself."
+    hint = "Free disk space or repair the journal's folder; trimpoint then continues."
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Which threads are in memory though nobody uses them, and how they leave it.
+"""Finds threads in memory that are not used, and unloads them.
 
 A thread is idle when nothing of it is under way, all of it is durable, and nobody whom `in_use`
 asks has a use for it.

@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("chat needs a terminal.", "Elsewhere, use trimpoint ask and watch.")
     if arguments.new and (arguments.thread or arguments.last):
         raise UsageError(
-            "--new begins a thread; --thread and --last name one.", "Give one of them."
+            "--new begins a thread, but --thread and --last choose an old one.",
+            "Give only one of them.",
         )
     chosen: list[tuple[str | None, str]] = []
     with_daemon(arguments, partial(_choose, arguments, chosen))

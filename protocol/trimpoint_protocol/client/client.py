@@ -290,7 +290,7 @@ class Following:
         self._inbox = inbox
 
     def __len__(self) -> int:
-        """Returns how many events are there to be read without waiting."""
+        """Returns how many events can be read without waiting."""
         return len(self._inbox)
 
     def __aiter__(self) -> "Following":

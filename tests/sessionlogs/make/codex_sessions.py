@@ -145,7 +145,7 @@ async def compacted_by_hand(stage: Stage) -> None:
 
 
 async def compacted_before_a_turn(stage: Stage) -> None:
-    """Codex compacts by itself because the last usage is above the limit."""
+    """Codex compacts automatically because the last usage is above the limit."""
     thread = await stage.begin()
     await stage.server.turn(thread, "first")
     stage.script.then(say("a large answer", usage=Usage(input_tokens=9_500)))

@@ -125,7 +125,7 @@ function bodyOf(entry, folder) {
         case "plan":
             return html`<${Markdown} text=${[...(detail?.summary ?? []), ...(detail?.content ?? [])].join("\n\n") || entry.text} />`;
         case "contextCompaction":
-            return html`<p class="quiet">Codex made room by itself. The conversation before it is still readable here.</p>`;
+            return html`<p class="quiet">Codex compacted the context automatically. The conversation before it can still be read here.</p>`;
         default:
             return html`<${Code} text=${JSON.stringify(detail ?? entry.text, null, 2)} language="json" />`;
     }

@@ -119,7 +119,7 @@ function RevertDialog({ app, thread, number, close }) {
                 <p dir="auto">${preview.message}</p>
                 <${Paths} title="Written" paths=${preview.files?.written ?? []} />
                 <${Paths} title="Removed" paths=${preview.files?.removed ?? []} />
-                <${Paths} title="Changed by others since, and left so" paths=${preview.files?.kept ?? []} />
+                <${Paths} title="Changed by others since, so not touched" paths=${preview.files?.kept ?? []} />
                 <${Paths} title="Would be lost" paths=${refusals} />
             `}
             <div class="dialog-foot">

@@ -102,7 +102,7 @@ function Connection({ app }) {
     }
     return app.session.state.value === "lost" && html`
         <p class="connection" role="status"><span class="spinner" aria-hidden="true"></span>
-            The daemon cannot be reached. Nothing is lost; the page comes back by itself.</p>
+            The daemon cannot be reached. Nothing is lost; the page reconnects automatically.</p>
     `;
 }
 

@@ -15,7 +15,7 @@ from trimpoint.acp.json_access import Json, as_object
 FindDaemon = Callable[[], Awaitable[Path]]
 """Returns the socket of the daemon, which it starts if none runs. Raises `DaemonMissing`."""
 
-# What no editor is told.
+# Notifications that are not passed on to editors.
 UNWANTED = (
     "thread/tokenUsage/updated",
     "turn/diff/updated",
@@ -39,7 +39,7 @@ class DaemonMissing(Exception):
 
 
 class ThreadFollower(Protocol):
-    """What is told of a thread. None of the methods may wait."""
+    """Receives notifications about a thread. None of the methods may wait."""
 
     def heard(self, method: str, params: Json) -> None:
         """Takes a notification about the thread, or about all of them."""

@@ -170,7 +170,7 @@ class Peer:
             case peer.Refused(call=call, error=error):
                 _fail(call.context, _told(error))
             case peer.Asked() as asked:
-                problem = "A batch is not taken; send each request by itself."
+                problem = "Batches are not supported; send each request alone."
                 self._send(self._wire.refuse(asked, jsonrpc.INVALID_REQUEST, problem))
             case peer.Unreadable(problem=problem) as unreadable:
                 if unreadable.is_owed:

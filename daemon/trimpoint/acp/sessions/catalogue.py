@@ -53,7 +53,7 @@ class Catalogue:
         return known
 
     async def needs_login(self) -> bool:
-        """Returns whether Codex cannot be used before somebody logs in.
+        """Returns whether Codex needs a login before it can be used.
 
         :raises RpcError: the daemon cannot be reached, or Codex does not answer.
         """

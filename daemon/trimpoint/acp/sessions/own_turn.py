@@ -116,7 +116,7 @@ class OwnTurn:
         )
 
     def show(self, *updates: Update) -> None:
-        """Send updates of the turn, unless it has ended, or nobody waits for it any longer."""
+        """Send updates of the turn, unless it has ended or its prompt was given up."""
         if not self._ended.is_set() and not all(prompt.is_over for prompt in self._prompts):
             self._editor.update(self._session_id, *updates)
 

@@ -1,4 +1,4 @@
-"""Questions of Codex that go to the person through the editor. Nobody else answers them.
+"""Questions of Codex that go to the person through the editor. No other client answers them.
 
 Codex takes an error for an answer, and the daemon takes it for "not this client"; so a question
 about a turn of ours always gets a result, and one about another client's turn stays open for that

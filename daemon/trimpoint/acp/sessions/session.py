@@ -1,8 +1,8 @@
 """One session of an editor: its prompts, its settings, and what is said of its thread.
 
-An editor is told of a turn only between its prompt and the answer. Turns of other clients are not
-shown while they run; the meter is, and the history is complete when the session is loaded the next
-time.
+An editor gets updates of a turn only between its prompt and the answer. Turns of other clients are
+not shown while they run; the meter is, and the history is complete when the session is loaded the
+next time.
 """
 
 from collections.abc import Callable
@@ -253,7 +253,7 @@ class Session:
         return True
 
     async def _is_own_command(self, prompt: Prompt, text: str) -> bool:
-        """Answer `/status` and `/context`, which only show what is known; False for any other."""
+        """Answer `/status` and `/context`, which need no turn; False for any other text."""
         name = command_name(text)
         if name not in (STATUS, CONTEXT) or await self._daemon_has(name):
             return False

@@ -1,8 +1,7 @@
 """Codex's file changes as diffs of whole texts, which is the only form that ACP has.
 
-Of a changed file Codex tells the hunks. Before the change is made the file is there to be read, and
-the hunks are applied to it. Where that cannot be done, each hunk is a diff by itself, of its own
-lines.
+Codex sends the hunks of a changed file. Before the change is made the file is read, and the hunks
+are applied to its text. Where that fails, each hunk becomes a diff of its own lines.
 """
 
 import re

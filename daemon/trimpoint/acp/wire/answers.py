@@ -14,7 +14,7 @@ class Empty(AcpStruct, frozen=True, kw_only=True):
 
 
 class Mode(AcpStruct, frozen=True, kw_only=True):
-    """What the agent may do unasked."""
+    """A mode of approvals: what the agent may do without asking."""
 
     id: str
     name: str
@@ -83,7 +83,7 @@ class OptionsSet(AcpStruct, frozen=True, kw_only=True):
 
 
 class PromptEnded(AcpStruct, frozen=True, kw_only=True):
-    """The answer to `session/prompt`. `_meta.trimpoint` tells of a command."""
+    """The answer to `session/prompt`. `_meta.trimpoint` has the outcome of a command."""
 
     stop_reason: StopReason
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)

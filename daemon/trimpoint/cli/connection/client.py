@@ -1,5 +1,5 @@
 """The command line's client of a running daemon: the connection of the protocol library, and all
-messages as decoded JSON, in order of arrival, until somebody looks at them.
+messages as decoded JSON, in order of arrival, until they are read.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -145,7 +145,7 @@ class Client:
 async def connect(path: Path) -> AsyncGenerator[Client]:
     """A connection to the daemon that listens on `path`.
 
-    :raises OSError: nobody does.
+    :raises OSError: no daemon listens there.
     """
     try:
         async with (

@@ -48,7 +48,7 @@ _BUSY_HINT = (
     "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
     "or give this one a --state-dir of its own."
 )
-_UNSAFE_HINT = "Give a --state-dir of your own that nobody else can write to (mode 0700)."
+_UNSAFE_HINT = "Give a --state-dir of your own that no other user can write to (mode 0700)."
 _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
@@ -69,8 +69,8 @@ class StopSignals:
         self._handle(self._receive)
 
     def ignore(self) -> None:
-        """The end is near. A handler would be taken off before it (by Python itself), and a late
-        signal then be fatal.
+        """Ignore stop signals from here on: the process is about to exit. Python removes handlers
+        before it exits, and a late signal would then kill the process.
         """
         self._handle(signal.SIG_IGN)
 
@@ -79,7 +79,7 @@ class StopSignals:
             signal.signal(number, handler)
 
     async def wait(self) -> signal.Signals:
-        """Return when one has come."""
+        """Return the first stop signal, once it has come."""
         arrived = anyio.Event()
         self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
         while self.received is None:
@@ -90,7 +90,7 @@ class StopSignals:
         del frame
         self.received = self.received or signal.Signals(number)
         if self._wake is not None:
-            with suppress(RuntimeError):  # the loop is closed: the end is near anyhow
+            with suppress(RuntimeError):  # the loop is closed: the process is exiting
                 self._wake()
 
 

@@ -87,7 +87,7 @@ def _value(attached: str | None, words: Iterator[str]) -> str:
 def run(arguments: list[str]) -> int:
     """Serve the client at stdin and stdout, or clients at a socket.
 
-    :raises UsageError: it asks for something that trimpoint does not do.
+    :raises UsageError: an option is given that trimpoint does not support.
     """
     if {"-h", "--help"}.intersection(arguments):
         parse(["stdio", "--help"])

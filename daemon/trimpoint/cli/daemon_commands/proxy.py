@@ -27,8 +27,8 @@ def control_socket() -> Path:
 def run(settings: Settings, named: Path | None) -> int:
     """Relay until one side has ended.
 
-    :raises NoDaemon: nobody answers, at the socket that is named or else at Codex's control socket
-        and at ours.
+    :raises NoDaemon: no daemon answers at the socket that is named, or else at Codex's control
+        socket and at ours.
     """
     return anyio.run(
         _run, [named] if named is not None else [control_socket(), *sockets_of(settings)]

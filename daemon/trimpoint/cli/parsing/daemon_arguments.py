@@ -318,7 +318,7 @@ def add_journal(commands: Commands) -> None:
         help="write damaged journals anew with all that can still be read",
     )
     expire = _offline(
-        actions, "expire", "put away what the rule in [retention] names; no daemon may run", EXPIRE
+        actions, "expire", "remove what the rule in [retention] names; no daemon may run", EXPIRE
     )
     expire.add_argument("--dry-run", action="store_true", help="only show what would go")
     export = _offline(actions, "export", "write events as JSON lines, of all threads or one")
@@ -413,7 +413,7 @@ def add_schema(commands: Commands) -> None:
         "write what trimpoint adds to the protocol as JSON Schema",
     )
     parser.add_argument(
-        "--out", metavar="DIR", required=True, help="the folder to write to; made if need be"
+        "--out", metavar="DIR", required=True, help="where to write; created if missing"
     )
     json_option(parser)
 

@@ -139,7 +139,7 @@ def _add_init(actions: Commands) -> None:
     parser = _action(
         actions, "init", "hub:run_init", "write a server's configuration and credentials", INIT
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where to; made if need be")
+    parser.add_argument("folder", metavar="FOLDER", help="where to write; created if missing")
     parser.add_argument("--tenant", metavar="NAME", default="default", help="the team")
     for role, what in (
         ("host", "a machine with a daemon"),

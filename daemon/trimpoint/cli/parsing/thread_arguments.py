@@ -156,7 +156,7 @@ def add_pin(commands: Commands) -> None:
 
 def add_unpin(commands: Commands) -> None:
     """`unpin`."""
-    parser = command(commands, "unpin", "thread_commands.slash:run_unpin", "let go of pins")
+    parser = command(commands, "unpin", "thread_commands.slash:run_unpin", "remove pins")
     parser.add_argument(
         "numbers", metavar="N", nargs="*", type=positive, help="as trimpoint pins shows them"
     )
@@ -235,7 +235,7 @@ def add_checkpoints(commands: Commands) -> None:
     action.add_argument(
         "--prune",
         action="store_true",
-        help="let go of those of threads that are gone; only shows them without --yes",
+        help="delete those of threads that are gone; without --yes, only show them",
     )
     parser.add_argument(
         "--all",

@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if arguments.new and (arguments.thread or arguments.last):
         raise UsageError(
-            "--new begins a thread; --thread and --last name one.", "Give one of them."
+            "--new begins a thread, but --thread and --last choose an old one.",
+            "Give only one of them.",
         )
     text = _text(arguments.text)
     if not text.strip():

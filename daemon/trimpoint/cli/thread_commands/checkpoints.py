@@ -169,11 +169,12 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         stdout_console().print(_threads(repository))
     refs = counted(result.refs, "checkpoint")
     if result.deleted:
-        stdout_console().print(Text.assemble(("✓ ", "green"), f"Let go of {refs}."))
+        stdout_console().print(Text.assemble(("✓ ", "green"), f"Deleted {refs}."))
     else:
         print_line(
             Text(
-                f"{refs} would go, for good. Nothing has been done yet: do it with --yes.", "yellow"
+                f"This would delete {refs} for good. Nothing is deleted yet; --yes does it.",
+                "yellow",
             )
         )
     return Exit.DONE

@@ -45,7 +45,7 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
         print_plain_line(f"Written to {arguments.out}.")
     if not arguments.pruned and any(_hides(entry) for entry in entries):
         print_plain_line(
-            "What is no longer in the agent's context is left out; --pruned has it, too."
+            "What is no longer in the agent's context is left out; --pruned includes it."
         )
     return Exit.DONE
 

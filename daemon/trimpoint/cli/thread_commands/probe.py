@@ -44,7 +44,7 @@ def _check_prompt(arguments: argparse.Namespace) -> None:
     if arguments.follow is not None or arguments.until is not None:
         raise UsageError(
             "--follow and --until go with a METHOD.",
-            "A prompt is followed to the end of its turn by itself.",
+            "A prompt is always followed to the end of its turn.",
         )
 
 

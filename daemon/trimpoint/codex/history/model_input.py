@@ -45,7 +45,7 @@ def model_input(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def own_beginning(items: Iterable[bytes]) -> list[bytes]:
-    """Returns what Codex writes by itself before the conversation."""
+    """Returns the items that Codex writes before the conversation."""
     beginning: list[bytes] = []
     for item in items:
         if not is_preamble(msgspec.json.decode(item)):

@@ -1,4 +1,4 @@
-"""When Codex compacts a thread by itself, in the middle of a turn, the model answers it as it
+"""When Codex compacts a thread automatically, in the middle of a turn, the model answers it as it
 answers anything else (measured: 0.163, 0.171). That answer stands for what came before and is
 nothing that was said in the turn: it must not be kept with it.
 """

@@ -250,5 +250,5 @@ _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "reasoning": lambda item: " ".join(map(str, as_list(item.get("summary")))) or "thinking",
     "webSearch": lambda item: item.get("query", ""),
     "plan": lambda item: item.get("text", ""),
-    "contextCompaction": lambda item: "Codex compacted the context by itself",
+    "contextCompaction": lambda item: "Codex compacted the context automatically",
 }

@@ -30,8 +30,8 @@ BASELINE_TOKENS = 12_000
 RAW_WINDOW_PERCENT = 95
 """What Codex gives away of a model's window as `modelContextWindow` (measured: 0.163, 0.171)."""
 PROVIDER_COMPACTS_PERCENT = 90
-"""How full of the raw window Codex compacts by itself, unless it is configured otherwise (measured:
-0.163, 0.171).
+"""How full the raw window is when Codex compacts automatically, unless it is configured otherwise
+(measured: 0.163, 0.171).
 """
 # Turns that came before a generation's first call was heard, as those of an adopted thread: of
 # many, no overhead can be told apart.
@@ -45,7 +45,7 @@ LAST_KNOWN = "An estimate, as it was when the thread was last used."
 INJECTED = "An estimate: a client has put something into the context since Codex reported its size."
 _NOTES = {
     SampleSource.ESTIMATED: (
-        "An estimate of Codex's own, as it makes it after it has compacted by itself."
+        "An estimate of Codex's own, as it makes it after it has compacted automatically."
     ),
     SampleSource.FULL: "The last turn did not fit into the context, so it counts as full.",
 }
@@ -112,7 +112,7 @@ def left_percent(used: int, window: int) -> int:
 
 
 def provider_compacts_at(window: int, configured: int | None) -> int:
-    """Returns the token count at which Codex compacts by itself."""
+    """Returns the token count at which Codex compacts automatically."""
     own = window * PROVIDER_COMPACTS_PERCENT // RAW_WINDOW_PERCENT
     return own if configured is None else min(own, configured)
 

@@ -1,4 +1,4 @@
-"""What the model still sees of the turns when Codex has compacted the context by itself.
+"""What the model still sees of the turns when Codex has compacted the context automatically.
 
 Such a compaction makes no trim point: the ledger goes on, but the model sees a summary of Codex's
 own instead of the turns before. A trim injects turns whole, so one that keeps such turns would
@@ -40,8 +40,8 @@ def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
 
 
 def is_own_compaction(entry: Entry) -> bool:
-    """Returns whether Codex compacted by itself; what a recovery from an overflow wrote is none of
-    that.
+    """Returns whether Codex compacted automatically; False for what a recovery from an overflow
+    wrote.
     """
     return entry.role == COMPACTION and entry.text != COMPACTED
 
@@ -81,7 +81,7 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
     if compaction is None or keep == 0 or keep >= state.active_turn_count:
         return None
     seen = len(state.turns) - compaction.turn_index
-    where = f"Codex compacted the context by itself in turn {compaction.turn_index + 1}"
+    where = f"Codex compacted the context automatically in turn {compaction.turn_index + 1}"
     insist = f"{command} --force does it all the same."
     if keep > seen:
         back = counted(keep - seen, "turn")

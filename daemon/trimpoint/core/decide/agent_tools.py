@@ -50,8 +50,8 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
             "short_id that get_messages gave: first "
             "file reads you are done with, then one-off command output, quick checks, titles and "
             "old prompts that were dealt with. Never "
-            "below floor_tokens. It is done when your turn has ended; a new turn then begins by "
-            "itself in the reduced context, so end "
+            "below floor_tokens. It is done when your turn has ended; a new turn then begins "
+            "automatically in the reduced context, so end "
             "your turn and go on there."
         ),
         "inputSchema": {
@@ -134,7 +134,7 @@ def choose(
         f"{counted(len(picked), 'message')} of about {total_tokens(picked):,} tokens will leave "
         "your context when this turn has ended"
     )
-    text = f"{going}; about {left:,} stay. A new turn then begins by itself. End this turn now."
+    text = f"{going}; about {left:,} stay. A new turn then begins automatically. End this turn now."
     return Choice(
         tuple(name for segment in picked for name in names_of(segment)), Answer(text, success=True)
     )

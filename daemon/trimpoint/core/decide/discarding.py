@@ -167,9 +167,7 @@ def discard_refusal(state: ThreadState) -> Rejected | None:
         )
         return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
     if compacted_by_codex(state):
-        own = (
-            "Codex has compacted the context by itself, so what it holds is not known item by item."
-        )
+        own = "Codex has compacted the context, so what it holds is not known item by item."
         return Rejected(Reason.NOT_SUPPORTED, f"{own} /clear N and /compact work.")
     return None
 
@@ -242,7 +240,7 @@ def nothing_to_discard(plan: CompressionPlan) -> str:
     if plan.is_enough:
         return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
     return (
-        f"Nothing to discard: {holds}, but nothing of it may go by itself. /compact or /clear N "
+        f"Nothing to discard: {holds}, but none of it may be discarded alone. /compact or /clear N "
         "make room."
     )
 

@@ -121,7 +121,7 @@ def plan_overflow(
 ) -> OverflowPlan | None:
     """Returns where to cut the active context so that the turn may fit, or None.
 
-    `compaction` is to be given where Codex compacted the context by itself (`compacted_by_codex`).
+    `compaction` is needed where Codex compacted the context automatically (`compacted_by_codex`).
     """
     placed = _placed(state, turn_id, compaction)
     items = [one.item for one in placed]
@@ -154,7 +154,7 @@ def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
-    """Returns whether Codex has compacted the present context by itself."""
+    """Returns whether Codex has compacted the present context automatically."""
     here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
     start = state.active_turns[0].first_entry_index if here else len(state.entries)
     compactions = (

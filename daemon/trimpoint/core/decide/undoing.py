@@ -126,7 +126,7 @@ def _began_sealed(context: ThreadState, number: int) -> bool:
 def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
     if (index := _compacted_by_codex(state, plan)) is not None:
-        own = f"Codex compacted the context by itself in turn {index + 1}, and what it had then"
+        own = f"Codex compacted the context automatically in turn {index + 1}, and what it had then"
         back = f"cannot be had back; {command} brings the turns back word for word."
         return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}")
     window = window_of(state.usage, model_in(state.settings), policy)

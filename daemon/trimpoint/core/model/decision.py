@@ -50,7 +50,7 @@ class Policy(msgspec.Struct, frozen=True):
     `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
     `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens
     where Codex does not say it, `provider_compacts_at` the number of tokens at which Codex is told
-    to compact by itself, if it is told. `auto` says what is done about a critical context; a
+    to compact automatically, if it is told. `auto` says what is done about a critical context; a
     compaction of that kind keeps `preserve_recent_turns` turns, and was in vain when it freed less
     than `min_freed` of the window.
     """

@@ -90,13 +90,13 @@ class SessionReady(Event, frozen=True, array_like=True, tag="thread.session-read
 class SessionStopRequested(
     Event, frozen=True, array_like=True, tag="thread.session-stop-requested"
 ):
-    """The intent to let go of a generation's provider thread."""
+    """The intent to release a generation's provider thread."""
 
     generation: int
 
 
 class SessionStopped(Event, frozen=True, array_like=True, tag="thread.session-stopped"):
-    """The provider thread was let go.
+    """The provider thread was released.
 
     `retained_because` says why it stays loaded, if it does (running terminals).
     """

@@ -1,4 +1,4 @@
-"""Reading JSON whose shape is somebody else's: what is not there, or is something else, reads as
+"""Reading JSON that another program shapes: what is not there, or is something else, reads as
 empty.
 """
 

@@ -410,7 +410,7 @@ REGISTRY: dict[str, SlashCommand] = {
             "Clear the agent's context, keeping the last N turns",
             "Starts a fresh session that remembers only the last N turns, or nothing without N. "
             "Files stay as they are and the earlier messages can still be read. "
-            "--force brings turns back that Codex has compacted by itself; --dry-run only says "
+            "--force brings turns back that Codex has compacted automatically; --dry-run only says "
             "what would happen.",
             _parse_clear,
         ),
@@ -491,7 +491,7 @@ REGISTRY: dict[str, SlashCommand] = {
         SlashCommand(
             "unpin",
             "/unpin [number …]",
-            "Let go of pins",
+            "Remove pins",
             "The numbers are those that /pins shows; without one it is the pin that was made last.",
             _parse_unpin,
         ),

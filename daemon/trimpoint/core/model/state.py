@@ -323,9 +323,9 @@ class ThreadState(msgspec.Struct):
     request id until the provider answers and then by turn id until the turn begins: between the two
     the thread is as busy as before and after. `turn_aliases`: what the provider calls a turn that
     was tried again -> the turn. `compacted_in` are the turns in which Codex compacted the context
-    by itself. `active_messages` counts the messages of the active turns, discarded ones too. The
-    turns before position `items_dropped_to` hold no raw items any more; it follows the newest trim
-    point step by step, because to drop the items of a hundred thousand turns at once takes too
+    automatically. `active_messages` counts the messages of the active turns, discarded ones too.
+    The turns before position `items_dropped_to` hold no raw items any more; it follows the newest
+    trim point step by step, because to drop the items of a hundred thousand turns at once takes too
     long.
     """
 

@@ -20,7 +20,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 
 COMPACT_LIMIT = "model_auto_compact_token_limit"
-"""Codex's own setting of when it compacts by itself."""
+"""Codex's own setting of when it compacts automatically."""
 
 
 class SampleSource(StrEnum):

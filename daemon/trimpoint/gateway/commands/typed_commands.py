@@ -181,8 +181,8 @@ class TypedCommands:
     async def _completed(
         self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
     ) -> TypedCommand | None:
-        """Return the command with the turn that a person chose, where it lacks one; None if they
-        chose none.
+        """Return the command, completed with the turn that the person chooses if it lacks one;
+        None if they choose none.
         """
         with anyio.CancelScope() as turn.asking:
             try:

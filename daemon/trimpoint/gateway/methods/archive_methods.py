@@ -31,8 +31,8 @@ ARCHIVE_WAIT_S = 10.0
 
 
 class ArchiveMethods:
-    """`handlers` is the table, as in `ThreadMethods`; `forward` passes on what is about no thread
-    of ours.
+    """Handlers of the archive methods. `handlers` is the table, as in `ThreadMethods`; `forward`
+    passes on requests about threads that are not ours.
     """
 
     def __init__(

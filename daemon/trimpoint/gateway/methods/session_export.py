@@ -71,7 +71,7 @@ async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntr
             if state.thread_sequence != before:
                 raise Refusal(
                     Reason.TURN_IN_PROGRESS,
-                    "The thread went on while it was read.",
+                    "The thread changed while it was read.",
                     "Ask again when it rests.",
                 )
     return entries

@@ -99,7 +99,7 @@ def as_wire_error(error: Exception) -> WireError:
             return wire_error(
                 Reason.PROVIDER_UNAVAILABLE,
                 str(error),
-                "Codex is started again by itself; try again in a moment.",
+                "The daemon restarts Codex; try again in a moment.",
             )
         case msgspec.ValidationError():
             return wire_error(Reason.INVALID_PARAMS, f"The parameters are not right: {error}.")

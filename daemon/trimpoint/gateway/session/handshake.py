@@ -115,7 +115,7 @@ def initialize_deadline(
 
 def _dismiss(client: Client, deadline_s: float) -> None:
     if client.handshake is None:
-        problem = f"this client has not introduced itself within {deadline_s:g} s"
+        problem = f"this client has not sent initialize within {deadline_s:g} s"
         refusal = encode_refusal(
             Reason.NOT_INITIALIZED,
             problem,
@@ -123,7 +123,7 @@ def _dismiss(client: Client, deadline_s: float) -> None:
             versioned=client.versioned,
         )
         client.connection.send(refusal)
-        client.connection.close("it did not introduce itself", CloseCode.POLICY_VIOLATION)
+        client.connection.close("it did not send initialize", CloseCode.POLICY_VIOLATION)
 
 
 async def require_initialized(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""What a client is told when what it sent is no message at all."""
+"""Answers to a client whose bytes are no message."""
 
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, Reason

@@ -1,7 +1,7 @@
-"""The doors: a Unix socket for many clients, or this process's own stdio for one.
+"""Listeners: a Unix socket for many clients, or this process's own stdio for one.
 
-Law: a door opens to this user alone, never takes another daemon's place, and removes at the end
-only what it made. Each client gets a task of its own; what goes wrong in one stays in it.
+Always true: a listener opens to this user alone, never takes another daemon's place, and removes at
+the end only what it made. Each client gets a task of its own; what goes wrong in one stays in it.
 
 `serve_*` call `accept(transport)` for each client; the client is connected until that returns.
 """
@@ -37,8 +37,7 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 
 class ListenError(Exception):
-    """A door cannot be opened: `problem` is what is wrong with `place`, a path or a descriptor's
-    number.
+    """A listener cannot be opened: `problem` says why; `place` is a path or a descriptor's number.
 
     `hint` is what the person who starts the daemon can do.
     """
@@ -81,7 +80,7 @@ class SocketPathTooLong(ListenError):
 class FolderUnsafe(ListenError):
     """Someone else could put a socket of theirs in the place of ours."""
 
-    hint = "Give a --socket in a folder of your own that nobody else can write to (mode 0700)."
+    hint = "Give a --socket in a folder of your own that no other user can write to (mode 0700)."
 
 
 class CannotListen(ListenError):
@@ -293,7 +292,7 @@ def _check_same_folder(folder: Path, folder_fd: int) -> None:
 
 @contextmanager
 def _only_one(folder_fd: int) -> Generator[None, None, None]:
-    """Among daemons that open or close a door here at the same time; each holds it for an
+    """Excludes daemons that open or close a listener here at the same time; each holds it for an
     instant.
     """
     fcntl.flock(folder_fd, fcntl.LOCK_EX)

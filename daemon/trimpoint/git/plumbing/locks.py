@@ -86,5 +86,5 @@ def _try_lock(file: IO[bytes], kind: int) -> bool:
 
 
 def _busy(deadline_s: float) -> GitFailed:
-    why = f"somebody else has been at this work tree for {deadline_s:g} seconds"
+    why = f"another process has held this work tree for {deadline_s:g} seconds"
     return GitFailed("keep checkpoints", why, "Try again later.")

@@ -1,4 +1,4 @@
-"""Which files somebody has open for writing at present. Best effort: Linux's /proc, processes of
+"""Which files a process has open for writing at present. Best effort: Linux's /proc, processes of
 this user.
 """
 

@@ -132,7 +132,7 @@ class _Discovery:
             return NoRepository(_OUTSIDE.format(self._folder))
         if "dubious ownership" in said or "unsafe repository" in said:
             return NoRepository(
-                f"git refuses the repository that {self._folder} lies in, because somebody else "
+                f"git refuses the repository that {self._folder} lies in, because another user "
                 "owns it.",
                 f"If you trust it: {_trusting_command(said)}",
             )

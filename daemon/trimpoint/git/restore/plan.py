@@ -65,15 +65,15 @@ class RestorePlan(msgspec.Struct, frozen=True):
     left_alone: tuple[Omission, ...] = ()
 
     def forced(self) -> "RestorePlan":
-        """Overwrite what others changed, but nothing that is captured nowhere: those steps are left
-        out.
+        """Returns a plan that overwrites what others changed. Steps that would lose content that no
+        checkpoint holds are left out.
         """
         blocked = {conflict.step for conflict in self.conflicts if conflict.reason == "inTheWay"}
         write = tuple(step for step in self.write if step.path not in blocked)
         return msgspec.structs.replace(self, write=write, conflicts=())
 
     def reversed(self) -> "RestorePlan":
-        """The way back."""
+        """Returns the plan that undoes this one."""
         steps = [Step(step.path, step.target, step.present) for step in (*self.write, *self.remove)]
         return msgspec.structs.replace(
             self, write=_writes(steps), remove=_removals(steps), conflicts=()

@@ -196,8 +196,8 @@ def _relative(repository: Repository, folder: str) -> bytes | None:
 
 
 _CONFLICTS = {
-    "changed": "somebody else has changed it after the thread did",
-    "unknown": "it was changed while nobody looked, so it may be somebody else's work",
+    "changed": "others changed it after the thread did",
+    "unknown": "it changed while trimpoint did not watch it, so others may have changed it",
     "found": "it was changed after the turn had ended, before its files were captured",
     "open": "a program has it open for writing",
     "inTheWay": "it is in no checkpoint and in the way",

@@ -132,7 +132,7 @@ class OverflowRecovery:
         )
         if found is None:
             raise CompactionFailed(
-                "Codex had compacted the context by itself, and what it holds since cannot be read"
+                "Codex had compacted the context, and what it holds since cannot be read"
             )
         items, since = found
         return ProviderCompaction(

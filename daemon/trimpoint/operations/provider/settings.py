@@ -302,8 +302,8 @@ def fork_as_update_params(settings: bytes, params: dict[str, Any]) -> dict[str, 
 
 
 def compact_limit(overrides: Iterable[str]) -> int | None:
-    """At how many tokens Codex is told by its `-c` values to compact by itself; the last one holds.
-    None when it is not told.
+    """Returns the token count at which Codex compacts automatically, by its `-c` values; the last
+    one holds. None when they do not set it.
     """
     limit: int | None = None
     for override in overrides:

@@ -115,8 +115,8 @@ class Neighbour(NamedTuple):
 
 
 def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) -> u.Clear:
-    """Returns the clear that a session was begun by, with the session that it was typed in as far
-    as that is known.
+    """Returns the clear that began a session, with the session that it was typed in if that is
+    known.
     """
     evidence = [u.Evidence(kind="record", detail=f"{head.session_id} begins with the command")]
     named: list[str] = []

@@ -1,4 +1,4 @@
-"""What the reader has to know of each file of a session. Pure."""
+"""The parts of a session's files that the reader takes. Pure."""
 
 from typing import NamedTuple
 

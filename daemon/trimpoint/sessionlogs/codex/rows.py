@@ -213,7 +213,7 @@ _decode_row = msgspec.json.Decoder(Row).decode
 
 
 def says_nothing(kind: bytes, payload_kind: bytes | None) -> bool:
-    """Returns whether rows of this kind can be passed over without decoding them."""
+    """Returns whether rows of this kind can be skipped without decoding."""
     if kind == b"event_msg":
         return payload_kind is not None and payload_kind not in _EVENTS
     return kind in _SKIPPED

@@ -18,7 +18,7 @@ KINDS: dict[str, u.ClearKind] = {"/clear": "clear", "/new": "new"}
 
 
 class Beginning(NamedTuple):
-    """A session of the project, and when it began."""
+    """When a session of the project began."""
 
     session_id: str
     began: datetime | None

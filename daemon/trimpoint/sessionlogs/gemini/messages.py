@@ -25,8 +25,8 @@ def parts_of(message: Message) -> list[Part]:
 
 
 def text_of(message: Message) -> str:
-    """Returns all text of a message. A context that stands before a prompt, in the same message, is
-    not of it.
+    """Returns all text of a message, without the context that Gemini CLI puts before a prompt in
+    the same message.
     """
     texts = [part.text for part in parts_of(message) if part.text and not part.thought]
     if len(texts) > 1 and message.type == "user" and texts[0].startswith(CONTEXT):

@@ -116,7 +116,7 @@ class GeminiReader:
         return members
 
     def _answered_by_a_row(self, result: u.ToolResult) -> None:
-        """A result that has a message of its own is not said by the message with the call, too."""
+        """Drops a result from the message with the call when it has a message of its own."""
         if result.call_message_index is not None:
             self._records.drop_result(result.call_message_index, result.call_id)
 

@@ -38,7 +38,7 @@ class Inspection:
         if self._refusal is not None:
             return self._refusal
         if message is None:
-            return "Codex writes this item by itself; it cannot be discarded."
+            return "This item is Codex's own; it cannot be discarded."
         if message.protected is not None:
             return f"This stays: {message.protected}."
         return ""

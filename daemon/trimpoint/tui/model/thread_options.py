@@ -13,7 +13,7 @@ Row = ThreadOverview | SessionOverview
 
 
 class PickedFor(StrEnum):
-    """What is to be done with what was picked; a session is opened as a new thread."""
+    """The action for the chosen row; a session of another agent opens as a new thread."""
 
     OPEN = "open"
     FORK = "fork"
@@ -21,7 +21,7 @@ class PickedFor(StrEnum):
 
 
 class Picked(NamedTuple):
-    """What a person picked; no row where a new thread is wanted."""
+    """A person's choice; `row` is None for a new thread."""
 
     action: PickedFor
     row: Row | None

@@ -1,7 +1,7 @@
 """The loaded part of a thread's timeline, oldest first, as the daemon gave it.
 
-Pages come from the newest to the oldest. What is kept is bounded: a person who has read far back
-gives up the newest part, which is read again when it is wanted.
+Pages come from the newest to the oldest. The number of loaded entries is bounded: after reading
+far back the newest part is dropped, and read again when it is needed.
 """
 
 from collections.abc import Sequence

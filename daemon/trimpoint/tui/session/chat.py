@@ -149,7 +149,7 @@ class Chat:
         if is_command(text):
             outcome = await self._command(text, new_command_id())
             if outcome is None or outcome.handled:
-                return outcome is not None and not _can_be_mended(outcome)
+                return outcome is not None and not _can_be_repeated(outcome)
         return await self.attempt(lambda client: self._prompt(client, text)) is not None
 
     async def _prompt(self, client: Client, text: str) -> bool:
@@ -361,6 +361,6 @@ class Chat:
         return None
 
 
-def _can_be_mended(outcome: CommandOutcome) -> bool:
-    """Returns whether a command was not carried out, and could be after a change or a wait."""
+def _can_be_repeated(outcome: CommandOutcome) -> bool:
+    """Returns whether a command was not carried out, and may succeed when it is typed again."""
     return outcome.status == "failed" or outcome.blocker is not None

@@ -78,7 +78,7 @@ class Inquiries:
         return await self._access.attempt(lambda client: client.dispatch(command)) is not None
 
     async def unpin(self, turn_id: str) -> bool:
-        """Lets go of a turn that is pinned; returns whether that was done."""
+        """Unpins a turn; returns whether it was pinned before."""
         thread_id = self._thread_id()
 
         async def both(client: Client) -> bool:

@@ -110,7 +110,7 @@ class ChatApp(App[None]):
         self._show()
 
     async def _follow(self) -> None:
-        """Draws after each change, at most so often."""
+        """Draws after changes, at a limited rate."""
         while True:
             await self._chat.changes.wait()
             self._show()

@@ -147,7 +147,7 @@ class Composer(TextArea):
             self.post_message(self.Sent(text))
 
     def action_line(self) -> None:
-        """Begins a line."""
+        """Inserts a line break."""
         self.insert("\n")
 
     def action_up(self) -> None:

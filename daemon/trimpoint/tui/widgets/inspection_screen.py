@@ -140,7 +140,7 @@ class InspectionScreen(ModalScreen[None]):
 
     @work(exclusive=True)
     async def action_pin(self) -> None:
-        """Pins the turn of the chosen item, or lets go of it."""
+        """Pins the turn of the chosen item, or unpins it."""
         item = self._inspection.item if self._inspection is not None else None
         if item is None or item.turn_id is None:
             return

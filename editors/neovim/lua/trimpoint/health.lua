@@ -84,9 +84,9 @@ end
 local function report_program(found)
   local program = config.get().program
   if vim.fn.executable(program) == 0 then
-    vim.health.error(("The program %q is not there"):format(program), {
+    vim.health.error(("The program %q was not found"):format(program), {
       "Install it: pip install trimpoint (or: uv tool install trimpoint)",
-      "Or say where it is: vim.g.trimpoint = { program = '/path/to/trimpoint' }",
+      "Or set its path: vim.g.trimpoint = { program = '/path/to/trimpoint' }",
       "Neovim sees the PATH that it was started with: " .. (vim.env.PATH or ""),
     })
   elseif found.version then

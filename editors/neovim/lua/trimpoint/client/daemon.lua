@@ -31,7 +31,7 @@ local function refusal(failure)
   local program = config.get().program
   if vim.fn.executable(program) == 0 then
     return {
-      message = ("The program %q is not there."):format(program),
+      message = ("The program %q was not found."):format(program),
       reason = "no_program",
       hint = "Install trimpoint, or name it: vim.g.trimpoint = { program = … }.",
     }

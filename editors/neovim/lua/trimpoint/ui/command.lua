@@ -1,4 +1,4 @@
---- `:Trimpoint`: what the editor does by itself, and the daemon's slash commands for all the rest.
+--- `:Trimpoint`: the editor's own commands, and the daemon's slash commands for all the rest.
 local chats = require("trimpoint.ui.chat")
 local commands = require("trimpoint.completion.commands")
 local conversation = require("trimpoint.client.conversation")

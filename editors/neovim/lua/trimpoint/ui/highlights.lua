@@ -18,7 +18,7 @@ local LINKS = {
   TrimpointCritical = "DiagnosticError",
 }
 
---- Defines those that nobody has defined.
+--- Defines groups that are not defined yet.
 function M.define()
   for name, target in pairs(LINKS) do
     vim.api.nvim_set_hl(0, name, { link = target, default = true })

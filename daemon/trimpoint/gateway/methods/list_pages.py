@@ -35,6 +35,9 @@ class Order(NamedTuple):
         return one > other if self.descending else one < other
 
 
+NEWEST_FIRST = Order("createdAt", descending=True)
+
+
 class Listed(NamedTuple):
     """A row of a list; `row` is None where Codex lists no such thread, so that it is read when it
     is shown.
@@ -118,6 +121,15 @@ def rows_from(rows: list[Listed], cursor: Cursor | None, order: Order) -> list[L
     if at is not None:
         return rows[at if cursor.inclusive else at + 1 :]
     return [one for one in rows if order.precedes(cursor.key, one.key)]
+
+
+def is_enough(rows: list[Listed], end: int, cursor: Cursor | None, limit: int) -> bool:
+    """Returns whether rows with the newest first, of which none younger than `end` is missing, hold
+    a whole page and a row behind it.
+    """
+    begin = cursor.key[0] if cursor is not None else None
+    on_page = (one for one in rows if end < one.key[0] and (begin is None or one.key[0] < begin))
+    return sum(1 for _ in on_page) > limit
 
 
 # Filters of `thread/list` that look at members of a row, and which.

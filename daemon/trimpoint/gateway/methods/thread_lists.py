@@ -14,6 +14,7 @@ from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.list_pages import (
     MAX_LIMIT,
+    NEWEST_FIRST,
     ROW_FILTERS,
     Cursor,
     Listed,
@@ -21,6 +22,7 @@ from trimpoint.gateway.methods.list_pages import (
     decode_cursor,
     has_changing_filter,
     has_row_filter,
+    is_enough,
     key_of,
     limit_of,
     merged,
@@ -32,6 +34,9 @@ from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
+
+CLOCKS_DIFFER_S = 60
+"""By so much a thread may be younger than its provider thread: it is noted a little later."""
 
 
 class ThreadLists:
@@ -92,12 +97,12 @@ class ThreadLists:
         """A page of all threads, each where the thread and not its present provider thread
         belongs.
         """
-        answer, listed = await self._all_listed(client_request, asked)
+        answer, listed, end = await self._listed(client_request, asked)
         # Codex has sorted a trimmed thread by the creation of its present provider thread.
         by_creation = asked.order.member == "createdAt"
         displaced = [one for one in listed if by_creation and self._is_renewed(one.key[1])]
         in_place = [one for one in listed if not (by_creation and self._is_renewed(one.key[1]))]
-        unlisted = await self._unlisted({one.key[1] for one in listed}, asked)
+        unlisted = await self._unlisted({one.key[1] for one in listed}, asked, end)
         rest = rows_from(
             merged(in_place, [*displaced, *unlisted], asked.order), asked.cursor, asked.order
         )
@@ -116,11 +121,11 @@ class ThreadLists:
             }
         return {**answer, **own, "data": [one.row for one in shown]}
 
-    async def _all_listed(
+    async def _listed(
         self, client_request: ClientRequest, asked: "Asked"
-    ) -> tuple[dict[str, Any], list[Listed]]:
-        """Codex's answer, with the read states of all pages, and all its rows that serve a thread
-        at present.
+    ) -> tuple[dict[str, Any], list[Listed], int | None]:
+        """Codex's answer, with the read states of its pages, its rows that serve a thread at
+        present, and a time: of what is younger no row is missing. None if these are all rows.
         """
         rows: list[Listed] = []
         states: dict[str, Any] = {}
@@ -130,11 +135,23 @@ class ThreadLists:
             rows += [Listed(key_of(row, asked.order), row) for row in answer["data"]]
             states |= answer.get("readStates") or {}
             params["cursor"] = answer.get("nextCursor")
-            if not params["cursor"]:
-                return {
-                    **answer,
-                    **({"readStates": states} if answer.get("readStates") is not None else {}),
-                }, rows
+            end = self._end_of_seen(rows, asked.order) if params["cursor"] else None
+            if end is None and params["cursor"]:
+                continue
+            if end is None or is_enough(rows, end, asked.cursor, asked.limit):
+                read = {"readStates": states} if answer.get("readStates") is not None else {}
+                return {**answer, **read}, rows, end
+
+    def _end_of_seen(self, rows: list[Listed], order: Order) -> int | None:
+        """Returns a time of which no younger row can follow in Codex's list, if that can be said.
+
+        With the newest first Codex lists a trimmed thread before its place, never behind it.
+        """
+        if order != NEWEST_FIRST:
+            return None
+        in_place = (one for one in reversed(rows) if not self._is_renewed(one.key[1]))
+        last = next(in_place, None)
+        return last.key[0] + CLOCKS_DIFFER_S if last is not None else None
 
     async def shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
         """Returns the first rows of a list, `limit` of them, read where Codex had not listed them;
@@ -199,14 +216,16 @@ class ThreadLists:
         summary = self._engine.summaries.get(thread_id)
         return summary is not None and _was_renewed(summary)
 
-    async def _unlisted(self, listed: set[str], asked: "Asked") -> list[Listed]:
+    async def _unlisted(self, listed: set[str], asked: "Asked", end: int | None) -> list[Listed]:
         """Threads whose present provider thread had no turn yet: Codex lists none of those, and a
-        cleared thread must not vanish.
+        cleared thread must not vanish. Only those younger than `end`, if Codex's list was read to
+        there.
         """
         rows: list[Listed] = []
         for summary in self._engine.summaries.values():
             if (
-                summary.thread_id in listed
+                (end is not None and summary.created_at_ms // 1000 <= end)
+                or summary.thread_id in listed
                 or not _was_renewed(summary)
                 or not self._is_here(summary.thread_id)
                 or not _fits(summary, asked.params)

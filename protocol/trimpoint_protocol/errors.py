@@ -7,7 +7,7 @@ appear here.
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from trimpoint_protocol.timestamps import Timestamp
 __all__ = [
     "ERROR_KINDS",
     "Blocker",
+    "BlockerKind",
     "ErrorData",
     "ErrorKind",
     "Reason",
@@ -122,12 +123,15 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
 }
 
 
+BlockerKind = Literal["turn", "operation", "request"]
+
+
 class Blocker(msgspec.Struct, frozen=True, rename="camel"):
     """The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC
     3339.
     """
 
-    kind: str
+    kind: BlockerKind
     id: str
     since: Timestamp
     detail: str = ""

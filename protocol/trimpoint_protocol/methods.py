@@ -32,11 +32,13 @@ __all__ = [
     "CancelParams",
     "CancelResult",
     "ClassTotal",
+    "CodexState",
     "CodexStatus",
     "CommandInfo",
     "CommandList",
     "CommandOutcome",
     "CommandProgress",
+    "CommandStatus",
     "CompleteParams",
     "CompressionClass",
     "CompressionPreview",
@@ -306,6 +308,9 @@ class TokenChange(Result, frozen=True, kw_only=True):
     after_percent: float | None = None
 
 
+CommandStatus = Literal["completed", "skipped", "failed", "cancelled"]
+
+
 class CommandOutcome(Result, frozen=True, kw_only=True):
     """How a slash command ended. `handled` false: the input is no command of ours, and nothing was
     done.
@@ -321,7 +326,7 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
 
     handled: bool
     command: str | None = None
-    status: str | None = None
+    status: CommandStatus | None = None
     reason: str | None = None
     message: str | None = None
     sequence: int | None = None
@@ -468,6 +473,9 @@ class ExportResult(Result, frozen=True, kw_only=True):
     content: str
 
 
+CodexState = Literal["connected", "idle", "unavailable"]
+
+
 class CodexStatus(Result, frozen=True, kw_only=True):
     """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying
     why.
@@ -476,7 +484,7 @@ class CodexStatus(Result, frozen=True, kw_only=True):
     """
 
     path: str
-    state: str
+    state: CodexState
     version: str | None
     problem: str | None
     epoch: int

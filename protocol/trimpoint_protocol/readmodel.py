@@ -21,6 +21,7 @@ __all__ = [
     "EventEnvelope",
     "OrchestrationThread",
     "PendingRequest",
+    "SessionStatus",
     "ThreadCheckpoint",
     "ThreadOperation",
     "ThreadSession",
@@ -28,8 +29,14 @@ __all__ = [
     "TimelineActivity",
     "TimelineEntry",
     "TimelineMessage",
+    "TrimKind",
+    "TrimPointStatus",
     "WireStruct",
 ]
+
+TrimPointStatus = Literal["pending", "applied", "deferred"]
+TrimKind = Literal["boundary", "discard"]
+SessionStatus = Literal["ready", "pending", "stopped"]
 
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -58,9 +65,9 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
     summary: str | None
     summary_unavailable: bool
     trigger: str
-    status: str
+    status: TrimPointStatus
     generation: int
-    trim_kind: str
+    trim_kind: TrimKind
     discarded_entry_ids: list[str]
     est_tokens: int | None
     turns_before: int | None = None
@@ -124,7 +131,7 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
     `stopped`.
     """
 
-    status: str
+    status: SessionStatus
     generation: int
     generation_reason: str
 
@@ -299,7 +306,7 @@ class ContextTrimPointDivider(
     label: str
     hidden_message_count: int
     expanded: bool
-    trim_kind: str
+    trim_kind: TrimKind
     pinned_count: int = 0
 
 

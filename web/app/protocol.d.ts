@@ -46,7 +46,7 @@ export type AutoCompaction = {
  * The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339.
  */
 export type Blocker = {
-    kind: string;
+    kind: "operation" | "request" | "turn";
     id: string;
     since: string;
     detail?: string;
@@ -137,7 +137,7 @@ export type ClassTotal = {
  */
 export type CodexStatus = {
     path: string;
-    state: string;
+    state: "connected" | "idle" | "unavailable";
     version: string | null;
     problem: string | null;
     epoch: number;
@@ -169,7 +169,7 @@ export type CommandList = {
 export type CommandOutcome = {
     handled: boolean;
     command?: string | null;
-    status?: string | null;
+    status?: "cancelled" | "completed" | "failed" | "skipped" | null;
     reason?: string | null;
     message?: string | null;
     sequence?: number | null;
@@ -379,9 +379,9 @@ export type ContextTrimPoint = {
     summary: string | null;
     summaryUnavailable: boolean;
     trigger: string;
-    status: string;
+    status: "applied" | "deferred" | "pending";
     generation: number;
-    trimKind: string;
+    trimKind: "boundary" | "discard";
     discardedEntryIds: string[];
     estTokens: number | null;
     turnsBefore?: number | null;
@@ -398,7 +398,7 @@ export type ContextTrimPointDivider = {
     label: string;
     hiddenMessageCount: number;
     expanded: boolean;
-    trimKind: string;
+    trimKind: "boundary" | "discard";
     pinnedCount?: number;
 };
 
@@ -1120,7 +1120,7 @@ export type ThreadRefs = {
  * `status`: `ready` (context in place), `pending` (opens with the next turn or operation), `stopped`.
  */
 export type ThreadSession = {
-    status: string;
+    status: "pending" | "ready" | "stopped";
     generation: number;
     generationReason: string;
 };

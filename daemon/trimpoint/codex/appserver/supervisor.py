@@ -13,6 +13,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
+from trimpoint_protocol.methods import CodexState
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.peer import (
@@ -111,10 +112,8 @@ class CodexLink:
         return self.identity.version if self.identity is not None else None
 
     @property
-    def state(self) -> str:
-        """connected | unavailable | idle (nothing was asked of Codex yet, or it is being
-        started).
-        """
+    def state(self) -> CodexState:
+        """Returns `idle` while nothing was asked of Codex yet, and while it is being started."""
         return (
             "connected"
             if self._peer is not None

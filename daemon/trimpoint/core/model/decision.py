@@ -6,7 +6,7 @@ Rules stand in `decider.py` and the modules it hands commands on to; they all an
 from typing import Literal, NamedTuple
 
 import msgspec
-from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.errors import BlockerKind, Reason
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Operation, Pending, ThreadState
@@ -70,9 +70,9 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class BusyReason(NamedTuple):
-    """The reason why a thread is busy; `kind`: turn | operation | request."""
+    """The reason why a thread is busy."""
 
-    kind: str
+    kind: BlockerKind
     id: str
     since_ms: int
     detail: str

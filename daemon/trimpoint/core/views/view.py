@@ -194,7 +194,7 @@ def _trim_point(state: ThreadState, point: TrimPoint, *, lists_turns: bool) -> r
     )
 
 
-def _trim_point_status(state: ThreadState, generation: int) -> str:
+def _trim_point_status(state: ThreadState, generation: int) -> rm.TrimPointStatus:
     if generation < state.generation.number or state.generation.ready:
         return "applied"
     failed = state.operation is not None and state.operation.phase is Phase.FAILED
@@ -215,7 +215,9 @@ def _turn(turn: Turn, trimmed: bool) -> rm.ThreadTurn:
 
 def _session(state: ThreadState) -> rm.ThreadSession:
     generation = state.generation
-    status = "stopped" if state.session_stopped else "ready" if generation.ready else "pending"
+    status: rm.SessionStatus = (
+        "stopped" if state.session_stopped else "ready" if generation.ready else "pending"
+    )
     return rm.ThreadSession(
         status=status, generation=generation.number, generation_reason=generation.reason
     )

@@ -7,7 +7,7 @@ import time
 from trimpoint_protocol.checkpoints import RevertedFiles, RevertPreviewParams
 from trimpoint_protocol.commands import RevertToCheckpoint
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.methods import CommandOutcome, CommandStatus
 
 from trimpoint.core.decide.reverting import revert_to_checkpoint
 from trimpoint.core.model import events as ev
@@ -104,7 +104,7 @@ def _outcome(writer: ThreadWriter, reverting: Reverting, files: Preview) -> Comm
 
 
 def _failed(reason: Reason, message: str) -> CommandOutcome:
-    status = "skipped" if reason is Reason.NOTHING_TO_REVERT else "failed"
+    status: CommandStatus = "skipped" if reason is Reason.NOTHING_TO_REVERT else "failed"
     return CommandOutcome(
         handled=True, command="revert", status=status, reason=reason, message=message, dry_run=True
     )

@@ -21,7 +21,7 @@ from trimpoint_protocol.commands import (
     UnpinContext,
 )
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
+from trimpoint_protocol.methods import CommandOutcome, CommandProgress, CommandStatus, TokenChange
 
 from trimpoint.core.context.context_size import (
     ContextSize,
@@ -77,7 +77,10 @@ SKIPS = frozenset(
     }
 )
 
-_STATUS_OF = {Phase.FAILED: "failed", Phase.CANCELLED: "cancelled"}
+_STATUS_OF: dict[Phase, CommandStatus] = {
+    Phase.FAILED: "failed",
+    Phase.CANCELLED: "cancelled",
+}
 
 
 class _Ids(NamedTuple):

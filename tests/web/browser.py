@@ -19,6 +19,20 @@ from tests.deadlines import STEP_S
 REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_BROWSER"))
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
+# Cuts the page's connection as a network does, and keeps it cut for as long as `offline` is set.
+CUT = """() => {
+    const Original = window.WebSocket;
+    const sockets = [];
+    window.offline = false;
+    window.WebSocket = class extends Original {
+        constructor(url) {
+            super(window.offline ? "ws://127.0.0.1:9/" : url);
+            sockets.push(this);
+        }
+    };
+    window.cut = () => sockets.forEach((socket) => socket.close());
+}"""
+
 
 def missing() -> str:
     """Returns what is missing, empty if nothing is."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.web.browser import REQUIRED, needs_browser
+from tests.web.browser import CUT, REQUIRED, needs_browser
 from tests.web.stage import Stage, staged
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -45,6 +45,8 @@ async def findings(page: Any) -> list[str]:
 async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
     async with staged(**look) as stage:
         page, found = stage.page, dict[str, list[str]]()
+        await page.add_init_script(f"({CUT})()")
+        await page.reload()
         await page.get_by_text("No thread is open").wait_for()
         found["empty"] = await findings(page)
         await stage.thread(approvalPolicy="untrusted")
@@ -70,16 +72,32 @@ async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
             await page.get_by_role("button", name=panel, exact=True).click()
             await page.locator(".panel").wait_for()
             found[panel] = await findings(page)
+            if panel == "Context":
+                await page.get_by_label("A note to pin").fill("Say grapes.")
+                await page.keyboard.press("Enter")
+                await page.get_by_role("button", name="Unpin 1").wait_for()
+                found["a pin"] = await findings(page)
+            elif panel == "Search":
+                await page.get_by_label("Words to search for").fill("one")
+                await page.locator(".hits .tag").first.wait_for()
+                found["hits"] = await findings(page)
             await page.locator(".panel").get_by_label("Close").click()
         await page.get_by_role("button", name="More").click()
         found["more"] = await findings(page)
         await page.get_by_role("menuitem", name="Rename").click()
         await page.get_by_role("dialog").wait_for()
         found["dialog"] = await findings(page)
-        lines = [f"{state}: {line}" for state, of_state in found.items() for line in of_state]
-        assert not lines, "\n".join(lines)
         width = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert width <= 0
+        await page.context.clear_cookies()
+        await page.evaluate("window.cut()")
+        await page.get_by_text("This browser is no longer logged in").wait_for()
+        found["logged out"] = await findings(page)
+        await page.reload()
+        await page.get_by_text("This browser is not logged in").wait_for()
+        found["login page"] = await findings(page)
+        lines = [f"{state}: {line}" for state, of_state in found.items() for line in of_state]
+        assert not lines, "\n".join(lines)
 
 
 async def test_a_whole_visit_needs_no_mouse(stage: Stage) -> None:

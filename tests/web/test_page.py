@@ -8,7 +8,7 @@ import pytest
 from trimpoint.http.static_files import default_folder
 from trimpoint.testkit import hang, run, say
 
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import CUT, needs_browser, until_counted
 from tests.web.stage import Stage, logged_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -20,19 +20,6 @@ PASTE = """async (data) => {
     transfer.items.add(new File([bytes], "dot.png", {type: "image/png"}));
     document.querySelector("textarea").dispatchEvent(
         new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true, cancelable: true}));
-}"""
-# Cuts the page's connection as a network does, and keeps it cut for as long as `offline` is set.
-CUT = """() => {
-    const Original = window.WebSocket;
-    const sockets = [];
-    window.offline = false;
-    window.WebSocket = class extends Original {
-        constructor(url) {
-            super(window.offline ? "ws://127.0.0.1:9/" : url);
-            sockets.push(this);
-        }
-    };
-    window.cut = () => sockets.forEach((socket) => socket.close());
 }"""
 PATCH = (
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: inner/patched.txt\n+hello\n"

@@ -26,7 +26,7 @@ async def test_search_finds_what_is_hidden_and_opens_it_by_keys(stage: Stage) ->
     await stage.page.get_by_label("Pruned only").check()
     await until_counted(hits, 1)
     await stage.page.get_by_label("Words to search for").press("Enter")
-    found = stage.page.locator(".turn.is-trimmed").get_by_text("pear-2.", exact=True)
+    found = stage.page.locator(".is-trimmed.is-found").get_by_text("pear-2.", exact=True)
     await found.wait_for()
     await found.evaluate(IN_SIGHT)
 

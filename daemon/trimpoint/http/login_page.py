@@ -9,8 +9,9 @@ from trimpoint.http.problems import Problem
 
 _UNAUTHORIZED = 401
 _STYLE = (
-    ":root{color-scheme:light dark}body{font:1rem/1.6 system-ui,sans-serif;max-width:34rem;"
-    "margin:18vh auto 0;padding:0 1.5rem}h1{font-size:1.25rem}code{font-family:ui-monospace,"
+    ":root{color-scheme:light dark;background:canvas;color:canvastext}"
+    "body{font:1rem/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto 0;"
+    "padding:0 1.5rem}h1{font-size:1.25rem}code{font-family:ui-monospace,"
     "monospace;background:#8883;border-radius:4px;padding:.1em .35em}"
 )
 _DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

@@ -119,6 +119,7 @@ export class App {
      */
     async send(thread, prompt) {
         this.notice.value = null;
+        this.jump.value = null;
         if (thread.isBusy) {
             const queue = this.queueOf(thread.id);
             queue.value = [...queue.value, prompt];
@@ -210,6 +211,7 @@ export class App {
      * @param {object} command with its `type`
      */
     async dispatch(threadId, command) {
+        this.notice.value = null;
         const whole = { commandId: crypto.randomUUID(), threadId, ...command };
         const result = await this.attempt(() => this.session.request("orchestration/dispatch", { command: whole }));
         this.refreshSoon();

@@ -6,12 +6,12 @@
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
-/** @param {{title: string, close: () => void, children?: any}} props */
-export function Dialog({ title, close, children }) {
+/** @param {{title: string, close: () => void, isWide?: boolean, children?: any}} props */
+export function Dialog({ title, close, isWide, children }) {
     const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
     useEffect(() => dialog.current?.showModal(), []);
     return html`
-        <dialog ref=${dialog} class="dialog" aria-label=${title} onClose=${close}
+        <dialog ref=${dialog} class=${`dialog ${isWide ? "is-wide" : ""}`} aria-label=${title} onClose=${close}
             onClick=${(/** @type {Event} */ event) => event.target === dialog.current && close()}>
             <div class="dialog-inner">
                 <header class="dialog-head"><h2>${title}</h2>

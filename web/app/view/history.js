@@ -8,6 +8,7 @@
 import { age, counted } from "../model/format.js";
 import { asTyped, piecesOf } from "../model/query.js";
 import { html, useEffect, useState } from "../vendor.js";
+import { titleOf } from "./sidebar.js";
 
 const WAIT_MS = 150;
 const PAGE = 50;
@@ -91,11 +92,14 @@ function useSearch(app, asked) {
 
 /** @param {{app: App, hit: HistoryHit, isNamed: boolean}} props */
 function Hit({ app, hit, isNamed }) {
+    const preview = app.threads.value?.find((one) => one.id === hit.threadId)?.preview;
+    const name = titleOf({ name: hit.threadName, preview });
     return html`
         <li>
             <button onClick=${() => app.reveal(hit.threadId, hit.turnId)}>
                 <span class="hit-place">
-                    <span>${isNamed && html`<span class="hit-thread" dir="auto">${hit.threadName || "Untitled"}</span> · `}Turn ${hit.turn} · ${KINDS[hit.kind]}</span>
+                    ${isNamed && html`<span class="hit-thread" dir="auto">${name}</span>`}
+                    <span>Turn ${hit.turn} · ${KINDS[hit.kind]}</span>
                     ${!hit.inContext && html`<span class="tag">not in context</span>`}
                     <time datetime=${hit.createdAt}>${age(hit.createdAt, Date.now())}</time>
                 </span>

@@ -201,7 +201,7 @@ export class List extends Component {
         }
         const from = Math.max(0, this._heights.find(scroller.scrollTop - OVERSCAN_PX));
         const to = this._heights.find(scroller.scrollTop + scroller.clientHeight + OVERSCAN_PX) + 1;
-        const isAtEnd = this._isAtEnd;
+        const isAtEnd = this._isAtEnd || this._heights.total <= scroller.clientHeight;
         if (from !== this.state.from || to !== this.state.to || isAtEnd !== this.state.isAtEnd) {
             this.setState({ from, to, isAtEnd });
         }

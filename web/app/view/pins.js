@@ -38,7 +38,7 @@ export function Pins({ app, thread }) {
                 ${pins.map((pin) => html`
                     <li key=${pin.id} class="segment">
                         <${Icon} name="pin" />
-                        <span class="segment-text" dir="auto">${pin.turn === null ? pin.note : `Turn ${pin.turn}: ${pin.note || pin.preview}`}</span>
+                        <span class="segment-text" dir="auto" title=${pin.note || pin.preview}>${pin.turn === null ? pin.note : `Turn ${pin.turn}: ${pin.note || pin.preview}`}</span>
                         <span class="segment-facts">${shortCount(pin.estTokens)}</span>
                         <button class="button is-small" disabled=${isBusy} aria-label=${`Unpin ${pin.number}`}
                             onClick=${() => app.command(thread, `/unpin ${pin.number}`)}>Unpin</button>

@@ -4,7 +4,7 @@
  * @import {App} from "../store/app.js"
  * @import {SessionOverview} from "../protocol.js"
  */
-import { age, folderName } from "../model/format.js";
+import { age } from "../model/format.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Dialog } from "./dialogs.js";
 import { Answer } from "./markdown.js";
@@ -59,7 +59,7 @@ function SessionDialog({ app, session, close }) {
     const named = { sessionId: session.id, agent: session.agent };
     useEffect(() => {
         app.session.request("sessions/export", { ...named, format: "markdown" }).then(
-            (answer) => setText(answer.content), (error) => setProblem(error.message),
+            (answer) => setText(answer.content.replace(/^# .*\n/, "")) /* the title of the dialog says it */, (error) => setProblem(error.message),
         );
     }, [session.id]);
     const goOn = async () => {
@@ -71,8 +71,7 @@ function SessionDialog({ app, session, close }) {
         }
     };
     return html`
-        <${Dialog} title=${session.title || session.firstPrompt || "A session"} close=${close}>
-            <p class="quiet" dir="ltr">${session.agent}${session.cwd ? ` · ${folderName(session.cwd)}` : ""}</p>
+        <${Dialog} isWide title=${session.title || session.firstPrompt || "A session"} close=${close}>
             <div class="session-text" tabindex="0" aria-label="What was said">
                 ${problem && html`<p class="problem" role="alert">${problem}</p>`}
                 ${text ? html`<${Answer} text=${text} />` : !problem && html`<p class="quiet" aria-busy="true">Reading …</p>`}

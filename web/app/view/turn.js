@@ -29,7 +29,7 @@ export function TurnView({ app, thread, row }) {
     const parts = partsOf([...recorded, ...live]);
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
-        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
+        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${app.jump.value?.key === turn.id ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
             ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${state?.cwd} isRunning=${isRunning} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}

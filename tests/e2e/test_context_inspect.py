@@ -7,7 +7,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config import DiscardSection
-from trimpoint.testkit import Usage, failure, overflow, reasoning, run, say
+from trimpoint.testkit import ModelRequest, Usage, failure, overflow, reasoning, run, say
 
 from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, longer
@@ -53,12 +53,21 @@ def listed(item: dict[str, Any]) -> tuple[str, ...]:
     return "message", item["role"], item["preview"][:60]
 
 
+def given(request: ModelRequest) -> list[tuple[str, ...]]:
+    """All that the model was sent before the prompt. Codex sends its own instructions as the first
+    item, or beside the items (0.153 does with this model).
+    """
+    instructions = request.body.get("instructions")
+    beside = [("message", "developer", line(instructions))] if instructions else []
+    return beside + [sent(item) for item in request.input[:-1]]
+
+
 async def check_next(talk: Conversation) -> dict[str, Any]:
     """The x-ray before a turn is what the model is then sent before its prompt; the x-ray."""
     found = await inspected(talk)
     await talk.turn(tool=True)
-    request = talk.model.turn_requests()[-2].input
-    assert [listed(item) for item in found["items"]] == [sent(item) for item in request[:-1]]
+    request = talk.model.turn_requests()[-2]
+    assert [listed(item) for item in found["items"]] == given(request)
     assert sum(total["estTokens"] for total in found["totals"]) == found["estimatedTokens"]
     assert found["usedTokens"] == found["estimatedTokens"] + found["overheadTokens"]
     assert sum(total["count"] for total in found["totals"]) == len(found["items"])

@@ -71,6 +71,56 @@ def test_codexs_own_files_say_which_items_they_are() -> None:
     assert [msgspec.json.decode(item)["n"] for item in items["turn-1"].own] == [2, 3]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "kept"),
+    [
+        ("Label.\nThe gist.", ["Half way.", "call"]),
+        ("Label.\nSomething else.", ["Half way.", "call", "reasoning", "The gist."]),
+        ("", ["Half way.", "call", "reasoning", "The gist."]),
+    ],
+)
+def test_a_summary_without_a_label_is_known_by_what_was_made_of_it(
+    outcome: str, kept: list[str]
+) -> None:
+    """Codex 0.153 writes no labels; its outcome ends with the text of the summary."""
+    lines = (
+        {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "turn-1"}},
+        _item({"type": "message", "role": "assistant", "content": _text("Half way.")}),
+        _item({"type": "call"}),
+        _item({"type": "reasoning"}),
+        _item({"type": "message", "role": "assistant", "content": _text("The gist.")}),
+        {"type": "compacted", "payload": {"message": outcome}},
+        _item({"type": "message", "role": "assistant", "content": _text("Done.")}),
+    )
+    own = items_by_turn(map(msgspec.json.encode, lines))["turn-1"].own
+    said = [msgspec.json.decode(item) for item in own]
+    assert [_told(item) for item in said] == [*kept, "Done."]
+
+
+def test_an_answer_that_ends_like_a_labelled_summary_is_kept() -> None:
+    done = {"type": "message", "role": "assistant", "content": _text("Done.")}
+    lines = (
+        {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "turn-1"}},
+        _item(done),
+        _item(done) | {"metadata": {"compaction_output": True}},
+        {"type": "compacted", "payload": {"message": "Label.\nDone."}},
+    )
+    assert len(items_by_turn(map(msgspec.json.encode, lines))["turn-1"].own) == 1
+
+
+def _item(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "response_item", "payload": payload}
+
+
+def _text(text: str) -> list[dict[str, str]]:
+    return [{"type": "output_text", "text": text}]
+
+
+def _told(item: dict[str, Any]) -> str:
+    content = item.get("content")
+    return str(content[0]["text"] if content else item["type"])
+
+
 @pytest.mark.parametrize("ending", ["task_complete", "turn_aborted"])
 def test_codexs_own_files_say_what_was_injected_behind_a_turn(ending: str) -> None:
     def event(kind: str, turn_id: str | None = None) -> dict[str, Any]:

@@ -524,16 +524,15 @@ STDIO_SERVER = """
 import os, subprocess, sys, anyio
 if sys.stdout and not sys.stdout.isatty():
     print("printed before")
-from trimpoint.gateway.transport.connection import ClientMessage, Connection, Limits
+from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.listeners import StdioClosed, serve_stdio
-from trimpoint_protocol.peer import Asked
 import structlog
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
-def answer(connection, decoded):
+def answer(connection, message):
     print("a stray print", flush=True)
     subprocess.run([sys.executable, "-c", "import sys; print('a child read', len(sys.stdin.read()))"])
-    connection.answer(jsonrpc.encode_result(decoded.id, decoded.method, versioned=False))
+    connection.answer(message, message.request.method)
 
 async def accept(transport):
     await Connection(transport, Limits(), answer).run()

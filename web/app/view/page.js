@@ -98,7 +98,7 @@ function Connection({ app }) {
     }
     if (app.session.isLoggedOut.value) {
         return html`<p class="connection" role="alert"><${Icon} name="warn" />
-            This browser is no longer logged in. Type <code>trimpoint open</code> in a terminal on the machine where trimpoint runs.</p>`;
+            <span>This browser is no longer logged in. Type <code>trimpoint open</code> in a terminal on the machine where trimpoint runs.</span></p>`;
     }
     return app.session.state.value === "lost" && html`
         <p class="connection" role="status"><span class="spinner" aria-hidden="true"></span>

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from trimpoint_protocol.history_kinds import HistoryKind
 from trimpoint_protocol.shapes import Params, Result
 from trimpoint_protocol.timestamps import Timestamp
 
@@ -22,9 +23,6 @@ __all__ = [
 
 MAX_HITS = 100
 MAX_AROUND = 50
-HistoryKind = Literal[
-    "user", "assistant", "command", "fileChange", "toolCall", "reasoning", "plan", "other"
-]
 Around = Annotated[int, msgspec.Meta(ge=0, le=MAX_AROUND)]
 
 

@@ -64,7 +64,7 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
     ("words", "said"),
     [
         (["ask"], "There is no prompt."),
-        (["ask", "--new", "-t", "x", "y"], "Give one of them."),
+        (["ask", "--new", "-t", "x", "y"], "Give only one of them."),
         (["ask", "-i", "nowhere.png", "y"], "there is no such file"),
         (["ask", "-C", "nowhere", "y"], "there is no such folder"),
     ],

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from trimpoint_protocol.history import HistoryKind
+from trimpoint_protocol.history_kinds import HistoryKind
 
 from trimpoint.core.model.state import Entry, ThreadState, qualified_entry_id
 from trimpoint.core.views.entry_text import entry_text, history_kind

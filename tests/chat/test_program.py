@@ -98,7 +98,7 @@ async def test_threads_are_chosen_by_their_first_words(stage: CliHarness) -> Non
     ("words", "said"),
     [
         (("--thread", "nowhere"), "There is no thread 'nowhere'."),
-        (("--new", "--last"), "Give one of them."),
+        (("--new", "--last"), "Give only one of them."),
     ],
 )
 async def test_what_cannot_be_shown_is_said_as_by_every_command(

@@ -257,12 +257,7 @@ class FleetSection(_Section, frozen=True):
     domain: str | None = None
 
     def __post_init__(self) -> None:
-        # As `trimpoint config init` writes them, "" stands for no host and no domain.
-        names = (
-            ("tenant", self.tenant),
-            ("host", self.host or None),
-            ("domain", self.domain or None),
-        )
+        names = (("tenant", self.tenant), ("host", self.host), ("domain", self.domain))
         for key, name in names:
             if name is not None and not FLEET_NAME.fullmatch(name):
                 raise ValueError(f"{key} takes up to 63 letters, digits, - and _, not {name!r}")

@@ -110,8 +110,8 @@ def place_of(section: FleetSection, name: str, credentials: str | None) -> Place
         Path(credentials).expanduser() if credentials is not None else None,
         inbox_of(name),
         name,
-        Path(section.ca).expanduser() if section.ca else None,
-        section.domain or None,
+        Path(section.ca).expanduser() if section.ca is not None else None,
+        section.domain,
     )
 
 

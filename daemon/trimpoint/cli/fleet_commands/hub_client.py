@@ -82,7 +82,7 @@ def _place(arguments: argparse.Namespace) -> tuple[Place, Names]:
     except (OSError, ValueError) as error:
         raise UsageError(f"The credentials cannot be used: {error}.") from None
     ca = Path(section.ca).expanduser() if section.ca else None
-    place = Place(servers, credentials, inbox_of(name), name, ca, section.domain or None)
+    place = Place(servers, credentials, inbox_of(name), name, ca, section.domain)
     return place, Names(tenant)
 
 

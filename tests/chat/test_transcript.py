@@ -189,7 +189,7 @@ def test_what_fits_begins_at_the_top() -> None:
     view = Viewport()
     assert view.visible(rows, 10) == _all(rows)
     assert Viewport().visible(_Rows(), 10) == []
-    view.to_start()
+    view.top, view.follows = Line(0, 0), False
     assert view.visible(rows, 10) == _all(rows)
     assert view.follows
 
@@ -225,7 +225,7 @@ def test_a_row_is_brought_into_sight_with_as_little_movement_as_possible() -> No
 def test_a_row_that_is_taller_than_the_screen_is_shown_from_its_first_line() -> None:
     rows = _Rows(1, 9, 1)
     view = Viewport()
-    view.to_start()
+    view.top, view.follows = Line(0, 0), False
     view.show(rows, 3, 1)
     assert view.visible(rows, 3)[0] == Line(1, 0)
 

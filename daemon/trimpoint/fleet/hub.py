@@ -238,17 +238,6 @@ class Hub:
             except nats.js.errors.NotFoundError:
                 await self._js.add_stream(config)
 
-    async def replicas_of(self, stream: str) -> int | None:
-        """Returns how many servers keep a stream; None if there is no such stream.
-
-        :raises HubFailed: the servers do not say.
-        """
-        with _failures():
-            try:
-                return (await self._js.stream_info(stream)).config.num_replicas
-            except nats.js.errors.NotFoundError:
-                return None
-
 
 @asynccontextmanager
 async def connected(place: Place) -> AsyncGenerator[Hub]:

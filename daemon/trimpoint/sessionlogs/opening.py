@@ -57,11 +57,6 @@ def bytes_of(path: Path, start: int, count: int) -> bytes:
         os.close(fd)
 
 
-def is_compressed_readable() -> bool:
-    """Returns whether compressed files can be read here."""
-    return _zstd() is not None
-
-
 def _raw(path: Path) -> io.FileIO:
     """Never waits: a pipe that someone put into an agent's folder has no writer."""
     try:

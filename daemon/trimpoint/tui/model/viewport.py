@@ -49,10 +49,6 @@ class Viewport:
         self.follows = self.top >= end
         self.top = min(self.top, end)
 
-    def to_start(self) -> None:
-        """Shows the first line."""
-        self.top, self.follows = Line(0, 0), False
-
     def to_end(self) -> None:
         """Shows the end and follows it."""
         self.follows = True

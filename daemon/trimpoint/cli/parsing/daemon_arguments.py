@@ -332,7 +332,8 @@ def add_journal(commands: Commands) -> None:
 def _offline(
     actions: Commands, name: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
-    parser = command(actions, name, f"daemon_commands.journal:run_{name}", summary, details)
+    run = f"daemon_commands.journal:run_{name}"
+    parser = command(actions, name, run, summary, details, "journal")
     parser.add_argument(
         "-t",
         "--thread",
@@ -342,7 +343,7 @@ def _offline(
     json_option(parser)
     parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
     parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
-    parser.set_defaults(command=f"journal {name}", socket=None)
+    parser.set_defaults(socket=None)
     return parser
 
 
@@ -364,8 +365,8 @@ def add_service(commands: Commands) -> None:
         ("uninstall", "stop the service and remove its units; journals stay", True),
         ("status", "show what systemd knows of it", False),
     ):
-        sub = command(actions, action, f"daemon_commands.service:run_{action}", summary)
-        sub.set_defaults(command=f"service {action}")
+        run = f"daemon_commands.service:run_{action}"
+        sub = command(actions, action, run, summary, group="service")
         if changes:
             sub.add_argument(
                 "--dry-run", action="store_true", help="print what would be done, and do nothing"
@@ -476,8 +477,8 @@ def add_config(commands: Commands) -> None:
         ("path", "print where the file is"),
         ("socket", "print where the daemon listens, or would"),
     ):
-        sub = command(actions, action, f"daemon_commands.config:run_{action}", summary)
-        sub.set_defaults(command=f"config {action}")
+        run = f"daemon_commands.config:run_{action}"
+        sub = command(actions, action, run, summary, group="config")
         json_option(sub)
         for_daemons(sub)
 

@@ -51,8 +51,8 @@ def add_fleet(commands: Commands) -> None:
 def _action(
     actions: Commands, name: str, run: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
-    parser = command(actions, name, f"fleet_commands.{run}", summary, details)
-    parser.set_defaults(command=f"fleet {name}", action=name)
+    parser = command(actions, name, f"fleet_commands.{run}", summary, details, "fleet")
+    parser.set_defaults(action=name)
     return parser
 
 

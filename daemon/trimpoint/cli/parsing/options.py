@@ -12,10 +12,11 @@ Commands = Any  # argparse names the type of a set of sub-commands with a leadin
 
 
 def command(
-    commands: Commands, name: str, run: str, summary: str, details: str = ""
+    commands: Commands, name: str, run: str, summary: str, details: str = "", group: str = ""
 ) -> argparse.ArgumentParser:
     """A sub-command; `run` names what carries it out, as `room.module:function` below
-    `trimpoint.cli`, or below `trimpoint` where it begins with `trimpoint.`.
+    `trimpoint.cli`, or below `trimpoint` where it begins with `trimpoint.`. `group`: the command
+    whose action it is.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -26,7 +27,8 @@ def command(
         allow_abbrev=False,
     )
     parser.set_defaults(
-        run=run if run.startswith("trimpoint.") else f"trimpoint.cli.{run}", command=name
+        run=run if run.startswith("trimpoint.") else f"trimpoint.cli.{run}",
+        command=f"{group} {name}" if group else name,
     )
     return parser
 

@@ -45,9 +45,7 @@ def add_sessions(commands: Commands) -> None:
 def _action(
     actions: Commands, name: str, module: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
-    parser = command(actions, name, f"session_commands.{module}:run", summary, details)
-    parser.set_defaults(command=f"sessions {name}")
-    return parser
+    return command(actions, name, f"session_commands.{module}:run", summary, details, "sessions")
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:

@@ -51,12 +51,9 @@ def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
     """
     fd = files.open(path, os.O_RDONLY)
     try:
-        before = read_fully(
-            files, fd, max(0, position.offset_bytes - BOOKMARKED_BYTES), position.offset_bytes
-        )
+        return _bookmark_at(files, fd, position)
     finally:
         files.close(fd)
-    return Bookmark(position, digest_before(before, len(before)))
 
 
 def inspect(
@@ -69,9 +66,7 @@ def inspect(
     """
     fd = files.open(path, os.O_RDONLY)
     try:
-        size = files.size(fd)
-        head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
-        header = framing.parse_header(head, size)
+        head, header, size = _beginning(files, fd)
         if header.state is not HeaderState.VALID:
             return _without_records(header, head, size)
         start = Position(header.size_bytes, 0)
@@ -103,9 +98,7 @@ def read_piece(
     """
     fd = files.open(path, os.O_RDONLY)
     try:
-        size = files.size(fd)
-        head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
-        header = framing.parse_header(head, size)
+        _, header, size = _beginning(files, fd)
         if header.state is not HeaderState.VALID:
             return None
         start = Position(header.size_bytes, 0)
@@ -116,12 +109,21 @@ def read_piece(
         files.close(fd)
 
 
+def _beginning(files: FileOperations, fd: int) -> tuple[bytes, framing.Header, int]:
+    """Returns the first bytes of a file, its header, and its size."""
+    size = files.size(fd)
+    head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
+    return head, framing.parse_header(head, size), size
+
+
 def _bears_out(files: FileOperations, fd: int, after: Bookmark, size: int) -> bool:
-    end = after.position.offset_bytes
-    if end > size:
-        return False
+    return after.position.offset_bytes <= size and _bookmark_at(files, fd, after.position) == after
+
+
+def _bookmark_at(files: FileOperations, fd: int, position: Position) -> Bookmark:
+    end = position.offset_bytes
     before = read_fully(files, fd, max(0, end - BOOKMARKED_BYTES), end)
-    return digest_before(before, len(before)) == after.digest
+    return Bookmark(position, digest_before(before, len(before)))
 
 
 def _piece_at(
@@ -139,11 +141,7 @@ def _piece_at(
     if not found.records:
         return None
     end_position = Position(at + found.end, start.records + found.records)
-    before = read_fully(
-        files, fd, max(0, end_position.offset_bytes - BOOKMARKED_BYTES), end_position.offset_bytes
-    )
-    digest = digest_before(before, len(before))
-    return Piece(start, data[: found.end], Bookmark(end_position, digest))
+    return Piece(start, data[: found.end], _bookmark_at(files, fd, end_position))
 
 
 def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:

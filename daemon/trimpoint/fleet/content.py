@@ -12,7 +12,7 @@ from trimpoint_protocol.readmodel import EventEnvelope
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.views.view import is_time, public_fields, wire_name
+from trimpoint.core.views.view import public_fields, wire_name, wire_value
 
 Content = Literal["none", "titles", "full"]
 
@@ -116,7 +116,7 @@ def shortened(event: EventEnvelope) -> EventEnvelope:
 def _payload(event: ev.AnyEvent, content: Content) -> dict[str, Any]:
     if content == "full":
         return {
-            wire_name(field): _wire_value(field, getattr(event, field))
+            wire_name(field): wire_value(field, getattr(event, field))
             for field in public_fields(event)
             if field != "pruned_turn_ids"
         }
@@ -132,15 +132,7 @@ def _state(field: str, value: Any) -> Any:
     """A number or a state; None in place of a text."""
     if isinstance(value, str) and not _WORD.fullmatch(value):
         return None
-    return _wire_value(field, value)
-
-
-def _wire_value(field: str, value: Any) -> Any:
-    if is_time(field):
-        return rfc3339(value)
-    if isinstance(value, bytes):
-        return msgspec.json.decode(value) if value else None
-    return value
+    return wire_value(field, value)
 
 
 def _cut(value: Any) -> Any:

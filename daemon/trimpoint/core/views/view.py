@@ -125,8 +125,7 @@ def wire_name(field: str) -> str:
 
 def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
     payload = {
-        wire_name(field): _wire_value(field, getattr(event, field))
-        for field in public_fields(event)
+        wire_name(field): wire_value(field, getattr(event, field)) for field in public_fields(event)
     }
     if isinstance(event, TrimPointCreated):
         # The journal has a range; the list is made for whoever asks for the event.
@@ -138,7 +137,8 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
     return payload
 
 
-def _wire_value(field: str, value: Any) -> Any:
+def wire_value(field: str, value: Any) -> Any:
+    """Returns a field's value as clients see it: a time in RFC 3339, JSON decoded."""
     if is_time(field):
         return rfc3339(value)
     if isinstance(value, bytes):

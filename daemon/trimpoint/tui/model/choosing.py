@@ -1,6 +1,6 @@
 """A list to choose from, filtered by what is typed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -17,6 +17,12 @@ def matches(words: str, typed: str) -> bool:
     """Returns whether a text has all typed words, or their letters in this order."""
     text = words.casefold()
     return all(part in text or _has_letters(text, part) for part in typed.casefold().split())
+
+
+def rows_around(values: Sequence[T], chosen: int, height: int) -> list[tuple[int, T]]:
+    """Returns as many values as there are lines, with their places, the chosen one among them."""
+    first = max(0, min(chosen - height // 2, len(values) - height))
+    return list(enumerate(values[first : first + height], first))
 
 
 def _has_letters(text: str, part: str) -> bool:

@@ -14,6 +14,7 @@ from trimpoint_protocol.history import HistoryHit
 from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import TimelineMessage
 
+from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
@@ -259,8 +260,7 @@ class ChatApp(App[None]):
 
     def _copy(self, text: str) -> None:
         self.copy_to_clipboard(text)
-        count = len(text.splitlines())
-        self._state.tell(Tone.DONE, f"Copied {count} line{'' if count == 1 else 's'}.")
+        self._state.tell(Tone.DONE, f"Copied {counted(len(text.splitlines()), 'line')}.")
         self._show_bars()
 
     # --- keys -----------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from trimpoint_protocol.methods import InspectedItem
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
 from trimpoint.cli.views.inspection_view import class_colour
+from trimpoint.core.model.decision import counted
+from trimpoint.tui.model.choosing import rows_around
 from trimpoint.tui.model.inspection import Inspection
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.picker import columns
@@ -82,19 +84,16 @@ class InspectionScreen(ModalScreen[None]):
             self._heading.update(Text(self._said, "bright_black"))
             return
         self._heading.update(_heading(inspection, width))
-        items = inspection.found.items
-        first = max(0, min(inspection.chosen - height // 2, len(items) - height))
         lines = [
             _row(inspection, item, width, is_chosen=at == inspection.chosen)
-            for at, item in list(enumerate(items))[first : first + height]
+            for at, item in rows_around(inspection.found.items, inspection.chosen, height)
         ]
         self._rows.update(Text("\n").join(lines))
         self._keys.update(self._footer(inspection))
 
     def _footer(self, inspection: Inspection) -> Text:
         if self._asks:
-            count = len(inspection.marked)
-            words = f"Discard {count} item{'' if count == 1 else 's'}, ~"
+            words = f"Discard {counted(len(inspection.marked), 'item')}, ~"
             freed = f"{words}{tokens(inspection.marked_tokens)} tokens? Enter discards · Esc keeps"
             return Text(freed, "bold yellow")
         if self._said:

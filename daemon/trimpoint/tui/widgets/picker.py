@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from trimpoint.tui.model.choosing import Choosing, Option
+from trimpoint.tui.model.choosing import Choosing, Option, rows_around
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -81,10 +81,9 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self._keys.update(Text(self.keys(), "bright_black", no_wrap=True, overflow="ellipsis"))
         height, width = max(1, self._rows.size.height), max(10, self._rows.size.width)
         shown, chosen = self.choosing.shown, self.choosing.chosen
-        first = max(0, min(chosen - height // 2, len(shown) - height))
         lines = [
             self._line(option.value, width, is_chosen=at == chosen)
-            for at, option in list(enumerate(shown))[first : first + height]
+            for at, option in rows_around(shown, chosen, height)
         ]
         empty = "Nothing matches." if self._input.value and self.choosing.count else self._empty
         self._rows.update(Text("\n").join(lines) if lines else Text(empty, "bright_black"))

@@ -29,9 +29,9 @@ local function starts_of(blocks)
   return starts, row
 end
 
----@param old trimpoint.Block[]
----@param new trimpoint.Block[]
----@return integer head, integer tail how many blocks are the same at the beginning and at the end
+---@param old (trimpoint.Block|string)[]
+---@param new (trimpoint.Block|string)[]
+---@return integer head, integer tail how many are the same at the beginning and at the end
 local function same_ends(old, new)
   local head, tail, most = 0, 0, math.min(#old, #new)
   while head < most and old[head + 1] == new[head + 1] do
@@ -120,13 +120,7 @@ end
 ---@param old string[]
 ---@param new string[]
 function Canvas:_replace(row, old, new)
-  local head, tail, most = 0, 0, math.min(#old, #new)
-  while head < most and old[head + 1] == new[head + 1] do
-    head = head + 1
-  end
-  while tail < most - head and old[#old - tail] == new[#new - tail] do
-    tail = tail + 1
-  end
+  local head, tail = same_ends(old, new)
   if head == #old and head == #new then
     return
   end

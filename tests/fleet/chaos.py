@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import anyio
 from anyio.abc import Process
-from trimpoint.fleet.hub import HubFailed
+from trimpoint.fleet.errors import HubFailed
 from trimpoint.fleet.names import Names
 from trimpoint.journal.codec.records import decode_record
 from trimpoint.journal.storage.directory import StateDirectory

@@ -11,7 +11,8 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.fleet import setup
-from trimpoint.fleet.hub import HubFailed, Place, connected
+from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub import Place, connected
 from trimpoint.fleet.mirror import Mirror
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import events_of
@@ -142,8 +143,8 @@ async def until(is_so: Callable[[], bool]) -> None:
 async def until_mirrored(
     desk: Desk, url: str | tuple[str, ...], thread_id: str = THREAD, host: str = HOST
 ) -> list[EventEnvelope]:
-    """Returns the mirror once it is as the journal."""
-    expected, found = await desk.journaled(thread_id), list[EventEnvelope]()
+    """Returns the mirror once it is as the journal, which may still grow meanwhile."""
+    expected, found = list[tuple[int, int, str]](), list[EventEnvelope]()
     try:
         with anyio.fail_after(STEP_S):
             while True:
@@ -151,9 +152,10 @@ async def until_mirrored(
                     found = await mirrored(url, thread_id, host)
                 except HubFailed:
                     found = []
+                expected = await desk.journaled(thread_id)
                 if places(found) == expected:
                     return found
                 await anyio.sleep(0.05)
     except TimeoutError:
-        assert places(found) == expected
-        raise
+        problem = f"{len(expected)} events in the journal, {len(found)} on the hub"
+        raise AssertionError(f"{problem}; {desk.mirror.behind} threads behind") from None

@@ -1,12 +1,16 @@
 """The mirror on three servers, behind a leaf, and beside clients that do not read."""
 
 import signal
+import socket
+from contextlib import aclosing
 from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.fleet.hub import connected
+from trimpoint.fleet.errors import HubUnreachable
+from trimpoint.fleet.hub import Hub, connected
 from trimpoint.fleet.names import Names
+from trimpoint.fleet.reading import hosts, new_events
 
 from tests.deadlines import STEP_S
 from tests.fleet.servers import (
@@ -63,6 +67,58 @@ async def test_no_event_is_missing_after_the_leader_was_killed_and_one_server_cu
             cut_off.signal(signal.SIGCONT)
             stop.set()
             await until_mirrored(one, cluster.urls)
+
+
+async def test_a_reader_goes_on_when_the_server_that_counts_for_it_dies(tmp_path: Path) -> None:
+    async with running_cluster(tmp_path / "hub") as cluster:
+        await make_streams(cluster.urls, NAMES, 3)
+        async with desk(tmp_path / "state", section(cluster.urls)) as one:
+            await one.begin()
+            await one.say("before", times=10)
+            before = len(await until_mirrored(one, cluster.urls))
+            counting = await leader_of(cluster)
+            others = tuple(each.url for each in cluster.servers if each is not counting)
+            async with connected(place(others)) as hub:
+                events = new_events(hub, NAMES)
+                async with aclosing(events), anyio.create_task_group() as tasks:
+                    tasks.start_soon(kills, hub, counting)
+                    stop = anyio.Event()
+                    tasks.start_soon(says_all_the_time, one, stop)
+                    seen: list[int] = []
+                    with anyio.fail_after(2 * STEP_S):
+                        async for found in events:
+                            seen.append(found.event.thread_sequence)
+                            if counting.process is None and len(seen) > 100:
+                                break
+                    stop.set()
+            assert seen[0] > before
+            assert seen == sorted(set(seen))
+
+
+async def kills(hub: Hub, server: Server) -> None:
+    """Kills the server once a reader is there."""
+    with anyio.fail_after(STEP_S):
+        while (await hub._js.stream_info(NAMES.stream)).state.consumer_count == 0:  # noqa: ASYNC110
+            await anyio.sleep(0.05)
+    await server.kill()
+
+
+async def test_a_server_that_hangs_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        url = f"nats://127.0.0.1:{hanging.getsockname()[1]}"
+        async with running_server(tmp_path / "hub") as hub:
+            await make_streams(hub.url, NAMES)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(6):  # each begins with one of the two, at random
+                    tasks.start_soon(reads, (url, hub.url))
+        with pytest.raises(HubUnreachable):
+            async with connected(place(url)):
+                pass
+
+
+async def reads(urls: tuple[str, ...]) -> None:
+    async with connected(place(urls)) as hub:
+        assert await hosts(hub, NAMES) == []
 
 
 async def test_behind_a_leaf_that_was_cut_off_everything_arrives_later(tmp_path: Path) -> None:

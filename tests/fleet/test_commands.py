@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from trimpoint.config import FleetSection
 from trimpoint.fleet.asking import HostAway, ask, person_of
-from trimpoint.fleet.hub import Hub, HubFailed, connected
+from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub import Hub, connected
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import hosts
 from trimpoint.fleet.requests import FleetCommand

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from trimpoint.fleet.hub import LAST_SUBJECT_SEQUENCE, StaleWriter, connected
+from trimpoint.fleet.errors import StaleWriter
+from trimpoint.fleet.hub import LAST_SUBJECT_SEQUENCE, connected
 from trimpoint.fleet.names import Names
 
 from tests.fleet.servers import Server, running_server

@@ -12,7 +12,8 @@ import anyio
 import pytest
 from nats.aio.client import Client
 from trimpoint.fleet import keys
-from trimpoint.fleet.hub import HubFailed, HubUnreachable, connected
+from trimpoint.fleet.errors import HubFailed, HubUnreachable
+from trimpoint.fleet.hub import connected
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import threads
 from trimpoint.fleet.roles import Role, rights_of

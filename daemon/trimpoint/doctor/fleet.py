@@ -17,7 +17,8 @@ def check(installation: Installation) -> Iterator[Finding]:
         return
     try:
         # Few machines are part of a fleet, and nats is an extra.
-        from trimpoint.fleet.hub import HubUnreachable, connected
+        from trimpoint.fleet.errors import HubUnreachable
+        from trimpoint.fleet.hub import connected
         from trimpoint.fleet.service import host_name, place_of
     except ImportError as error:
         yield fail(f"needs {error.name}", "Install it: pip install 'trimpoint[fleet]'.")

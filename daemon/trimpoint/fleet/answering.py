@@ -18,7 +18,8 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.core.model import events as ev
-from trimpoint.fleet.hub import Hub, HubFailed
+from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.names import Names, inbox_of
 from trimpoint.fleet.requests import FleetAnswer, FleetCommand
 from trimpoint.gateway.session.dispatch import Call

@@ -10,7 +10,8 @@ import anyio
 import msgspec
 
 from trimpoint.config import FLEET_NAME
-from trimpoint.fleet.hub import Hub, NobodyListens
+from trimpoint.fleet.errors import NobodyListens
+from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.requests import FleetAnswer, FleetCommand, Method
 

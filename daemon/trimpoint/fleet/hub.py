@@ -1,4 +1,4 @@
-"""A connection to the NATS servers of a fleet: the only module that imports nats.
+"""A connection to the NATS servers of a fleet: all of them go through here.
 
 Always true: a connection that broke is closed and never used again; whoever has it makes another,
 with the credentials that the file holds then. Each call has a deadline.
@@ -7,7 +7,7 @@ with the credentials that the file holds then. Each call has a deadline.
 # nats gives some of its types without their parameters.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
-import asyncio
+import random
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -22,34 +22,20 @@ import nats.js.errors
 from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 
-CONNECT_DEADLINE_S = 15.0
+from trimpoint.fleet.errors import HubFailed, HubUnreachable, NobodyListens, failures
+from trimpoint.fleet.messages import Reading, Stored, end, stored
+
+CONNECT_DEADLINE_S = 20.0
+"""For all servers together."""
+_ONE_SERVER_S = 5
 ANSWER_DEADLINE_S = 5.0
 LAST_SUBJECT_SEQUENCE = "Nats-Expected-Last-Subject-Sequence"
-_WRONG_LAST_SEQUENCE = 10071
+SILENCE_S = 5.0
+READING_DEADLINE_S = 30.0
+"""For the next message of those that are there. The client looks every ten seconds whether the
+server still knows what it reads, and begins again where it stopped.
+"""
 _NO_RESPONDERS = "503"
-
-
-class HubFailed(Exception):
-    """The servers did not do what was asked; `detail` says why. It may be tried again."""
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-
-    def __str__(self) -> str:
-        return self.detail
-
-
-class HubUnreachable(HubFailed):
-    """No server takes the connection."""
-
-
-class StaleWriter(HubFailed):
-    """The subject does not end where the writer thought."""
-
-
-class NobodyListens(HubFailed):
-    """No connection has subscribed to the subject: who should answer is away."""
 
 
 class Place(NamedTuple):
@@ -75,15 +61,6 @@ class Last(NamedTuple):
 NO_MESSAGE = Last(0, {}, b"")
 
 
-class Stored(NamedTuple):
-    """A message of a stream, and how many more were there when it was sent."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str]
-    pending: int
-
-
 OnMessage = Callable[[str, str, bytes], Awaitable[None]]
 
 
@@ -107,7 +84,7 @@ class Hub:
 
         :raises HubFailed: it cannot be had.
         """
-        with _failures():
+        with failures():
             try:
                 found = await self._js.get_last_msg(stream, subject, direct=True)
             except nats.js.errors.NotFoundError:
@@ -120,7 +97,7 @@ class Hub:
         :raises StaleWriter: the subject does not end where the headers say.
         :raises HubFailed: it may be stored, or not.
         """
-        with _failures():
+        with failures():
             stored = await self._js.publish(subject, data, headers=headers)
         return stored.seq
 
@@ -129,7 +106,7 @@ class Hub:
 
         :raises HubFailed: the connection is gone.
         """
-        with _failures():
+        with failures():
             await self._client.publish(subject, data, reply=reply)
 
     def _refusal_of(self, subject: str) -> str | None:
@@ -147,7 +124,7 @@ class Hub:
         async def heard(message: Msg) -> None:
             await on_message(message.subject, message.reply, message.data)
 
-        with _failures():
+        with failures():
             await self._client.subscribe(subject, cb=heard)
 
     async def ask(self, subject: str, data: bytes) -> AsyncGenerator[bytes]:
@@ -157,11 +134,11 @@ class Hub:
         :raises HubFailed: the connection is gone, or the server refused the message.
         """
         inbox = self._client.new_inbox()
-        with _failures():
+        with failures():
             subscription = await self._client.subscribe(inbox)
             await self._client.publish(subject, data, reply=inbox)
         while not self.closed.is_set():
-            with _failures():
+            with failures():
                 try:
                     message = await subscription.next_msg(timeout=0.25)
                 except nats.errors.TimeoutError:
@@ -173,38 +150,51 @@ class Hub:
             yield message.data
         raise HubFailed("the connection to the hub is lost")
 
-    async def read(self, stream: str, subject: str, policy: str = "all") -> AsyncGenerator[Stored]:
-        """Yields messages of a stream without end: all of them, the `last_per_subject`, or those
-        to come (`new`).
+    async def existing(
+        self, stream: str, subject: str, policy: str = "all"
+    ) -> AsyncGenerator[Stored]:
+        """Yields the messages that are there now: all of them, or the `last_per_subject`.
 
-        Before the first message there may be none: `pending` of the consumer is told by an empty
-        `Stored` at the beginning.
-
-        :raises HubFailed: it cannot be read.
+        :raises HubFailed: they cannot be read to the end.
         """
-        with _failures():
+        reading = await self._reading(stream, subject, policy)
+        async with reading:
+            waiting, taken, silent_s = reading.waiting, 0, 0.0
+            while waiting > 0:
+                message = await reading.next(SILENCE_S)
+                if message is not None:
+                    waiting, taken, silent_s = message.metadata.num_pending, taken + 1, 0.0
+                    yield stored(message)
+                elif await reading.has_sent(taken):  # what was there has expired meanwhile
+                    return
+                elif (silent_s := silent_s + SILENCE_S) >= READING_DEADLINE_S:
+                    raise HubFailed("no answer: the hub stopped in the middle of it")
+
+    async def coming(self, stream: str, subject: str) -> AsyncGenerator[Stored]:
+        """Yields the messages that come from now on, without end.
+
+        :raises HubFailed: they cannot be read any more.
+        """
+        reading = await self._reading(stream, subject, "new")
+        async with reading:
+            while True:
+                message = await reading.next(SILENCE_S)
+                # The client begins at the first message if the server lost track before any came.
+                if message is not None and message.metadata.sequence.stream > reading.begins_behind:
+                    yield stored(message)
+
+    async def _reading(self, stream: str, subject: str, policy: str) -> Reading:
+        with failures():
             subscription = await self._js.subscribe(
                 subject, stream=stream, ordered_consumer=True,
                 deliver_policy=js_api.DeliverPolicy(policy), pending_bytes_limit=64 * 1024 * 1024,
             )  # fmt: skip
-            found = await subscription.consumer_info()
-        waiting = (found.num_pending or 0) + (
-            found.delivered.consumer_seq if found.delivered else 0
-        )
-        yield Stored("", b"", {}, waiting)
-        try:
-            while not self.closed.is_set():
-                with _failures():
-                    try:
-                        message = await subscription.next_msg(timeout=1.0)
-                    except nats.errors.TimeoutError:
-                        continue
-                pending = message.metadata.num_pending
-                yield Stored(message.subject, message.data, dict(message.headers or {}), pending)
-        finally:
-            with suppress(Exception):  # the boundary of an end: the server forgets it anyway
-                await subscription.unsubscribe()
-        raise HubFailed("the connection to the hub is lost")
+            try:
+                found = await subscription.consumer_info()
+            except BaseException:
+                await end(subscription)
+                raise
+        return Reading(subscription, found, self.closed)
 
     async def make_stream(self, name: str, subject: str, replicas: int) -> None:
         """Makes the stream of events if there is none.
@@ -232,7 +222,7 @@ class Hub:
         )  # fmt: skip
 
     async def _make(self, config: js_api.StreamConfig) -> None:
-        with _failures():
+        with failures():
             try:
                 await self._js.stream_info(str(config.name))
             except nats.js.errors.NotFoundError:
@@ -241,10 +231,31 @@ class Hub:
 
 @asynccontextmanager
 async def connected(place: Place) -> AsyncGenerator[Hub]:
-    """Runs the block with a connection.
+    """Runs the block with a connection to any of the servers.
 
     :raises HubUnreachable: no server takes it.
     """
+    servers = random.sample(place.servers, len(place.servers))
+    try:
+        with anyio.fail_after(CONNECT_DEADLINE_S):
+            while True:
+                try:
+                    hub, client = await _connect(place, servers)
+                    break
+                except HubUnreachable:
+                    # The client tries the next where nothing listens, but not where a server hangs.
+                    servers.pop(0)
+                    if not servers:
+                        raise
+    except TimeoutError:
+        raise HubUnreachable(f"{', '.join(place.servers)}: no answer") from None
+    try:
+        yield hub
+    finally:
+        await _close(client)
+
+
+async def _connect(place: Place, servers: list[str]) -> tuple[Hub, NatsClient]:
     client, closed, problems = NatsClient(), anyio.Event(), list[str]()
     identity = _identity(place.credentials)
 
@@ -255,15 +266,14 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
         closed.set()
 
     try:
-        with anyio.fail_after(CONNECT_DEADLINE_S):
-            await client.connect(
-                list(place.servers), name=f"trimpoint {place.name}", allow_reconnect=False,
-                max_reconnect_attempts=1, reconnect_time_wait=1, connect_timeout=5,
-                error_cb=on_error, closed_cb=on_closed, disconnected_cb=on_closed,
-                inbox_prefix=place.inbox_prefix, ping_interval=5, max_outstanding_pings=2,
-                pending_size=4 * 1024 * 1024, tls=_tls(place), user_credentials=identity.jwt,
-                nkeys_seed=identity.seed,
-            )  # fmt: skip
+        await client.connect(
+            servers, name=f"trimpoint {place.name}", allow_reconnect=False,
+            max_reconnect_attempts=1, reconnect_time_wait=1, connect_timeout=_ONE_SERVER_S,
+            dont_randomize=True, error_cb=on_error, closed_cb=on_closed,
+            disconnected_cb=on_closed, inbox_prefix=place.inbox_prefix, ping_interval=5,
+            max_outstanding_pings=2, pending_size=4 * 1024 * 1024, tls=_tls(place),
+            user_credentials=identity.jwt, nkeys_seed=identity.seed,
+        )  # fmt: skip
     except (OSError, nats.errors.Error, TimeoutError) as error:
         await _close(client)
         detail = "; ".join(dict.fromkeys(problems)) or str(error) or type(error).__name__
@@ -271,10 +281,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
     except BaseException:
         await _close(client)
         raise
-    try:
-        yield Hub(client, closed, problems, place.domain)
-    finally:
-        await _close(client)
+    return Hub(client, closed, problems, place.domain), client
 
 
 async def _close(client: NatsClient) -> None:
@@ -300,23 +307,3 @@ def _identity(credentials: Path | None) -> _Identity:
     if "BEGIN NATS USER JWT" in credentials.read_text(encoding="utf-8"):
         return _Identity(jwt=str(credentials))
     return _Identity(seed=str(credentials))
-
-
-class _failures:
-    """Turns what nats raises into `HubFailed`."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, nats.js.errors.APIError):
-            if error.err_code == _WRONG_LAST_SEQUENCE:
-                raise StaleWriter(str(error.description)) from error
-            raise HubFailed(str(error.description or error)) from error
-        if isinstance(error, nats.js.errors.NoStreamResponseError):
-            raise HubFailed(
-                "the hub has no stream for it; `trimpoint fleet setup` makes one"
-            ) from error
-        if isinstance(error, nats.errors.NoRespondersError):
-            raise NobodyListens("the hub knows no receiver of this request") from error
-        if isinstance(error, nats.errors.Error | TimeoutError | asyncio.TimeoutError | OSError):
-            raise HubFailed(f"no answer: {str(error) or type(error).__name__}") from error

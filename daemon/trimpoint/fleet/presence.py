@@ -15,7 +15,8 @@ from trimpoint_protocol.methods import ThreadOverview
 from trimpoint import __version__
 from trimpoint.core.model import events as ev
 from trimpoint.fleet.content import Content
-from trimpoint.fleet.hub import Hub, HubFailed
+from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, token_of
 from trimpoint.fleet.requests import FleetThread, HostPresence

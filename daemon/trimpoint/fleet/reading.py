@@ -8,7 +8,8 @@ import msgspec
 from trimpoint_protocol.readmodel import EventEnvelope
 
 from trimpoint.fleet.batches import Message
-from trimpoint.fleet.hub import Hub, Stored
+from trimpoint.fleet.hub import Hub
+from trimpoint.fleet.messages import Stored
 from trimpoint.fleet.names import Names, bucket_stream, host_and_thread, token_of
 from trimpoint.fleet.requests import FleetThread, HostPresence
 
@@ -63,11 +64,12 @@ async def events_of(
     :raises HubFailed: they cannot be read.
     """
     subject, last = names.events(host, token_of(thread_id)), 0
-    async for stored in _existing(hub, names.stream, subject, "all"):
-        for event in decode(stored.data):
-            if event.thread_sequence > last:
-                last = event.thread_sequence
-                yield event
+    async with aclosing(hub.existing(names.stream, subject)) as messages:
+        async for stored in messages:
+            for event in decode(stored.data):
+                if event.thread_sequence > last:
+                    last = event.thread_sequence
+                    yield event
 
 
 async def new_events(hub: Hub, names: Names, host: str = "*") -> AsyncGenerator[EventOfHost]:
@@ -75,12 +77,11 @@ async def new_events(hub: Hub, names: Names, host: str = "*") -> AsyncGenerator[
 
     :raises HubFailed: they cannot be read any more.
     """
-    async with aclosing(hub.read(names.stream, names.events(host, "*"), "new")) as messages:
+    async with aclosing(hub.coming(names.stream, names.events(host, "*"))) as messages:
         async for stored in messages:
-            if stored.subject:
-                of_host, thread_id = host_and_thread(stored.subject)
-                for event in decode(stored.data):
-                    yield EventOfHost(of_host, thread_id, event)
+            of_host, thread_id = host_and_thread(stored.subject)
+            for event in decode(stored.data):
+                yield EventOfHost(of_host, thread_id, event)
 
 
 def decode(data: bytes) -> list[EventEnvelope]:
@@ -89,14 +90,4 @@ def decode(data: bytes) -> list[EventEnvelope]:
 
 
 def _latest(hub: Hub, stream: str, subject: str) -> AsyncGenerator[Stored]:
-    return _existing(hub, stream, subject, "last_per_subject")
-
-
-async def _existing(hub: Hub, stream: str, subject: str, policy: str) -> AsyncGenerator[Stored]:
-    """The messages that are there now."""
-    async with aclosing(hub.read(stream, subject, policy)) as messages:
-        async for stored in messages:
-            if stored.subject:
-                yield stored
-            if stored.pending == 0:
-                return
+    return hub.existing(stream, subject, "last_per_subject")

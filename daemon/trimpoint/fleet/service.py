@@ -19,7 +19,8 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.fleet.answering import Answering, LocalClient, Methods
 from trimpoint.fleet.batches import BatchReader
-from trimpoint.fleet.hub import Hub, HubFailed, Place, connected
+from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub import Hub, Place, connected
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, inbox_of
 from trimpoint.fleet.presence import Host, Presence

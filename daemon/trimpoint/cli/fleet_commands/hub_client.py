@@ -14,7 +14,8 @@ from trimpoint.config import FLEET_NAME
 
 try:
     from trimpoint.fleet.asking import person_of
-    from trimpoint.fleet.hub import Hub, HubFailed, HubUnreachable, Place, connected
+    from trimpoint.fleet.errors import HubFailed, HubUnreachable
+    from trimpoint.fleet.hub import Hub, Place, connected
     from trimpoint.fleet.names import Names, inbox_of
     from trimpoint.fleet.reading import ThreadOfHost, threads
 except ImportError as error:

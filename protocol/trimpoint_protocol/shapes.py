@@ -1,10 +1,15 @@
-"""What parameters and results of our own methods are made from."""
+"""What parameters and results of our own methods are made from, and those that several methods
+share.
+"""
 
 import msgspec
 
 __all__ = [
+    "Empty",
+    "NoParams",
     "Params",
     "Result",
+    "ThreadParams",
 ]
 
 
@@ -16,3 +21,17 @@ class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A result or the parameters of a notification; members may be added."""
+
+
+class NoParams(Params, frozen=True, kw_only=True):
+    """Takes nothing."""
+
+
+class ThreadParams(Params, frozen=True, kw_only=True):
+    """Names a thread."""
+
+    thread_id: str
+
+
+class Empty(Result, frozen=True, kw_only=True):
+    """Done."""

@@ -14,7 +14,8 @@ from trimpoint.gateway.methods import timeline_pages
 from trimpoint.gateway.methods.timeline_pages import timeline_page
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import TimelineEntry, TimelineParams
+from trimpoint_protocol.methods import TimelineParams
+from trimpoint_protocol.readmodel import TimelineEntry
 
 from tests.core.given import Conversation, started
 

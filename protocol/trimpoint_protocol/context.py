@@ -1,0 +1,148 @@
+"""The shapes of `context/…`: what the agent's context holds, item by item, and which trims would
+help.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from trimpoint_protocol.shapes import Params as Params
+from trimpoint_protocol.shapes import Result as Result
+
+__all__ = [
+    "ClassTotal",
+    "ContextAdvice",
+    "ContextInspection",
+    "ContextMessage",
+    "ContextMessageList",
+    "InspectedItem",
+    "ItemClassName",
+    "TrimAdvice",
+]
+
+
+class ContextMessage(Result, frozen=True, kw_only=True):
+    """One thing of the agent's context that can only leave it whole: a message, or a tool call with
+    its result.
+
+    `shortId` is for people and agents and means the same for as long as the context does. `role`:
+    user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan |
+    title | toolCall | contextTool | history | summary. `protected` says why it stays: newest |
+    codeChange | plan | finalAnswer | summary | pinned | notRecorded; null when it may go.
+    """
+
+    short_id: str
+    turn_id: str
+    entry_ids: list[str]
+    role: str
+    kind: str
+    preview: str
+    est_tokens: int
+    protected: str | None
+
+
+class ContextMessageList(Result, frozen=True, kw_only=True):
+    """In the order in which the model sees it. No discard leaves less than `floorTokens`;
+    `/compress` stops at `targetTokens`.
+
+    `refusal` says why nothing at all can be discarded at present, if that is so.
+    """
+
+    messages: list[ContextMessage]
+    total_est_tokens: int
+    target_tokens: int
+    floor_tokens: int
+    refusal: str | None
+
+
+ItemClassName = Literal[
+    "instructions",
+    "tools",
+    "environment",
+    "projectDocs",
+    "skills",
+    "summary",
+    "pinned",
+    "user",
+    "assistant",
+    "toolCall",
+    "toolResult",
+    "reasoning",
+    "image",
+    "other",
+]
+
+
+class InspectedItem(Result, frozen=True, kw_only=True):
+    """One item of what the model is sent. `share` is of the window, null while that is unknown.
+
+    `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what
+    Codex wrote by itself. `protected` is as in `context/messages/list`.
+    """
+
+    index: int
+    item_class: ItemClassName = msgspec.field(name="class")
+    turn_id: str | None
+    entry_id: str | None
+    short_id: str | None
+    role: str
+    preview: str
+    est_tokens: int
+    share: float | None
+    protected: str | None
+    pinned: bool
+
+
+class ClassTotal(Result, frozen=True, kw_only=True):
+    """The items of one class. A message of Codex's own can hold parts of several classes: it is
+    counted with its first part, its tokens with each.
+    """
+
+    item_class: ItemClassName = msgspec.field(name="class")
+    count: int
+    est_tokens: int
+    share: float | None
+
+
+class ContextInspection(Result, frozen=True, kw_only=True):
+    """What the model is sent before the next prompt, in order.
+
+    `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where
+    `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex does
+    not report, and the error of the estimates. `note` says what is not known of the items, or why
+    `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are
+    those of the session before.
+    """
+
+    thread_id: str
+    items: list[InspectedItem]
+    totals: list[ClassTotal]
+    estimated_tokens: int
+    used_tokens: int
+    estimated: bool
+    overhead_tokens: int
+    window_tokens: int | None
+    percent: float | None
+    level: Literal["ok", "warning", "critical"] | None
+    predicted: bool
+    note: str | None
+
+
+class TrimAdvice(Result, frozen=True, kw_only=True):
+    """A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is
+    of the window then. `text` says it in a sentence.
+    """
+
+    command: str
+    frees_tokens: int | None
+    after_tokens: int | None
+    percent: float | None
+    text: str
+
+
+class ContextAdvice(Result, frozen=True, kw_only=True):
+    """`advice` is empty while the level is ok or unknown; the first helps most."""
+
+    thread_id: str
+    level: Literal["ok", "warning", "critical"] | None
+    advice: list[TrimAdvice]

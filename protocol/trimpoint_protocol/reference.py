@@ -26,7 +26,7 @@ OPENING = """\
 # Protocol reference
 
 <!-- Made by scripts/generate-docs from protocol/trimpoint_protocol and
-     daemon/trimpoint/core/model/events.py. Do not edit. -->
+     daemon/trimpoint/core/model/events. Do not edit. -->
 
 trimpoint answers the methods of the Codex app-server as Codex does. This page has what it adds:
 methods, notifications, commands, events and errors of its own. `trimpoint schema --out DIR` writes

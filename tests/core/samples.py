@@ -84,7 +84,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400, 8_900, 8_000, 100, 60),
     ev.TurnInterruptRequested("turn-2", "alice"),
     ev.TurnCompleted("turn-1", "failed", "no room", False, "contextWindowExceeded"),
-    ev.TurnsReverted("turn-1"),
+    ev.TurnsRolledBack("turn-1"),
     ev.CheckpointCaptured(
         "turn-1",
         "after",
@@ -100,7 +100,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         "operation", "refs/trimpoint/checkpoints/thread/reverted", "beef", ("a",), ("b",), ("c",)
     ),
     ev.FilesRestored("operation", "c0ffee", 3, 1),
-    ev.Reverted("operation", "turn-1", "files+context", True),
+    ev.CheckpointRestored("operation", "turn-1", "files+context", True),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),
     ev.RequestClosed("0", "expired"),
     ev.ContextLost(2, "rollout is gone"),

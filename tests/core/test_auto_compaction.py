@@ -325,7 +325,7 @@ def test_so_does_a_revert() -> None:
     for _ in range(2):
         poke(thread)
         fail(thread)
-    thread.write(ev.TurnsReverted("turn-2"))
+    thread.write(ev.TurnsRolledBack("turn-2"))
     filled(92_000, thread=thread)
     assert begins(thread)
 

@@ -7,14 +7,14 @@ from trimpoint_protocol.errors import Reason
 from tests.core.given import given, started
 
 
-def revert(turn_id: str, *, provider_did: bool = False) -> internal.RevertTurns:
-    return internal.RevertTurns(turn_id, provider_did)
+def revert(turn_id: str, *, provider_did: bool = False) -> internal.RollBackTurns:
+    return internal.RollBackTurns(turn_id, provider_did)
 
 
 def test_what_the_provider_took_back_is_gone_from_the_ledger() -> None:
     thread = started(turns=3)
     second = thread.state.turns[1].id
-    thread.when(revert(second, provider_did=True)).then(ev.TurnsReverted(second))
+    thread.when(revert(second, provider_did=True)).then(ev.TurnsRolledBack(second))
     thread.do(revert(second, provider_did=True))
     assert [turn.id for turn in thread.state.turns] == [thread.state.turns[0].id]
     assert {entry.turn_id for entry in thread.state.entries} == {thread.state.turns[0].id}

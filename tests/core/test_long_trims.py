@@ -152,9 +152,9 @@ def test_messages_of_the_active_turns_are_counted_as_they_come_and_go() -> None:
         thread.turn,
         lambda: thread.compact("in short"),
         lambda: thread.turns(3),
-        lambda: thread.report(ev.TurnsReverted("turn-7")),
+        lambda: thread.report(ev.TurnsRolledBack("turn-7")),
         lambda: thread.report(ev.EntryRecorded("turn-1", "late", "message", "assistant", "late")),
-        lambda: thread.report(ev.TurnsReverted("turn-2")),
+        lambda: thread.report(ev.TurnsRolledBack("turn-2")),
     ):
         change()
         state = thread.state

@@ -248,7 +248,7 @@ def test_what_a_session_costs_is_never_less_than_nothing() -> None:
 def test_what_an_empty_session_takes_is_known_after_all_turns_were_taken_back() -> None:
     thread = used(30_000)
     overhead = overhead_tokens(thread.state)
-    thread.write(ev.TurnsReverted("turn-1"))
+    thread.write(ev.TurnsRolledBack("turn-1"))
     assert overhead > 29_000
     assert (meter(thread).unknown, meter(thread).used_tokens) == (True, overhead)
 
@@ -270,7 +270,7 @@ def test_after_a_revert_the_meter_shows_what_it_showed_then() -> None:
     thread = used(30_000)
     before = meter(thread)
     used(90_000, thread=thread)
-    thread.write(ev.TurnsReverted("turn-2"))
+    thread.write(ev.TurnsRolledBack("turn-2"))
     after = meter(thread)
     assert (after.used_tokens, after.percent) == (before.used_tokens, before.percent)
     assert after.total_input_tokens == 120_000

@@ -583,7 +583,7 @@ def test_a_context_that_is_come_back_to_begins_where_it_was_cut() -> None:
     generation = thread.state.generation
     assert (generation.summary, generation.skipped_items) == ("in short", 4)
     thread.turn()
-    thread.do(internal.RevertTurns(thread.state.turns[-1].id, provider_did=False))
+    thread.do(internal.RollBackTurns(thread.state.turns[-1].id, provider_did=False))
     assert thread.state.generation.skipped_items == 4
     items = bootstrap_items(thread.state, thread.state.generation)
     assert items[1:] == [*long[4:], answer("done")]

@@ -14,7 +14,8 @@ from trimpoint.core.decide.overflow import plan_overflow
 from trimpoint.core.decide.reverting import has_other_pins, target_after
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.model.slash import Pin, Pins, Unpin, UsageError, parse
+from trimpoint.core.model.invocations import Pin, Pins, Unpin, UsageError
+from trimpoint.core.model.slash import parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.timeline import derive_timeline_entries

@@ -134,7 +134,7 @@ def test_a_turn_whose_compacted_beginning_weighs_more_than_the_context_is_not_br
 
 
 def test_after_a_revert_to_before_it_there_was_no_compaction(thread: Conversation) -> None:
-    thread.write(ev.TurnsReverted("turn-4"))
+    thread.write(ev.TurnsRolledBack("turn-4"))
     assert (newest_own_compaction(thread.state), seen_turns(thread.state)) == (None, 3)
 
 

@@ -3,9 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.core.model.slash import (
-    MAX_TURNS,
-    REGISTRY,
+from trimpoint.core.model.invocations import (
     Clear,
     Compact,
     Compress,
@@ -16,10 +14,9 @@ from trimpoint.core.model.slash import (
     Revert,
     Undo,
     UsageError,
-    complete,
-    help_text,
-    parse,
 )
+from trimpoint.core.model.slash import REGISTRY, complete, help_text, parse
+from trimpoint.core.model.slash_arguments import MAX_TURNS
 
 WHITE_SPACE = " \t\r\n\f\v\u00a0\u2003\u3000"
 

@@ -13,7 +13,8 @@ from trimpoint.core.decide.trimming import (
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, SummarizerPolicy
-from trimpoint.core.model.slash import Compact, UsageError, parse
+from trimpoint.core.model.invocations import Compact, UsageError
+from trimpoint.core.model.slash import parse
 from trimpoint.core.model.state import Operation
 
 from tests.core.given import Conversation, compact, started, texts

@@ -192,7 +192,7 @@ def test_something_else_ends_what_can_be_redone(what: str) -> None:
         case "revert":
             thread.revert(turn_count=2)
         case _:
-            thread.do(internal.RevertTurns("turn-3", provider_did=True))
+            thread.do(internal.RollBackTurns("turn-3", provider_did=True))
     refusal(thread, Reason.NOTHING_TO_UNDO, redo=True)
 
 

@@ -181,7 +181,7 @@ def test_a_revert_brings_back_what_was_last_heard_before_the_turn() -> None:
         thread.begin_turn()
         thread.report(call(f"turn-{number}", given, given + 2_020))
         complete(thread, f"turn-{number}")
-    thread.write(ev.TurnsReverted("turn-2"))
+    thread.write(ev.TurnsRolledBack("turn-2"))
     assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
     assert thread.state.usage.thread == counts(2_000, 4_000, 6_000)
     thread.report(call("turn-1", 2_000, 2_010))  # Codex's running total went back with the turns
@@ -196,7 +196,7 @@ def test_a_revert_of_an_overflow_takes_the_overflow_back() -> None:
     thread.begin_turn()
     thread.report(made_up("turn-2", 256_390, WINDOW))
     complete(thread, "turn-2", "contextWindowExceeded")
-    thread.write(ev.TurnsReverted("turn-2"))
+    thread.write(ev.TurnsRolledBack("turn-2"))
     assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
 
 
@@ -208,7 +208,7 @@ def test_what_was_heard_of_another_generation_is_not_brought_back() -> None:
     thread.begin_turn()
     thread.report(call("turn-3", 3_000, 3_010))
     complete(thread, "turn-3")
-    thread.write(ev.TurnsReverted("turn-3"))
+    thread.write(ev.TurnsRolledBack("turn-3"))
     assert thread.state.usage.report is None
 
 

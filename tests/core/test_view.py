@@ -129,7 +129,7 @@ def test_the_event_of_a_trim_lists_the_turns_of_its_range_for_those_who_ask() ->
         return next((one["prunedTurnIds"], one["prunedTurnCount"]) for one in shown)
 
     assert listed() == (["turn-1", "turn-2"], 2)
-    thread.report(ev.TurnsReverted("turn-2"))
+    thread.report(ev.TurnsRolledBack("turn-2"))
     assert listed() == ([], 2)  # the thread no longer has them
 
 

@@ -104,7 +104,7 @@ async def test_what_a_revert_took_back_is_found_no_more(tmp_path: Path) -> None:
         await record(writer, *said("t1", "pear one"))
         await record(writer, *said("t2", "pear two"))
         assert len(await now.found("pear")) == 2
-        await writer.execute(internal.RevertTurns("t2", provider_did=True))
+        await writer.execute(internal.RollBackTurns("t2", provider_did=True))
         assert await now.found("pear") == ["pear one"]
         await record(writer, *said("t2", "plum instead"))
         assert await now.found("pear") == ["pear one"]

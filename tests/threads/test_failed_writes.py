@@ -138,7 +138,7 @@ KEPT: list[tuple[internal.InternalCommand, Callable[[ThreadState], bool]]] = [
         internal.RecordFacts((ev.RequestOpened("Q", "ask"),)),
         lambda state: "Q" in state.pending_requests,
     ),
-    (internal.RevertTurns("T0", provider_did=True), lambda state: state.turns == []),
+    (internal.RollBackTurns("T0", provider_did=True), lambda state: state.turns == []),
 ]
 
 

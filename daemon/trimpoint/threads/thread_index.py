@@ -16,7 +16,7 @@ from trimpoint.threads.catalogue import ThreadSummary, refresh, summarize
 log = structlog.get_logger()
 
 # What moves more of a summary than `refresh` does.
-_RESHAPES = (ev.ThreadCreated, ev.GenerationOpened, ev.ProviderThreadBound, ev.TurnsReverted)
+_RESHAPES = (ev.ThreadCreated, ev.GenerationOpened, ev.ProviderThreadBound, ev.TurnsRolledBack)
 
 
 class ThreadIndex:

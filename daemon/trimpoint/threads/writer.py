@@ -40,7 +40,7 @@ UNWRITTEN = "what was heard before is not written yet"
 
 fingerprint_encoder = msgspec.msgpack.Encoder()
 
-ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RevertTurns
+ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RollBackTurns
 """Commands that tell what happened, whether or not it can be written down; they outlive a disk that
 refuses.
 """
@@ -427,7 +427,7 @@ def _as_fact(command: AnyCommand) -> ExternalFact | None:
         case (
             internal.RecordFacts()
             | internal.AbandonOpenWork()
-            | internal.RevertTurns(provider_did=True)
+            | internal.RollBackTurns(provider_did=True)
         ):
             return command
         case _:

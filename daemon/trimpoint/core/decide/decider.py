@@ -15,7 +15,7 @@ from trimpoint.core.decide.discarding import discard
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.pinning import pin, unpin
-from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, revert_turns
+from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
 from trimpoint.core.model import commands as internal
@@ -104,8 +104,8 @@ def _decide_internal(
                 if state.open_operation is None
                 else Accepted(())
             )
-        case internal.RevertTurns():
-            return revert_turns(state, command, stamp)
+        case internal.RollBackTurns():
+            return roll_back_turns(state, command, stamp)
         case internal.CompleteRevert():
             return complete_revert(state, command)
         case internal.AbandonOpenWork():

@@ -235,7 +235,9 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
         events.append(
             ev.FilesRestored(operation.id, reverting.files, command.written, command.removed)
         )
-    events.append(ev.Reverted(operation.id, reverting.turn_id, reverting.scope, reverting.undo))
+    events.append(
+        ev.CheckpointRestored(operation.id, reverting.turn_id, reverting.scope, reverting.undo)
+    )
     target = resolve_target(state, reverting)
     if target is not None and command.provider_thread_id is not None:
         opened = _opened(state, target, in_provider=command.in_provider)
@@ -267,9 +269,9 @@ def has_other_pins(state: ThreadState, target: RevertTarget) -> bool:
     return {pin.id for pin in needed} != set(given)
 
 
-def revert_turns(state: ThreadState, command: internal.RevertTurns, stamp: Stamp) -> Decision:
+def roll_back_turns(state: ThreadState, command: internal.RollBackTurns, stamp: Stamp) -> Decision:
     """Take back a turn and all after it, files as they are."""
-    reverted = ev.TurnsReverted(command.turn_id)
+    reverted = ev.TurnsRolledBack(command.turn_id)
     if command.provider_did:
         return Accepted((reverted,) if command.turn_id in state.turn_index else ())
     if (refusal := when_idle(state, "revert")) is not None:

@@ -19,7 +19,7 @@ from trimpoint.core.evolve.revert_folds import (
     prepare_revert,
     request_revert,
     restore_files,
-    revert_turns,
+    roll_back_turns,
 )
 from trimpoint.core.evolve.undo_folds import COMPACTIONS, redo_trim, undo_trim
 from trimpoint.core.evolve.usage_folds import (
@@ -412,14 +412,14 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.UsageReported: report_usage,
     ev.TurnInterruptRequested: _intent_only,
     ev.TurnCompleted: _complete_turn,
-    ev.TurnsReverted: revert_turns,
+    ev.TurnsRolledBack: roll_back_turns,
     ev.CheckpointCaptured: capture_checkpoint,
     ev.CheckpointFailed: miss_checkpoint,
     ev.RevertRequested: request_revert,
     ev.RevertPrepared: prepare_revert,
     ev.RevertPlanned: plan_revert,
     ev.FilesRestored: restore_files,
-    ev.Reverted: complete_revert,
+    ev.CheckpointRestored: complete_revert,
     ev.RequestOpened: _open_request,
     ev.RequestClosed: _close_request,
     ev.ContextLost: _intent_only,

@@ -7,7 +7,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
 
 
-def revert_turns(state: ThreadState, event: ev.TurnsReverted, at_ms: int) -> None:
+def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -> None:
     """Applies a rollback by Codex; files are untouched."""
     first = state.turn_index[event.turn_id]
     ran_in = state.turns[first].generation
@@ -127,7 +127,7 @@ def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> 
     state.operation.reverting.prepared = event.provider_thread_id
 
 
-def complete_revert(state: ThreadState, event: ev.Reverted, at_ms: int) -> None:
+def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int) -> None:
     """The record opens the new generation after this event, so the present one is still the one
     before.
     """

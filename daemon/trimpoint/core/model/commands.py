@@ -110,7 +110,7 @@ class OpenSession(msgspec.Struct, frozen=True):
     force: bool = False
 
 
-class RevertTurns(msgspec.Struct, frozen=True):
+class RollBackTurns(msgspec.Struct, frozen=True):
     """Take back a turn and all after it; of a pruned turn, the context that was active then comes
     back too.
 
@@ -159,7 +159,7 @@ InternalCommand = (
     | CompleteRecovery
     | CompactWhenCritical
     | OpenSession
-    | RevertTurns
+    | RollBackTurns
     | CompleteRevert
     | AbandonOpenWork
 )

@@ -35,7 +35,7 @@ LEVELS = ("ok", "warning", "critical")
 _MOVES = (
     ev.UsageReported
     | ev.TurnCompleted
-    | ev.TurnsReverted
+    | ev.TurnsRolledBack
     | ev.GenerationOpened
     | ev.SettingsChanged
     | ev.OperationStarted

@@ -32,7 +32,7 @@ from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import plan_compression, total_tokens
 from trimpoint.core.model import events as ev
-from trimpoint.core.model import slash
+from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
@@ -115,7 +115,7 @@ class SlashRunner:
 
     async def run(
         self,
-        parsed: slash.Parsed,
+        parsed: invocations.Parsed,
         thread_id: str | None,
         command_id: str | None,
         progress: Progress,
@@ -127,33 +127,33 @@ class SlashRunner:
         :raises EngineError: when the thread does not exist or nothing can be written down.
         """
         match parsed:
-            case slash.NotACommand():
+            case invocations.NotACommand():
                 return CommandOutcome(handled=False)
-            case slash.UsageError(command, message):
+            case invocations.UsageError(command, message):
                 return _failed(command, Reason.USAGE, message)
-            case slash.Help(name):
+            case invocations.Help(name):
                 return CommandOutcome(
                     handled=True, command="help", status="completed", message=slash.help_text(name)
                 )
             case _ if thread_id is None:
                 problem = f"/{parsed.command} needs a thread to act on; give its threadId."
                 return _failed(parsed.command, Reason.USAGE, problem)
-            case slash.Search(query):
+            case invocations.Search(query):
                 return await self._searches.run(thread_id, query)
-            case slash.Context():
+            case invocations.Context():
                 return await self._inspections.run(thread_id)
-            case slash.Pins():
+            case invocations.Pins():
                 state = (await self._engine.thread(thread_id)).state
                 text = pins_text(state, self._engine.policy)
                 return CommandOutcome(
                     handled=True, command="pins", status="completed", message=text
                 )
-            case slash.Timeline(turns):
+            case invocations.Timeline(turns):
                 text = timeline_text((await self._engine.thread(thread_id)).state, turns)
                 return CommandOutcome(
                     handled=True, command="timeline", status="completed", message=text
                 )
-            case slash.Compress(target_tokens):
+            case invocations.Compress(target_tokens):
                 dry_run = parsed.dry_run or dry_run
                 ids = _Ids(thread_id, command_id or new_uuid7())
                 return await self._compress(target_tokens, ids, progress, dry_run=dry_run)
@@ -373,15 +373,15 @@ class SlashRunner:
 
 
 def _as_command(
-    parsed: slash.Change, ids: _Ids
+    parsed: invocations.Change, ids: _Ids
 ) -> Planned | RevertToCheckpoint | PinContext | UnpinContext:
     thread_id, command_id = ids
     match parsed:
-        case slash.Clear(keep, force):
+        case invocations.Clear(keep, force):
             return TrimContext(
                 command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep or 0, force=force
             )
-        case slash.Compact(keep, force, guidance, _, model):
+        case invocations.Compact(keep, force, guidance, _, model):
             return CompactContext(
                 command_id=command_id,
                 thread_id=thread_id,
@@ -390,7 +390,7 @@ def _as_command(
                 guidance=guidance,
                 model=model,
             )
-        case slash.Pin(turns, note, force):
+        case invocations.Pin(turns, note, force):
             return PinContext(
                 command_id=command_id,
                 thread_id=thread_id,
@@ -398,11 +398,11 @@ def _as_command(
                 note=note,
                 force=force,
             )
-        case slash.Unpin(pins):
+        case invocations.Unpin(pins):
             return UnpinContext(command_id=command_id, thread_id=thread_id, pins=[*pins] or None)
-        case slash.Undo(redo, force):
+        case invocations.Undo(redo, force):
             return UndoTrim(command_id=command_id, thread_id=thread_id, redo=redo, force=force)
-        case slash.Revert(turn_id, turn_count, undo, scope, force):
+        case invocations.Revert(turn_id, turn_count, undo, scope, force):
             return RevertToCheckpoint(
                 command_id=command_id,
                 thread_id=thread_id,
@@ -412,7 +412,7 @@ def _as_command(
                 scope=scope,
                 force=force,
             )
-        case slash.New():
+        case invocations.New():
             return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
         case _:
             assert_never(parsed)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from trimpoint.core.model import slash
+from trimpoint.core.model import invocations
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState, Turn
 from trimpoint.gateway.session.clients import Client
@@ -94,22 +94,22 @@ def first_words(state: ThreadState, turn: Turn) -> str:
     return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"
 
 
-def _clear_keeping(number: int) -> slash.Clear:
-    return slash.Clear(keep_last_n_turns=number)
+def _clear_keeping(number: int) -> invocations.Clear:
+    return invocations.Clear(keep_last_n_turns=number)
 
 
-def _revert_to(number: int) -> slash.Revert:
-    return slash.Revert(turn_count=number)
+def _revert_to(number: int) -> invocations.Revert:
+    return invocations.Revert(turn_count=number)
 
 
 ASKED: dict[Hashable, _Asked] = {
-    slash.Clear(): _Asked(
+    invocations.Clear(): _Asked(
         "Clear",
         "What should stay in the agent's context?",
         choices_to_keep,
         _clear_keeping,
     ),
-    slash.Revert(): _Asked(
+    invocations.Revert(): _Asked(
         "Revert",
         "Go back to which turn? What came after it is taken back.",
         choices_to_go_back_to,

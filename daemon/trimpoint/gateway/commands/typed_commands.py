@@ -13,7 +13,7 @@ import msgspec
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import CommandProgress
 
-from trimpoint.core.model import slash
+from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.lone_messages import agent_message
 from trimpoint.gateway.commands.skill_menu import command_in
@@ -42,7 +42,7 @@ INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
 
 
-TypedCommand: TypeAlias = slash.UsageError | slash.Invocation
+TypedCommand: TypeAlias = invocations.UsageError | invocations.Invocation
 
 
 class Typed(NamedTuple):
@@ -240,7 +240,7 @@ def typed_in(turn_input: Any) -> Typed | None:
     ]
     text = "\n".join(one for one in texts if not one.isspace() and one)
     parsed = slash.parse(text)
-    if isinstance(parsed, slash.NotACommand):
+    if isinstance(parsed, invocations.NotACommand):
         return None
     return Typed(parsed, text if len(texts) == len(parts) else None)
 

@@ -11,7 +11,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
-from trimpoint.core.model.commands import RevertTurns
+from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
@@ -85,7 +85,7 @@ class RevertMethods:
                 if state.parent_thread_id is None or lacks_method(error):
                     raise
             else:
-                await session.writer.execute(RevertTurns(turn_id, provider_did=True))
+                await session.writer.execute(RollBackTurns(turn_id, provider_did=True))
                 self._announcements.taken_back(state.id, client_request.client)
                 return self._methods.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)
@@ -103,7 +103,7 @@ class RevertMethods:
         :raises CommandRefused: the turn is out of reach, or the thread is busy.
         :raises ProviderUnavailable: it could not be brought up yet; the next turn will try again.
         """
-        await session.writer.execute(RevertTurns(turn_id, provider_did=False))
+        await session.writer.execute(RollBackTurns(turn_id, provider_did=False))
         await self._sessions.operation_ended(session.writer, self._wait_s)
         operation = session.writer.state.operation
         if operation is not None and operation.phase is Phase.FAILED:

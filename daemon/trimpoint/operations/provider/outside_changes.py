@@ -9,7 +9,7 @@ import structlog
 
 from trimpoint.codex.history.resync import Missed
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.commands import RevertTurns
+from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
@@ -26,7 +26,7 @@ def record_missed(writer: ThreadWriter, missed: Missed) -> None:
             "turns_taken_back_elsewhere", thread_id=writer.thread_id, first_turn=missed.taken_back
         )
         with suppress(JournalRefuses):  # the writer keeps what it could not write
-            writer.submit(RevertTurns(missed.taken_back, provider_did=True))
+            writer.submit(RollBackTurns(missed.taken_back, provider_did=True))
     writer.record_facts(*missed.facts)
 
 

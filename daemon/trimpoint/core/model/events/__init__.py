@@ -1,0 +1,195 @@
+"""The events of a thread: what is journaled, and the only thing that changes a thread's state.
+
+This package is the journal's format. A tag, once released, never changes its meaning; fields are
+only ever appended, each with a default, because they are stored by position.
+`tests/core/test_event_format.py` compares the bytes with those of every earlier release. Times are
+milliseconds since the epoch, UTC.
+
+`threads` has the events of a thread as a whole, `sessions` those of generations and Codex threads,
+`context` of trims, pins and compactions, `turns` of prompts and answers, `reverts` of checkpoints
+and reverts; `event` is what all have in common.
+"""
+
+import msgspec
+
+from trimpoint.core.model.events.context import (
+    CompactionFailed,
+    CompactionForked,
+    CompactionRequested,
+    ContextDiscarded,
+    ContextPinned,
+    ContextSummarized,
+    ContextUnpinned,
+    OverflowRecoveryRequested,
+    TrimPointCreated,
+    TrimRedone,
+    TrimUndone,
+    TurnRetried,
+)
+from trimpoint.core.model.events.event import Event
+from trimpoint.core.model.events.reverts import (
+    CheckpointCaptured,
+    CheckpointFailed,
+    CheckpointRestored,
+    FilesRestored,
+    RevertPlanned,
+    RevertPrepared,
+    RevertRequested,
+)
+from trimpoint.core.model.events.sessions import (
+    ContextLost,
+    GenerationOpened,
+    ProviderThreadBound,
+    SessionReady,
+    SessionStartRequested,
+    SessionStopped,
+    SessionStopRequested,
+)
+from trimpoint.core.model.events.threads import (
+    ArchivedAndNewCreated,
+    CommandRejected,
+    OperationAdvanced,
+    OperationStarted,
+    SettingsChanged,
+    ThreadArchived,
+    ThreadCreated,
+    ThreadRenamed,
+    ThreadUnarchived,
+)
+from trimpoint.core.model.events.turns import (
+    ACCEPTED_FOR_SESSION,
+    CONTEXT_WINDOW_EXCEEDED,
+    ContextItemsRecorded,
+    EntryRecorded,
+    RequestClosed,
+    RequestOpened,
+    TurnCompleted,
+    TurnInterruptRequested,
+    TurnRequested,
+    TurnRequestEnded,
+    TurnsRolledBack,
+    TurnStarted,
+    UsageReported,
+)
+
+__all__ = [
+    "ACCEPTED_FOR_SESSION",
+    "CONTEXT_WINDOW_EXCEEDED",
+    "AnyEvent",
+    "ArchivedAndNewCreated",
+    "CheckpointCaptured",
+    "CheckpointFailed",
+    "CheckpointRestored",
+    "CommandRejected",
+    "CompactionFailed",
+    "CompactionForked",
+    "CompactionRequested",
+    "ContextDiscarded",
+    "ContextItemsRecorded",
+    "ContextLost",
+    "ContextPinned",
+    "ContextSummarized",
+    "ContextUnpinned",
+    "EntryRecorded",
+    "Event",
+    "FilesRestored",
+    "GenerationOpened",
+    "OperationAdvanced",
+    "OperationStarted",
+    "OverflowRecoveryRequested",
+    "ProviderThreadBound",
+    "Record",
+    "RequestClosed",
+    "RequestOpened",
+    "RevertPlanned",
+    "RevertPrepared",
+    "RevertRequested",
+    "SessionReady",
+    "SessionStartRequested",
+    "SessionStopRequested",
+    "SessionStopped",
+    "SettingsChanged",
+    "ThreadArchived",
+    "ThreadCreated",
+    "ThreadRenamed",
+    "ThreadUnarchived",
+    "TrimPointCreated",
+    "TrimRedone",
+    "TrimUndone",
+    "TurnCompleted",
+    "TurnInterruptRequested",
+    "TurnRequestEnded",
+    "TurnRequested",
+    "TurnRetried",
+    "TurnStarted",
+    "TurnsRolledBack",
+    "UsageReported",
+]
+
+AnyEvent = (
+    ThreadCreated
+    | GenerationOpened
+    | ProviderThreadBound
+    | SessionReady
+    | SessionStopRequested
+    | SessionStopped
+    | SessionStartRequested
+    | OperationStarted
+    | OperationAdvanced
+    | TrimPointCreated
+    | ContextSummarized
+    | ContextDiscarded
+    | TrimUndone
+    | TrimRedone
+    | ContextPinned
+    | ContextUnpinned
+    | CompactionRequested
+    | CompactionForked
+    | CompactionFailed
+    | OverflowRecoveryRequested
+    | TurnRetried
+    | ArchivedAndNewCreated
+    | ThreadArchived
+    | ThreadUnarchived
+    | ThreadRenamed
+    | SettingsChanged
+    | TurnRequested
+    | TurnRequestEnded
+    | TurnStarted
+    | EntryRecorded
+    | ContextItemsRecorded
+    | UsageReported
+    | TurnInterruptRequested
+    | TurnCompleted
+    | TurnsRolledBack
+    | CheckpointCaptured
+    | CheckpointFailed
+    | RevertRequested
+    | RevertPrepared
+    | RevertPlanned
+    | FilesRestored
+    | CheckpointRestored
+    | RequestOpened
+    | RequestClosed
+    | ContextLost
+    | CommandRejected
+)
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """The events of one decision, written whole or not at all: the unit of the journal.
+
+    `sequence` and `thread_sequence` are of the first event; the others follow without gaps.
+    `fingerprint` identifies the command's arguments, so that a re-used command id with other
+    arguments is told apart from a repetition. `asked_by` names the person who gave the command from
+    another machine; empty for this machine's own clients.
+    """
+
+    sequence: int
+    thread_sequence: int
+    occurred_at_ms: int
+    events: tuple[AnyEvent, ...]
+    command_id: str | None = None
+    fingerprint: bytes = b""
+    operation_id: str | None = None
+    asked_by: str = ""

@@ -29,7 +29,7 @@ from trimpoint.codex.appserver.supervisor import (
     is_in_use_error,
     is_missing_error,
 )
-from trimpoint.codex.history.adoption import imported_turns, inherited_history
+from trimpoint.codex.history.adoption import imported_turns, inherited_history, started_with
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -49,6 +49,7 @@ from trimpoint.operations.provider.settings import (
     has_agent_tools,
     inherited_params,
     initial_settings,
+    lasting,
     overridden_settings,
 )
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
@@ -169,7 +170,11 @@ class Sessions:
         thread = thread_in(raw)
         thread_id = str(thread["id"])
         has_tools = parent is not None and has_agent_tools(parent.settings)
-        whole = params if parent is None else inherited_params(params, parent.settings)
+        whole = (
+            {**await started_with(thread), **lasting(params)}
+            if parent is None
+            else inherited_params(params, parent.settings)
+        )
         settings = initial_settings(
             whole,
             _cwd(thread, params),

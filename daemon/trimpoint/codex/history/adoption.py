@@ -45,6 +45,34 @@ async def imported_turns(
     return tuple(facts)
 
 
+async def started_with(thread: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parameters of `thread/start` that Codex keeps in a thread's rollout and tells
+    nobody: instructions in place of the model's own, and dynamic tools.
+
+    Of developer instructions it keeps no more than the message that it made of them, with others.
+    """
+    path = thread.get("path")
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
+    meta = next(filter(None, map(_session_meta, lines)), {})
+    instructions = as_dict(meta.get("base_instructions"))
+    is_custom = as_dict(instructions.get("provenance")).get("type") == "custom"
+    kept = {
+        "baseInstructions": instructions.get("text") if is_custom else None,
+        "dynamicTools": as_list(meta.get("dynamic_tools")) or None,
+    }
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _session_meta(line: bytes) -> dict[str, Any]:
+    if b'"session_meta"' not in line:
+        return {}
+    try:
+        record = as_dict(msgspec.json.decode(line))
+    except msgspec.DecodeError:
+        return {}
+    return as_dict(record.get("payload")) if record.get("type") == "session_meta" else {}
+
+
 def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
     """Returns whether a turn that Codex lists is the part of a review in which its reviewer works;
     the review is in `turn_ids`.

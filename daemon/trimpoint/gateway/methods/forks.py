@@ -7,7 +7,6 @@ given the context as it was after the turn.
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
@@ -16,7 +15,6 @@ from trimpoint.codex.history.adoption import as_it_was
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
@@ -24,19 +22,8 @@ from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads, thread_in
-from trimpoint.operations.provider.settings import PER_CALL, start_params
+from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession, Sessions
-
-# What a fork has from its parent; sandbox and approvals it takes from the configuration (measured:
-# 0.163).
-_INHERITED = (
-    "cwd",
-    "model",
-    "modelProvider",
-    "dynamicTools",
-    "baseInstructions",
-    "developerInstructions",
-)
 
 
 class Forks:
@@ -98,30 +85,15 @@ class Forks:
         state = session.writer.state
         items = await self._items(session, kept)
         parent = as_it_was(state, len(state.turns) if kept is None else kept, now=kept is None)
-        inherited = {
-            name: value
-            for name, value in start_params(state.settings).items()
-            if name in _INHERITED
-        }
-        given = {
-            name: value
-            for name, value in params.items()
-            if name not in PER_CALL and value is not None
-        }
-        start = {**inherited, **given}
-        ephemeral = {"ephemeral": True} if params.get("ephemeral") else {}
+        asked = {**params, "threadId": state.id}
 
         async def opened() -> Raw:
-            raw = await self._threads.link.request("thread/start", {**start, **ephemeral})
+            raw = await self._threads.start_in_place_of_fork(state, asked)
             await self._threads.inject(str(thread_in(raw)["id"]), items)
-            answer = msgspec.json.decode(raw)
-            return Raw(
-                msgspec.json.encode(
-                    {**answer, "thread": {**as_dict(answer["thread"]), "forkedFromId": state.id}}
-                )
-            )
+            return raw
 
-        settings = {**start, **ephemeral, "excludeTurns": params.get("excludeTurns")}
+        settings = fork_as_start_params(state.settings, params)
+        settings["excludeTurns"] = params.get("excludeTurns")
         await self._methods.adopt(client_request, settings, "forked", parent, opened)
 
     async def _items(self, session: ReadySession, kept: int | None) -> list[bytes]:

@@ -27,14 +27,12 @@ from trimpoint.codex.history.rollout import Ending, injected_ending
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.settings import (
     fork_as_start_params,
-    fork_as_update_params,
     fork_params,
     is_confirmed,
     lasting,
@@ -43,6 +41,7 @@ from trimpoint.operations.provider.settings import (
     resumed_settings,
     session_params,
     update_params,
+    with_effort,
 )
 from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter, Route, ThreadRole
@@ -54,7 +53,6 @@ log = structlog.get_logger()
 Thread = dict[str, Any]
 
 # Codex's own setting of how much its model thinks.
-EFFORT = "model_reasoning_effort"
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
 # Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
@@ -243,7 +241,7 @@ class ProviderThreads:
                 "thread/fork", {**params, "lastTurnId": ending.last_turn_id}
             )
         else:
-            raw = await self._start_in_place_of_fork(state, params)
+            raw = await self.start_in_place_of_fork(state, params)
         try:
             await self.inject(str(thread_in(raw)["id"]), ending.injected)
         except BaseException:
@@ -270,14 +268,19 @@ class ProviderThreads:
             return None
         return ending
 
-    async def _start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+    async def start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """An empty thread that is otherwise as `thread/fork` with these parameters would make it,
+        and an answer as to that.
+        """
         request = {**fork_as_start_params(state.settings, params), "sessionStartSource": "clear"}
         answer = msgspec.json.decode(await self.start(request))
-        thread_id = answer["thread"]["id"]
-        settings = fork_as_update_params(state.settings, params)
-        if settings:
-            await self.link.request("thread/settings/update", {**settings, "threadId": thread_id})
-        answer["thread"]["forkedFromId"] = params["threadId"]
+        thread = answer["thread"]
+        thread["forkedFromId"] = params["threadId"]
+        if state.name is not None:
+            await self.link.request(
+                "thread/name/set", {"threadId": thread["id"], "name": state.name}
+            )
+            thread["name"] = state.name
         return Raw(msgspec.json.encode(answer))
 
     async def fork_temporary(
@@ -297,8 +300,8 @@ class ProviderThreads:
         }
         if model is not None:
             params["model"] = model
-        if effort is not None:
-            params["config"] = {**as_dict(params.get("config")), EFFORT: effort}
+        if model is not None or effort is not None:
+            params = with_effort(params, effort)
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
         with self.inbound.buffering():

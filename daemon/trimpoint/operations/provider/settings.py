@@ -57,6 +57,8 @@ ANSWERED = {
     "collaborationMode": "collaborationMode",
     "disabledPluginIds": "disabledPluginIds",
 }
+# In the configuration of a thread.
+EFFORT = "model_reasoning_effort"
 # Only one of these names the sandbox of a thread.
 SANDBOXES = ("sandbox", "permissions")
 
@@ -195,11 +197,12 @@ def has_agent_tools(settings: bytes) -> bool:
 
 
 def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` with the dynamic tools that the fork has from its parent
-    (measured: 0.163, 0.171).
+    """Parameters of `thread/fork` with the instructions and the dynamic tools that the fork has
+    from its parent (measured: 0.163, 0.171).
     """
-    tools = as_dict(msgspec.json.decode(parent_settings).get("start")).get("dynamicTools")
-    return params if tools is None else {"dynamicTools": tools, **params}
+    start = as_dict(msgspec.json.decode(parent_settings).get("start"))
+    inherited = {name: start[name] for name in _BEGINNINGS if start.get(name) is not None}
+    return {**inherited, **lasting(params)}
 
 
 def start_params(settings: bytes) -> dict[str, Any]:
@@ -269,36 +272,24 @@ def _is_default_mode(mode: Any) -> bool:
     return as_dict(mode).get("mode") == "default" and not within.get("developer_instructions")
 
 
-# What a fork takes from its own parameters and the configuration, and not from the thread that it
-# is of (measured).
-_NOT_INHERITED = frozenset(
-    {"sandbox", "sandboxPolicy", "approvalPolicy", "approvalsReviewer", "permissions"}
-)
+# What a fork has from the thread that it is of, beside its name. All else, the model and the
+# sandbox too, it takes from its own parameters and the configuration (measured: 0.163).
+_BEGINNINGS = ("baseInstructions", "developerInstructions", "dynamicTools")
+_FORK_INHERITS = ("cwd", "approvalPolicy", "approvalsReviewer", *_BEGINNINGS)
 
 
 def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
     """Parameters of `thread/start` for a thread like the one that `thread/fork` with `params` would
     make.
     """
-    inherited = {
-        name: value for name, value in start_params(settings).items() if name not in _NOT_INHERITED
-    }
+    now = start_params(settings)
+    inherited = {name: now[name] for name in _FORK_INHERITS if now.get(name) is not None}
     given = {
-        name: value for name, value in params.items() if name not in PER_CALL or name == "ephemeral"
+        name: value
+        for name, value in params.items()
+        if value is not None and (name not in PER_CALL or name == "ephemeral")
     }
     return {**inherited, **given}
-
-
-def fork_as_update_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of `thread/settings/update` for such a thread; what `params` set stays as it
-    is.
-    """
-    current = update_params(settings)
-    return {
-        name: value
-        for name, value in current.items()
-        if name not in _NOT_INHERITED and params.get(name) is None
-    }
 
 
 def compact_limit(overrides: Iterable[str]) -> int | None:
@@ -313,34 +304,49 @@ def compact_limit(overrides: Iterable[str]) -> int | None:
     return limit
 
 
+# What of the parameters that a thread was started with a new process of Codex takes from the
+# configuration, unless it is told (measured).
+_TOLD_AT_START = (
+    "sandbox", "approvalPolicy", "approvalsReviewer", "permissions", "config", "baseInstructions",
+    "developerInstructions",
+)  # fmt: skip
+
+
 def fork_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` that keep the sandbox and approvals, which a fork otherwise takes
-    from the configuration (measured).
+    """Parameters of `thread/fork` that keep what a fork otherwise takes from the configuration: the
+    model with its provider and effort, the sandbox and the approvals (measured: 0.163).
     """
-    start = as_dict(msgspec.json.decode(settings).get("start"))
-    taken = (
-        "sandbox",
-        "approvalPolicy",
-        "approvalsReviewer",
-        "permissions",
-        "config",
-        "baseInstructions",
-        "developerInstructions",
-    )
-    return {name: start[name] for name in taken if start.get(name) is not None}
+    params = _as_told(settings, "model", "modelProvider", "serviceTier")
+    effort = as_dict(msgspec.json.decode(settings).get("current")).get("effort")
+    return params if effort is None else with_effort(params, str(effort))
 
 
 def resume_params(settings: bytes) -> dict[str, Any]:
     """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from
     the configuration.
     """
-    now = start_params(settings)
-    approvals = {
-        name: now[name]
-        for name in ("approvalPolicy", "approvalsReviewer")
-        if now.get(name) is not None
+    return _as_told(settings)
+
+
+def _as_told(settings: bytes, *also: str) -> dict[str, Any]:
+    """Returns what was told at the start, but the approvals, and what `also` names, as they are
+    now.
+    """
+    start, now = as_dict(msgspec.json.decode(settings).get("start")), start_params(settings)
+    told = {name: start[name] for name in _TOLD_AT_START if start.get(name) is not None}
+    current = ("approvalPolicy", "approvalsReviewer", *also)
+    return {**told, **{name: now[name] for name in current if now.get(name) is not None}}
+
+
+def with_effort(params: dict[str, Any], effort: str | None) -> dict[str, Any]:
+    """Returns parameters of `thread/fork` with this reasoning effort; None: the model's own."""
+    config = {
+        name: value for name, value in as_dict(params.get("config")).items() if name != EFFORT
     }
-    return {**fork_params(settings), **approvals}
+    if effort is not None:
+        config[EFFORT] = effort
+    rest = {name: value for name, value in params.items() if name != "config"}
+    return {**rest, "config": config} if config else rest
 
 
 def working_folder(settings: bytes) -> str:

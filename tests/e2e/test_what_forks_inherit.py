@@ -1,0 +1,145 @@
+"""What a thread was started with holds in its forks, in its compactions and after their trims, as
+with Codex itself.
+"""
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from trimpoint.testkit import ModelRequest
+
+from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.conversation import Conversation
+from tests.e2e.dialect import Transcript
+from tests.e2e.test_cold_threads import Side
+
+pytestmark = pytest.mark.codex
+
+TOOL = {
+    "type": "function",
+    "name": "look_up",
+    "description": "Looks something up.",
+    "inputSchema": {"type": "object", "properties": {}},
+}
+INSTRUCTIONS = {
+    "baseInstructions": "Speak like a sailor.",
+    "developerInstructions": "Look like a pirate.",
+}
+STARTED = {
+    **INSTRUCTIONS,
+    "approvalPolicy": "never",
+    "approvalsReviewer": "auto_review",
+    "sandbox": "danger-full-access",
+    "model": "gpt-5-codex",
+    "config": {"model_reasoning_effort": "high"},
+    "dynamicTools": [TOOL],
+}
+ANSWERED = ("approvalPolicy", "approvalsReviewer", "sandbox", "model", "reasoningEffort", "cwd")
+FORKS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "overridden": {"approvalPolicy": "on-request", "sandbox": "workspace-write"},
+}
+
+
+def begun_with(request: ModelRequest) -> dict[str, Any]:
+    """What of a request comes from the beginning of the thread."""
+    said = {text: request.mentions(text) for text in INSTRUCTIONS.values()}
+    tools = [tool.get("name") for tool in request.body["tools"]]
+    body = request.body
+    return {**said, "model": body["model"], "effort": body["reasoning"], "tool": "look_up" in tools}
+
+
+async def forked(side: Side, trims: str, params: dict[str, Any], *, old: bool) -> Transcript:
+    """A fork of a thread after `trims`, behind its first turn or as it is, and a turn of it."""
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        started = await talk.wire.result("thread/start", cwd=str(side.harness.worktree), **STARTED)
+        thread_id = started["thread"]["id"]
+        for prompt in ("first", "second"):
+            await talk.turn(thread_id, prompt)
+        turns = (await talk.wire.result("thread/turns/list", threadId=thread_id))["data"]
+        await talk.wire.result("thread/name/set", threadId=thread_id, name="A name")
+        if trims:
+            await talk.wire.result("commands/execute", threadId=thread_id, text=trims)
+        at = {"lastTurnId": turns[-1]["id"]} if old else {}
+        fork = await talk.wire.result("thread/fork", threadId=thread_id, **params, **at)
+        talk.note("answer", {name: fork[name] for name in ANSWERED})
+        talk.note("name", fork["thread"]["name"])
+        await talk.turn(fork["thread"]["id"], "third")
+        talk.note("request", begun_with(side.harness.model.turn_requests()[-1]))
+    return talk
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["as it is", "behind a pruned turn"])
+@pytest.mark.parametrize("params", FORKS.values(), ids=FORKS.keys())
+async def test_a_fork_right_after_a_trim_inherits_what_it_does_with_codex_itself(
+    params: dict[str, Any], old: bool
+) -> None:
+    async with opened_harness() as harness:
+        direct = await forked(Side(harness, through_daemon=False), "", params, old=old)
+    async with opened_harness() as harness:
+        ours = await forked(Side(harness, through_daemon=True), "/clear 1", params, old=old)
+    for label in ("answer", "name", "request"):
+        assert dict(ours.answers)[label] == dict(direct.answers)[label]
+
+
+async def clear_and_ask(harness: Harness, talk: Transcript, thread_id: str) -> dict[str, Any]:
+    """What the model is shown of the beginning after `/clear`."""
+    outcome = await talk.wire.result("commands/execute", threadId=thread_id, text="/clear")
+    assert outcome["status"] == "completed"
+    await talk.turn(thread_id, "afterwards")
+    return begun_with(harness.model.turn_requests()[-1])
+
+
+async def test_a_fork_keeps_instructions_and_tools_of_its_parent_in_the_next_generation(
+    harness: Harness,
+) -> None:
+    async with AsyncExitStack() as stack:
+        talk = await Side(harness, through_daemon=True).opened(stack)
+        started = await talk.wire.result("thread/start", cwd=str(harness.worktree), **STARTED)
+        await talk.turn(started["thread"]["id"], "first")
+        fork = await talk.wire.result("thread/fork", threadId=started["thread"]["id"])
+        await talk.turn(fork["thread"]["id"], "second")
+        before = begun_with(harness.model.turn_requests()[-1])
+        after = await clear_and_ask(harness, talk, fork["thread"]["id"])
+    assert after == before
+    assert all(before[text] for text in INSTRUCTIONS.values())
+
+
+async def test_an_adopted_thread_keeps_its_instructions_and_tools_in_the_next_generation(
+    harness: Harness,
+) -> None:
+    async with AsyncExitStack() as stack:
+        talk = await Side(harness, through_daemon=False).opened(stack)
+        started = await talk.wire.result("thread/start", cwd=str(harness.worktree), **STARTED)
+        await talk.turn(started["thread"]["id"], "first")
+    async with AsyncExitStack() as stack:
+        talk = await Side(harness, through_daemon=True).opened(stack)
+        await talk.wire.result("thread/resume", threadId=started["thread"]["id"])
+        after = await clear_and_ask(harness, talk, started["thread"]["id"])
+    assert after["Speak like a sailor."]
+    assert after["tool"]
+
+
+SET = {"at its start": {}, "later": {"model": "gpt-5-codex", "effort": "high"}}
+
+
+@pytest.mark.parametrize("later", SET.values(), ids=SET.keys())
+async def test_a_compaction_is_made_by_the_model_of_the_thread(
+    harness: Harness, later: dict[str, Any]
+) -> None:
+    async with harness.daemon(), harness.client() as client:
+        started = await client.request(
+            "thread/start", cwd=str(harness.worktree), **({} if later else STARTED)
+        )
+        talk = Conversation(client, started["thread"]["id"], harness.model, harness.script)
+        await talk.turn()
+        if later:
+            await client.request("thread/settings/update", threadId=talk.thread_id, **later)
+        await talk.turn()
+        for _ in range(2):  # the second one is of a thread without a turn
+            assert (await talk.type("/compact --force"))["status"] == "completed"
+    asked = [one.body for one in harness.model.requests if one.kind == "inline_compaction"]
+    assert [(body["model"], body["reasoning"]["effort"]) for body in asked] == [
+        ("gpt-5-codex", "high")
+    ] * 2

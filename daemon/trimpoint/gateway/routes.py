@@ -39,6 +39,7 @@ from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
 from trimpoint.gateway.methods.thread_search import ThreadSearch
+from trimpoint.gateway.methods.whole_threads import WholeThreads
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
@@ -110,7 +111,9 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         engine, sessions, threads, identity, side.server_requests, side.clients, starts,
         agent_tools=rules.agent_tools,
     )  # fmt: skip
-    archive = ArchiveMethods(engine, sessions, threads, identity, side.lifecycle, methods.forward)
+    archive = ArchiveMethods(
+        engine, sessions, threads, identity, side.lifecycle, methods.forward, methods.without_turns
+    )
     revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
     lists = ThreadLists(engine, link, identity, deps.is_here)
     picker = TurnPicker(engine, side.own_questions)
@@ -119,6 +122,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     handlers = {
         **methods.handlers,
         **lists.handlers,
+        **WholeThreads(methods).handlers,
         **ThreadSearch(engine, link, identity, lists).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(sessions, threads, identity, methods).handlers,

@@ -3,6 +3,7 @@ its generations.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 import msgspec
@@ -13,6 +14,7 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
+from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler
@@ -24,6 +26,7 @@ from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 Forward = Callable[[ClientRequest], Awaitable[None]]
+Shown = Callable[[ThreadState, Raw], Any]
 
 # How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all
 # the same.
@@ -32,7 +35,8 @@ ARCHIVE_WAIT_S = 10.0
 
 class ArchiveMethods:
     """Handlers of the archive methods. `handlers` is the table, as in `ThreadMethods`; `forward`
-    passes on requests about threads that are not ours.
+    passes on requests about threads that are not ours; `shown` makes of Codex's answer about a
+    provider thread one about the thread.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class ArchiveMethods:
         identity: Identity,
         announcements: LifecycleNotifications,
         forward: Forward,
+        shown: Shown,
     ) -> None:
         self._engine = engine
         self._sessions = sessions
@@ -51,6 +56,7 @@ class ArchiveMethods:
         self._identity = identity
         self._announcements = announcements
         self._forward = forward
+        self._shown = shown
         self.handlers: dict[str, Handler] = {
             "thread/archive": self._archive,
             "thread/unarchive": self._unarchive,
@@ -75,9 +81,7 @@ class ArchiveMethods:
             raw = await self._unarchive_thread(writer)
             writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
             await writer.flush()
-            client_request.answer(
-                self._identity.to_client(bytes(raw or await self._reload(writer)))
-            )
+            client_request.answer(self._shown(writer.state, raw or await self._reload(writer)))
         return None
 
     async def _delete(self, client_request: ClientRequest) -> None:

@@ -160,6 +160,11 @@ def _places_of(state: ThreadState, turn_id: str) -> range:
     )
 
 
+def turn_cursor(state: ThreadState, turn_id: str) -> str:
+    """The cursor that reads turns from this one on, which is included."""
+    return _cursor("t", state.turn_index[turn_id])
+
+
 def newest_turns(state: ThreadState) -> str | None:
     """The cursor that reads turns back from the newest, which is included."""
     return _cursor("t", len(state.turns) - 1) if state.turns else None
@@ -168,6 +173,11 @@ def newest_turns(state: ThreadState) -> str | None:
 def newest_items(state: ThreadState) -> str | None:
     """The cursor that reads items back from the newest, which is included."""
     return _cursor("i", len(state.entries) - 1) if state.entries else None
+
+
+def item_rows(state: ThreadState, place: int, markers: Markers) -> list[dict[str, Any]]:
+    """The row of an entry by its place in the ledger, and those of what stands behind it."""
+    return _rows(state, range(place, place + 1), markers)
 
 
 def _rows(state: ThreadState, places: range, markers: Markers) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -110,13 +111,19 @@ class ThreadMethods:
         }
 
     async def forward(
-        self, client_request: ClientRequest, *, deadline_s: float | None = None
+        self,
+        client_request: ClientRequest,
+        *,
+        deadline_s: float | None = None,
+        shown: Callable[[Raw], Any] | None = None,
     ) -> None:
-        """Pass a request on as it is, and its answer back, ids exchanged."""
+        """Pass a request on as it is, and its answer back, ids exchanged or as `shown` has it."""
         mapped = self._mapped_params(client_request)
 
         def answered(raw: Raw) -> None:
-            client_request.answer(self._identity.to_client(bytes(raw)))
+            client_request.answer(
+                self._identity.to_client(bytes(raw)) if shown is None else shown(raw)
+            )
 
         deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
         await request_in_order(
@@ -302,6 +309,16 @@ class ThreadMethods:
             return await self.forward(client_request)
         return history.items_read(state, client_request.params())
 
+    async def known_in_part(self, client_request: ClientRequest) -> ThreadState | None:
+        """Returns the thread that is named, with what other programs did to it, if Codex knows only
+        a part of its history; else None.
+        """
+        state = await self._state_of(client_request)
+        if state is None or _is_one_provider_thread(state):
+            return None
+        await self._take_in(state)
+        return state
+
     async def _take_in(self, state: ThreadState) -> None:
         """Have in the ledger what other programs did with the thread, as far as Codex says so."""
         try:
@@ -428,6 +445,9 @@ class ThreadMethods:
         if client_request.method in BEGIN_TURNS:
             self.join(client_request.client, thread_id)  # as with `turn/start`
         facts = _ACKNOWLEDGED.get(client_request.method)
+        if client_request.method == "thread/metadata/update":
+            shown = partial(self.without_turns, session.writer.state)
+            return await self.forward(client_request, shown=shown)
         if facts is None:
             return await self.forward(client_request)
         params = client_request.params()
@@ -510,6 +530,10 @@ class ThreadMethods:
             **_own_cursors(answer, state, params.get("initialTurnsPage")),
             "thread": thread,
         }
+
+    def without_turns(self, state: ThreadState, raw: Raw) -> Any:
+        """`with_whole_history` of an answer that has no turns."""
+        return self.with_whole_history(raw, state, {"excludeTurns": True})
 
     def _parent_of(self, state: ThreadState) -> str | None:
         parent = state.parent_thread_id

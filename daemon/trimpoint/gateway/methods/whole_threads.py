@@ -1,0 +1,35 @@
+"""What is answered about a thread that Codex knows only a part of: its provider thread of now. For
+all other threads Codex itself answers.
+"""
+
+from typing import Any
+
+from trimpoint.gateway.methods.history_occurrences import occurrences_page
+from trimpoint.gateway.methods.history_positions import positions_page
+from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.request import ClientRequest, Handler
+
+
+class WholeThreads:
+    """`handlers` is the table, as in `ThreadMethods`."""
+
+    def __init__(self, methods: ThreadMethods) -> None:
+        self._methods = methods
+        self.handlers: dict[str, Handler] = {
+            "thread/searchOccurrences": self._search_occurrences,
+            "thread/timeline/list": self._timeline_list,
+        }
+
+    async def _search_occurrences(self, client_request: ClientRequest) -> Any:
+        state = await self._methods.known_in_part(client_request)
+        if state is None:
+            return await self._methods.forward(client_request)
+        return await occurrences_page(state, client_request.params())
+
+    async def _timeline_list(self, client_request: ClientRequest) -> Any:
+        state = await self._methods.known_in_part(client_request)
+        if state is None:
+            return await self._methods.forward(client_request)
+        with_messages = is_codex_tui(client_request.client)
+        return positions_page(state, client_request.params(), with_messages=with_messages)

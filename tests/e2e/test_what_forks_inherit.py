@@ -15,7 +15,7 @@ from tests.e2e.test_cold_threads import Side
 
 pytestmark = pytest.mark.codex
 
-TOOL = {
+TOOL: dict[str, Any] = {
     "type": "function",
     "name": "look_up",
     "description": "Looks something up.",
@@ -25,7 +25,7 @@ INSTRUCTIONS = {
     "baseInstructions": "Speak like a sailor.",
     "developerInstructions": "Look like a pirate.",
 }
-STARTED = {
+STARTED: dict[str, Any] = {
     **INSTRUCTIONS,
     "approvalPolicy": "never",
     "approvalsReviewer": "auto_review",

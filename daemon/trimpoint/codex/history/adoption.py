@@ -53,7 +53,7 @@ async def started_with(thread: dict[str, Any]) -> dict[str, Any]:
     """
     path = thread.get("path")
     lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
-    meta = next(filter(None, map(_session_meta, lines)), {})
+    meta = next((meta for line in lines if (meta := _session_meta(line))), dict[str, Any]())
     instructions = as_dict(meta.get("base_instructions"))
     is_custom = as_dict(instructions.get("provenance")).get("type") == "custom"
     kept = {

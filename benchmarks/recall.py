@@ -40,6 +40,7 @@ for thread_id, _ in store.journals():
     known = None
     while (end := index_piece(index, thread_id, store.journal_path(thread_id), known)):
         known = end
+index.commit()
 seconds, used = time.perf_counter() - began, time.process_time() - used
 index.begin_tidying()
 while index.tidy():

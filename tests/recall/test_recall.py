@@ -11,7 +11,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.recall import reading
 from trimpoint.recall import recall as recall_module
-from trimpoint.recall.index import FILE_NAME, FORMAT, Where
+from trimpoint.recall.index import FILE_NAME, FORMAT, RecallIndex, Where
 from trimpoint.recall.reading import index_piece
 from trimpoint.recall.recall import RecallUnavailable
 from trimpoint.recall.words import terms_in
@@ -303,6 +303,34 @@ async def test_a_fault_of_indexing_ends_nothing_else(
             while now.recall.waiting:
                 await anyio.lowlevel.checkpoint()
         assert await now.found("olive") == ["late olive"]
+
+
+@pytest.mark.parametrize("fault", [sqlite3.OperationalError("disk full"), ValueError("a fault")])
+async def test_what_was_not_committed_before_a_fault_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    faults = [fault]
+    original = RecallIndex.add
+
+    def failing(index: RecallIndex, thread_id: str, *rest: object) -> None:
+        original(index, thread_id, *rest)  # type: ignore[arg-type]
+        if thread_id == OTHER and faults:
+            index.undo()
+            raise faults.pop()
+
+    async with stage(tmp_path) as now:
+        await record(await now.begin(THREAD), *said("t1", "early olive"))
+        await record(await now.begin(OTHER), *said("t2", "late olive"))
+    for file in files_of_index(tmp_path):
+        file.unlink()
+    monkeypatch.setattr(RecallIndex, "add", failing)
+    monkeypatch.setattr(recall_module, "RETRY_S", 0.01)
+    async with stage(tmp_path) as now:
+        with anyio.fail_after(STEP_S):
+            while now.recall.waiting:
+                await anyio.lowlevel.checkpoint()
+        assert sorted(await now.found("olive")) == ["early olive", "late olive"]
+        assert not faults
 
 
 async def test_an_index_of_mostly_forgotten_threads_is_made_again(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """Words as people search code."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from trimpoint.journal.port import Bookmark, Position
 from trimpoint.recall.index import IndexedEntry, IndexedTurn, RecallIndex, Where
 from trimpoint.recall.words import MAX_TERMS, Term, snippet, terms_in, with_parts
@@ -99,3 +102,12 @@ def test_a_snippet_is_the_piece_with_the_most_words_and_marks_them() -> None:
 
 def test_a_snippet_of_a_text_without_the_words_is_its_beginning() -> None:
     assert snippet("short text", terms_in("other")) == ("short text", ())
+
+
+@given(st.text("abAB19_. é\ud800中"))
+def test_the_parts_of_camel_case_stand_behind_the_text(text: str) -> None:
+    runs = set(re.findall("[A-Za-z0-9]+", text))
+    humped = sorted(run for run in runs if re.search("[a-z0-9][A-Z]|[A-Z]{2}[a-z]", run))
+    behind = with_parts(text).removeprefix(text).split("\n")[1:]
+    assert [line.replace(" ", "") for line in behind] == humped
+    assert all(re.search("[a-z0-9][A-Z]", part) is None for part in " ".join(behind).split())

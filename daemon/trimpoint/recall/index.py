@@ -8,7 +8,8 @@ kind of an entry are words of a second column, so that a search in one thread co
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from hashlib import blake2s
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from trimpoint.journal.port import Bookmark, Position
 from trimpoint.journal.storage.file_ops import FILE_MODE
 from trimpoint.recall.words import Term, match_all, match_most, with_parts
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when what is indexed changes: an index of another format is made again."""
 FILE_NAME = "recall.sqlite"
 NEWEST_CONSIDERED = 5_000
@@ -26,6 +27,13 @@ NEWEST_CONSIDERED = 5_000
 MAX_LOG_BYTES = 1024 * 1024
 MERGED_PAGES = 500
 """How much of the index one `tidy` goes through."""
+COMMITTED_CHARS = 4 * 1024 * 1024
+"""After so much text what was added is committed. Each commit writes a segment that is merged with
+others later: few large commits are twice as fast as one for each piece of a journal.
+"""
+HASH_BYTES = 8 * 1024 * 1024
+"""How much of a segment FTS5 gathers in memory: more than a commit has, so that it is written once.
+"""
 
 _SCHEMA = f"""
 CREATE TABLE threads (
@@ -38,6 +46,7 @@ CREATE TABLE entries (number INTEGER PRIMARY KEY, turn INTEGER, place INTEGER);
 CREATE VIRTUAL TABLE words USING fts5(
     body, labels, content='', tokenize="unicode61 remove_diacritics 2"
 );
+INSERT INTO words (words, rank) VALUES ('hashsize', {HASH_BYTES});
 PRAGMA user_version = {FORMAT};
 """
 _FIND = """
@@ -92,12 +101,16 @@ class Where(NamedTuple):
 class RecallIndex:
     """One connection to the index, made in `folder` where there is none.
 
+    What `add` and `forget` change is found at once, and durable after `commit`, `close` or much
+    more text. Where a change fails, all since the last commit is undone: open the index anew then.
+
     :raises sqlite3.Error: also from every method, when the file is damaged or cannot be written.
     :raises OSError: when the file cannot be made.
     """
 
     def __init__(self, folder: Path) -> None:
         self._database = _opened(folder / FILE_NAME)
+        self._uncommitted_chars = 0
         try:
             self._prepare(folder)
         except BaseException:
@@ -114,8 +127,17 @@ class RecallIndex:
             self._database.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Closes the file."""
-        self._database.close()
+        """Commits what was added and closes the file."""
+        try:
+            self.commit()
+        finally:
+            self._database.close()
+
+    def commit(self) -> None:
+        """Makes durable what was changed."""
+        with self._undone_on_failure():
+            self._database.commit()
+            self._uncommitted_chars = 0
 
     def bookmarks(self) -> dict[str, Bookmark]:
         """Returns up to where each thread's journal is indexed."""
@@ -129,8 +151,8 @@ class RecallIndex:
 
     def forget(self, thread_id: str) -> None:
         """Takes a thread out of what is found."""
-        with self._database as database:
-            database.execute("UPDATE threads SET id = NULL WHERE id = ?", (thread_id,))
+        with self._undone_on_failure():
+            self._database.execute("UPDATE threads SET id = NULL WHERE id = ?", (thread_id,))
 
     def entries_in(self, thread_id: str, turn_id: str) -> int:
         """Returns how many entries of a turn the index knows of."""
@@ -143,33 +165,57 @@ class RecallIndex:
         """Adds what a piece of a thread's journal says, which ends at `through`: all of it or
         nothing. `folder` counts for a thread that is not known yet.
         """
-        with self._database as database:
+        with self._undone_on_failure():
             thread, known_folder = self._thread(thread_id, folder)
+            rows = _NewRows(self._next("turns"), self._next("entries"))
             labels = f"t{thread} {_folder_label(known_folder)}"
             for turn in turns:
-                self._add_turn(thread, thread_id, turn, labels)
-            database.execute(
+                self._add_turn(thread, thread_id, turn, labels, rows)
+            self._insert(rows)
+            self._database.execute(
                 "UPDATE threads SET bytes = ?, records = ?, digest = ? WHERE number = ?",
                 (through.position.offset_bytes, through.position.records, through.digest, thread),
             )
+        self._uncommitted_chars += rows.chars
+        if self._uncommitted_chars >= COMMITTED_CHARS:
+            self.commit()
 
-    def _add_turn(self, thread: int, thread_id: str, turn: IndexedTurn, labels: str) -> None:
+    @contextmanager
+    def _undone_on_failure(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException:
+            self.undo()
+            raise
+
+    def undo(self) -> None:
+        """Undoes what was changed since the last commit."""
+        self._database.rollback()
+        self._uncommitted_chars = 0
+
+    def _next(self, table: str) -> int:
+        newest = self._database.execute(f"SELECT max(number) FROM {table}").fetchone()[0]
+        return (newest or 0) + 1
+
+    def _add_turn(
+        self, thread: int, thread_id: str, turn: IndexedTurn, labels: str, rows: "_NewRows"
+    ) -> None:
         known = None if turn.begins else self._turn(thread_id, turn.id)
         if known is None:
-            values = (thread, _packed(turn.id), turn.entries)
-            insert = "INSERT INTO turns (thread, id, entries) VALUES (?, ?, ?)"
-            number = self._database.execute(insert, values).lastrowid
+            number = rows.add_turn(thread, turn)
         else:
             number = known[0]
             update = "UPDATE turns SET entries = ? WHERE number = ?"
             self._database.execute(update, (turn.entries, number))
         for entry in turn.indexed:
-            insert = "INSERT INTO entries (turn, place) VALUES (?, ?)"
-            row = self._database.execute(insert, (number, entry.place)).lastrowid
-            self._database.execute(
-                "INSERT INTO words (rowid, body, labels) VALUES (?, ?, ?)",
-                (row, with_parts(entry.text), f"{labels} k{entry.kind}"),
-            )
+            rows.add_entry(number, entry, labels)
+
+    def _insert(self, rows: "_NewRows") -> None:
+        """Inserts many rows with one call: a call for each takes longer than the row."""
+        many = self._database.executemany
+        many("INSERT INTO turns (number, thread, id, entries) VALUES (?, ?, ?, ?)", rows.turns)
+        many("INSERT INTO entries (number, turn, place) VALUES (?, ?, ?)", rows.entries)
+        many("INSERT INTO words (rowid, body, labels) VALUES (?, ?, ?)", rows.words)
 
     def forgotten_share(self) -> float:
         """Returns the share of the index that belongs to removed threads (0 to 1)."""
@@ -255,6 +301,31 @@ class RecallIndex:
         )
         row = self._database.execute(query, (_packed(turn_id), thread_id)).fetchone()
         return (int(row[0]), int(row[1])) if row is not None else None
+
+
+class _NewRows:
+    """Rows of the tables, numbered from `turn` and `entry` on. `chars`: how much text they have."""
+
+    def __init__(self, turn: int, entry: int) -> None:
+        self.turns: list[tuple[int, int, bytes | str, int]] = []
+        self.entries: list[tuple[int, int, int]] = []
+        self.words: list[tuple[int, str, str]] = []
+        self.chars = 0
+        self._turn = turn
+        self._entry = entry
+
+    def add_turn(self, thread: int, turn: IndexedTurn) -> int:
+        """Adds a turn and returns its number."""
+        number = self._turn + len(self.turns)
+        self.turns.append((number, thread, _packed(turn.id), turn.entries))
+        return number
+
+    def add_entry(self, turn: int, entry: IndexedEntry, labels: str) -> None:
+        """Adds an entry of the turn with this number."""
+        number = self._entry + len(self.entries)
+        self.entries.append((number, turn, entry.place))
+        self.words.append((number, with_parts(entry.text), f"{labels} k{entry.kind}"))
+        self.chars += len(entry.text)
 
 
 def discard_index(folder: Path) -> None:

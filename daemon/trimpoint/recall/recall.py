@@ -117,6 +117,8 @@ class Recall:
         try:
             while self._waiting:
                 await self._read(next(iter(self._waiting)))
+                if not self._waiting:
+                    await self.use(RecallIndex.commit)
             self._all_read.set()
             self._in_haste = anyio.Event()
             await self._tidy()
@@ -126,6 +128,7 @@ class Recall:
             return
         except Exception:  # a boundary: what is only derived must not end the daemon
             log.exception("recall_broke")
+            await self._start_over()
             await anyio.sleep(RETRY_S)
             return
         if not self._waiting:
@@ -201,10 +204,14 @@ class Recall:
 
     async def _failed(self, error: sqlite3.Error | OSError) -> None:
         log.warning("recall_index_failed", detail=str(error), damaged=_is_damage(error))
+        await self._start_over(discard=_is_damage(error))
+
+    async def _start_over(self, *, discard: bool = False) -> None:
+        """Closes the index, and reads again what was not committed, or all."""
         await self._guarded(self._close)
-        if _is_damage(error):
+        if discard:
             await self._guarded(lambda: discard_index(self._store.root))
-            self._wait_for_all()
+        self._wait_for_all()
 
     async def _guarded(self, act: Callable[[], None]) -> None:
         async with self._turn:

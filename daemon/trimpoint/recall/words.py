@@ -9,6 +9,7 @@ parts are indexed behind the text.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,9 +17,15 @@ MAX_TERMS = 12
 """Terms of a query beyond these are ignored."""
 
 SNIPPET_CHARS = 240
-_IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[A-Za-z0-9]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
+_SHAPES = bytes(
+    ord("A" if letter.isupper() else "a" if letter.islower() else "1" if letter.isdigit() else " ")
+    for letter in map(chr, range(128))
+).ljust(256)
+"""Of each byte of a text the kind of letter: `A`, `a`, `1` or a blank."""
+_HUMPS = (b"aA", b"1A", b"AAa")
+_REMEMBERED_PARTS = 4_096
 _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 
 
@@ -31,13 +38,29 @@ class Term(NamedTuple):
 
 def with_parts(text: str) -> str:
     """Returns `text`, followed by the parts of its camelCase identifiers, each once."""
-    # Looking at each character costs more than all the rest of indexing, so most words are sorted
-    # out by what is quick to tell of them.
-    mixed = [word for word in set(text.split()) if word.lower() != word and not word.istitle()]
-    if not mixed:
-        return text
-    identifiers = sorted(set(_IDENTIFIER.findall(" ".join(mixed))))
-    return "\n".join((text, *(" ".join(_PART.findall(word)) for word in identifiers)))
+    identifiers = _camel_case(text)
+    return "\n".join((text, *map(_parts_of, sorted(identifiers)))) if identifiers else text
+
+
+def _camel_case(text: str) -> set[str]:
+    """Returns the camelCase identifiers of a text. It looks at no character in Python, because that
+    would cost more than the rest of indexing.
+    """
+    shape = text.encode("ascii", "replace").translate(_SHAPES)
+    found: set[str] = set()
+    for hump in _HUMPS:
+        at = shape.find(hump)
+        while at >= 0:
+            end = shape.find(b" ", at)
+            end = end if end >= 0 else len(shape)
+            found.add(text[shape.rfind(b" ", 0, at) + 1 : end])
+            at = shape.find(hump, end)
+    return found
+
+
+@lru_cache(_REMEMBERED_PARTS)
+def _parts_of(identifier: str) -> str:
+    return " ".join(_PART.findall(identifier))
 
 
 def terms_in(query: str) -> list[Term]:

@@ -100,6 +100,12 @@ def test_a_snippet_is_the_piece_with_the_most_words_and_marks_them() -> None:
     assert [found.text[start:end] for start, end in found.marks] == ["needle", "hay"]
 
 
+def test_a_snippet_begins_with_a_whole_word() -> None:
+    found = snippet("abcdefghij " * 20 + "needle " + "klmnopqrst " * 20, terms_in("needle"))
+    assert found.text.startswith("abcdefghij ")
+    assert [found.text[start:end] for start, end in found.marks] == ["needle"]
+
+
 def test_a_snippet_of_a_text_without_the_words_is_its_beginning() -> None:
     assert snippet("short text", terms_in("other")) == ("short text", ())
 

@@ -17,6 +17,7 @@ MAX_TERMS = 12
 """Terms of a query beyond these are ignored."""
 
 SNIPPET_CHARS = 240
+_LONGEST_CUT_CHARS = 24
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
 _SHAPES = bytes(
@@ -103,7 +104,7 @@ class Snippet(NamedTuple):
 def snippet(text: str, terms: list[Term], length: int = SNIPPET_CHARS) -> Snippet:
     """Returns the piece of `text` with the most words of the query, its line breaks as blanks."""
     hits = list(_hits(text, terms))
-    start = _best_start(hits, length)
+    start = _word_start(text, _best_start(hits, length))
     end = min(len(text), start + length)
     piece = re.sub(r"\s", " ", text[start:end])
     marks = tuple((at - start, to - start) for at, to in hits if start <= at and to <= end)
@@ -137,6 +138,14 @@ def _best_start(hits: list[tuple[int, int]], length: int) -> int:
     ]
     best = hits[within.index(max(within))][0]
     return max(0, best - length // 6)
+
+
+def _word_start(text: str, at: int) -> int:
+    """Returns where the first whole word from `at` on begins, if there is one soon."""
+    if at == 0 or text[at - 1].isspace():
+        return at
+    blank = re.compile(r"\s").search(text, at, at + _LONGEST_CUT_CHARS)
+    return blank.end() if blank is not None else at
 
 
 def folded(word: str) -> str:

@@ -4,7 +4,7 @@ import shlex
 import shutil
 
 import pytest
-from trimpoint.testkit import hang, run, say
+from trimpoint.testkit import call, hang, run, say
 
 from tests.chat.terminal import chat, in_git
 from tests.chat.tmux import tmux
@@ -63,6 +63,27 @@ async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: Cl
             await terminal.types("")
             await terminal.shows("To undo")
             assert not made.exists()
+
+
+async def test_a_number_answers_a_question_that_takes_other_answers_too(
+    stage: CliHarness,
+) -> None:
+    options = [{"label": "Short", "description": "A page."}, {"label": "Long", "description": "-"}]
+    asked = {"id": "q", "header": "Style", "question": "Which style?", "options": options}
+    question = call("request_user_input", {"questions": [asked]})
+    stage.script.then(question, say("Long it is."), question, say("Neither."))
+    stage.flags += ["-c", "features.default_mode_request_user_input=true"]
+    async with stage.serving(), chat(stage) as terminal:
+        await terminal.types("prompt-1.")
+        await terminal.shows("or type another answer")
+        await terminal.types("2", enter=False)
+        await terminal.shows("Long it is.")
+        assert '"Long"' in str(stage.model.turn_requests()[-1].input[-1])
+        await terminal.types("prompt-2.")
+        await terminal.shows("or type another answer")
+        await terminal.types("In 2 pages")
+        await terminal.shows("Neither.")
+        assert "In 2 pages" in str(stage.model.turn_requests()[-1].input[-1])
 
 
 async def test_the_chat_goes_on_after_the_daemon_has_ended(stage: CliHarness) -> None:

@@ -72,11 +72,17 @@ class Inspection:
             for entry_id in message.entry_ids
         ]
 
-    def bar(self, cells: int) -> list[Share]:
-        """Returns how the window is filled, class by class; what is left over is free."""
-        totals = [(one.item_class, one.est_tokens) for one in self.found.totals]
+    @property
+    def totals(self) -> list[tuple[str, int]]:
+        """Returns the tokens of each class, and of the tools, which Codex lists nowhere."""
+        totals = [(str(one.item_class), one.est_tokens) for one in self.found.totals]
         if self.found.overhead_tokens > 0:
             totals.append(("tools", self.found.overhead_tokens))
+        return totals
+
+    def bar(self, cells: int) -> list[Share]:
+        """Returns how the window is filled, class by class; what is left over is free."""
+        totals = self.totals
         whole = self.found.window_tokens or sum(count for _, count in totals) or 1
         return _shares(totals, max(whole, 1), cells)
 

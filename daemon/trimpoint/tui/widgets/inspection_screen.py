@@ -168,16 +168,26 @@ def _heading(inspection: Inspection, width: int) -> Text:
     window = f" of {tokens(found.window_tokens)}" if found.window_tokens is not None else ""
     share = f" · {found.percent:.0f}%" if found.percent is not None else ""
     title = Text(f"The context: {about}{tokens(found.used_tokens)}{window} tokens{share}", "bold")
-    bar, legend = Text(), Text(no_wrap=True, overflow="ellipsis")
+    bar = Text()
     shares = inspection.bar(width)
     for part in shares:
         bar.append(FILLED * part.cells, class_colour(part.item_class))
     bar.append(EMPTY * (width - bar.cell_len), "bright_black")
-    for total in found.totals:
-        legend.append("■ ", class_colour(total.item_class))
-        legend.append(f"{total.item_class} {tokens(total.est_tokens)}  ")
-    legend.truncate(width, overflow="ellipsis")
-    return Text("\n").join([title, bar, legend])
+    return Text("\n").join([title, bar, *_legend(inspection, width)])
+
+
+def _legend(inspection: Inspection, width: int) -> list[Text]:
+    """Returns the classes with their tokens, in as many lines as they need."""
+    lines = [Text()]
+    for item_class, est_tokens in inspection.totals:
+        words = f"{item_class} {tokens(est_tokens)}"
+        if lines[-1] and lines[-1].cell_len + len(words) + 2 > width:
+            lines.append(Text())
+        lines[-1].append("■ ", class_colour(item_class))
+        lines[-1].append(f"{words}  ")
+    for line in lines:
+        line.rstrip()
+    return lines
 
 
 def _row(inspection: Inspection, item: InspectedItem, width: int, *, is_chosen: bool) -> Text:

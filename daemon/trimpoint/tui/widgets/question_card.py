@@ -18,6 +18,16 @@ from trimpoint.tui.model.state import Question
 _SHOWN_DETAILS = 14
 
 
+class _Answer(Input):
+    """Takes any other answer than the options; a key that names an option is theirs."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        card = self.parent
+        if not self.value and isinstance(card, QuestionCard) and card.takes(event):
+            return
+        await super()._on_key(event)
+
+
 class QuestionCard(Vertical, can_focus=True):
     """Shows one question at a time; `others` more wait behind it."""
 
@@ -44,7 +54,7 @@ class QuestionCard(Vertical, can_focus=True):
         self._others = 0
         self._is_open = False
         self._text = Static(id="card-text")
-        self._input = Input(id="card-input", compact=True)
+        self._input = _Answer(id="card-input", compact=True)
 
     def compose(self) -> ComposeResult:
         """Yields the question and the line to type an answer into."""
@@ -72,6 +82,8 @@ class QuestionCard(Vertical, can_focus=True):
         self._input.display = field is not None and field.is_free
         self._input.password = field is not None and field.is_secret
         self._input.value = field.default if field is not None else ""
+        is_other = field is not None and bool(field.options)
+        self._input.placeholder = "or type another answer" if is_other else ""
         if self.has_focus or self._input.has_focus:
             self.take_focus()
 
@@ -138,20 +150,27 @@ class QuestionCard(Vertical, can_focus=True):
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
+        if self.has_focus:
+            self.takes(event)
+
+    def takes(self, event: events.Key) -> bool:
+        """Answers where the key names a choice or an option; returns whether it does."""
         filling = self._filling
-        if filling is None or not self.has_focus or event.character is None:
-            return
+        if filling is None or event.character is None:
+            return False
         result = filling.result_of_key(event.character.lower())
         if result is not None:
-            event.stop()
             self._answer(result)
-        elif filling.press(event.character):
-            event.stop()
-            if filling.field is not None and filling.field.kind is FieldKind.MANY:
-                filling.mark()
-                self._draw()
-            else:
-                self.action_enter()
+        elif not filling.press(event.character):
+            return False
+        elif filling.field is not None and filling.field.kind is FieldKind.MANY:
+            filling.mark()
+            self._draw()
+        else:
+            self.action_enter()
+        event.stop()
+        event.prevent_default()
+        return True
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -72,6 +72,36 @@ async def test_a_revert_tells_tokens_as_the_meter_does(harness: Harness) -> None
         assert last_line(outcome) == "To undo: /revert --undo"
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["/revert 0"],
+        ["/revert 2"],
+        ["/clear", "/revert 1"],
+        ["/clear 1", "/pin 2", "/revert 2"],
+        ["/compact --force", "/revert 1", "/revert --undo"],
+        ["/revert 1", "/revert --undo"],
+    ],
+)
+async def test_the_dry_run_of_a_revert_tells_the_tokens_of_the_revert(
+    harness: Harness, way: list[str]
+) -> None:
+    async with harness.conversation() as talk:
+        before = await three_turns(talk)
+        for text in way:
+            if not text.startswith("/revert"):
+                await talk.type(text)
+                continue
+            before = await talk.client.request("context/status", threadId=talk.thread_id)
+            planned = await talk.type(f"{text} --context --dry-run")
+            assert planned["tokens"]["before"] == before["usedTokens"], planned
+            assert " tokens before, about " in planned["message"]
+            done = await talk.type(f"{text} --context")
+            for one in (planned, done):
+                del one["tokens"]["note"]
+            assert done["tokens"] == planned["tokens"]
+
+
 async def test_a_dry_run_says_what_would_happen_and_changes_nothing(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await three_turns(talk)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from trimpoint_protocol.methods import TokenChange
+
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
@@ -16,7 +18,7 @@ from trimpoint.core.model.state import (
     ThreadState,
     TrimPoint,
 )
-from trimpoint.core.views.trim_outcome import called, came_back, undo_line
+from trimpoint.core.views.trim_outcome import called, came_back, tokens_text, undo_line
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -91,7 +93,9 @@ def reverted_message(
     return f"{message}\n{undo_line(UNDO)}"
 
 
-def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) -> str:
+def previewed_message(
+    state: ThreadState, reverting: Reverting, files: Preview, tokens: TokenChange
+) -> str:
     """Returns what a revert would do. Nothing has been done."""
     refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
     if refusals:
@@ -111,7 +115,7 @@ def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) 
         if target is not None
         else "would stay what it is"
     )
-    return f"{message} The context {context}. Nothing has been done."
+    return f"{message} The context {context}. {tokens_text(tokens)} Nothing has been done."
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -16,9 +16,10 @@ from trimpoint.core.context.context_size import (
     window_of,
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
+from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
-from trimpoint.core.model.state import Boundary, Discard, ThreadState
+from trimpoint.core.model.state import Boundary, Discard, Reverting, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.core.model.usage import model_in
 
@@ -127,6 +128,20 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
         before_percent=_percent(before.used, window),
         after_percent=_percent(after, window),
     )
+
+
+def planned_revert_change(state: ThreadState, reverting: Reverting, policy: Policy) -> TokenChange:
+    """Returns what an accepted revert would do to the context."""
+    before = context_size(state, policy)
+    target = resolve_target(state, reverting)
+    if target is None:
+        after = before
+    else:
+        overhead = overhead_tokens(state)
+        tokens = overhead + sum(map(estimate_tokens, target_items(state, target)))
+        note = NEW_SESSION if overhead else None
+        after = ContextSize(tokens, is_estimate=True, is_unknown=False, note=note)
+    return token_change(before, after, window_of(state.usage, model_in(state.settings), policy))
 
 
 def planned_text(state: ThreadState, command: Planned) -> str:

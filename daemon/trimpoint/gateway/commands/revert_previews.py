@@ -7,15 +7,17 @@ import time
 from trimpoint_protocol.checkpoints import RevertedFiles, RevertPreviewParams
 from trimpoint_protocol.commands import RevertToCheckpoint
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome, CommandStatus
+from trimpoint_protocol.methods import CommandOutcome, CommandStatus, TokenChange
 
-from trimpoint.core.decide.reverting import revert_to_checkpoint
+from trimpoint.core.decide.reverting import resolve_target, revert_to_checkpoint
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected, Stamp, when_idle
 from trimpoint.core.model.state import Reverting
+from trimpoint.core.views.trim_outcome import planned_revert_change
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.operations.messages import previewed_message
+from trimpoint.operations.phases import complete_context
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
@@ -69,7 +71,15 @@ class RevertPreviews:
             return _failed(
                 refused.reason, f"The revert would fail: {refused} {refused.hint}".strip()
             )
-        return _outcome(writer, reverting, files)
+        target = resolve_target(writer.state, reverting)
+        if target is not None:
+            await complete_context(writer, target.active)
+        return _outcome(
+            writer,
+            reverting,
+            files,
+            planned_revert_change(writer.state, reverting, self._engine.policy),
+        )
 
     async def _preview(self, call: Call, params: RevertPreviewParams) -> CommandOutcome:
         thread_id = self._identity.thread_of(params.thread_id) or params.thread_id
@@ -85,14 +95,17 @@ class RevertPreviews:
         return await self.preview(command)
 
 
-def _outcome(writer: ThreadWriter, reverting: Reverting, files: Preview) -> CommandOutcome:
+def _outcome(
+    writer: ThreadWriter, reverting: Reverting, files: Preview, tokens: TokenChange
+) -> CommandOutcome:
     is_refused = bool(files.refusals) and not reverting.force
     return CommandOutcome(
         handled=True,
         command="revert",
         status="failed" if is_refused else "completed",
         reason=Reason.FILES_CHANGED if is_refused else None,
-        message=previewed_message(writer.state, reverting, files),
+        message=previewed_message(writer.state, reverting, files, tokens),
+        tokens=tokens,
         dry_run=True,
         files=RevertedFiles(
             written=list(files.written),

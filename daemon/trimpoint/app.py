@@ -19,6 +19,7 @@ from trimpoint.config import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.fleet_methods import FleetView, NoFleet
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
@@ -73,7 +74,13 @@ class Daemon:
         recall = Recall(parts.store, engine)
         tasks.start_soon(recall.run)
         about = DaemonDeps(
-            running, self.metrics, str(state_dir), self.stop_requested.set, addresses, recall
+            running,
+            self.metrics,
+            str(state_dir),
+            self.stop_requested.set,
+            addresses,
+            recall,
+            _fleet_view(config),
         )
         worktrees = build_files(engine, rules.operations.captures, tasks)
         self.captures = worktrees.captures
@@ -144,6 +151,17 @@ class Daemon:
         introduced itself in time.
         """
         await self.front.serve(transport)
+
+
+def _fleet_view(config: Config) -> FleetView:
+    """Imported here for the same reason."""
+    if not config.fleet.servers:
+        return NoFleet()
+    try:
+        from trimpoint.fleet.viewing import PersonsView
+    except ImportError:
+        return NoFleet()  # what joins the fleet logs it
+    return PersonsView(config.fleet)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:

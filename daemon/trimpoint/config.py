@@ -244,7 +244,7 @@ class FleetSection(_Section, frozen=True):
     without `servers`.
 
     `content`: which words of a conversation leave this machine. `host` is the machine's own name
-    without it. `person_credentials` are for `trimpoint fleet`, which asks as a person.
+    without it. `person_credentials` are for `trimpoint fleet` and the page, which ask as a person.
     """
 
     servers: tuple[str, ...] = ()

@@ -66,6 +66,8 @@ class Reason(StrEnum):
     CANCELLED = "cancelled"
     TOO_MANY_PROFILES = "too_many_profiles"
     SEARCH_UNAVAILABLE = "search_unavailable"
+    FLEET_UNREACHABLE = "fleet_unreachable"
+    HOST_OFFLINE = "host_offline"
 
 
 class ErrorKind(NamedTuple):
@@ -120,6 +122,8 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.TOO_MANY_PROFILES: ErrorKind(-32039, True),
     Reason.NOT_SMALLER: ErrorKind(-32040, False),
     Reason.SEARCH_UNAVAILABLE: ErrorKind(-32041, True),
+    Reason.FLEET_UNREACHABLE: ErrorKind(-32042, True),
+    Reason.HOST_OFFLINE: ErrorKind(-32043, True),
 }
 
 

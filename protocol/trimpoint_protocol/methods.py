@@ -7,7 +7,7 @@ App-server methods are Codex's own and are not listed here.
 
 from typing import Any, NamedTuple
 
-from trimpoint_protocol import agent_sessions, checkpoints, history
+from trimpoint_protocol import agent_sessions, checkpoints, fleet, history
 from trimpoint_protocol.context import (
     ClassTotal,
     ContextAdvice,
@@ -294,6 +294,24 @@ METHODS: dict[str, Method] = {
             agent_sessions.SessionContinueParams,
             agent_sessions.ContinuedSession,
             "Begin a thread that holds the live context of a session of any agent.",
+        ),
+        Method(
+            "fleet/overview",
+            NoParams,
+            fleet.FleetOverview,
+            "The machines of the team's fleet and their threads; empty without one.",
+        ),
+        Method(
+            "fleet/events",
+            fleet.FleetEventsParams,
+            fleet.FleetEventsResult,
+            "What happened in a thread of any machine, as the fleet's servers have it.",
+        ),
+        Method(
+            "fleet/execute",
+            fleet.FleetExecuteParams,
+            CommandOutcome,
+            "Have a machine of the fleet clear, compact or interrupt one of its threads.",
         ),
         Method("sidecar/status", NoParams, SidecarStatus, "How the daemon and its Codex are."),
         Method(

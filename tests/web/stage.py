@@ -8,7 +8,7 @@ import anyio
 import msgspec
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.client import Client
-from trimpoint.config import DiscardSection, HttpSection
+from trimpoint.config import DiscardSection, FleetSection, HttpSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Reply, say
 
@@ -71,7 +71,9 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def staged(*overrides: str, **context: Any) -> AsyncIterator[Stage]:
+async def staged(
+    *overrides: str, fleet: FleetSection | None = None, **context: Any
+) -> AsyncIterator[Stage]:
     """A stage whose page is logged in; `overrides` are of Codex's configuration, `context` options
     of the browser's context.
     """
@@ -81,6 +83,7 @@ async def staged(*overrides: str, **context: Any) -> AsyncIterator[Stage]:
             house.config,
             http=HttpSection(listen="127.0.0.1:0"),
             discard=DiscardSection(floor_tokens=1, target_tokens=1),
+            fleet=fleet or FleetSection(),
         )
         running = running_daemon(config, house.state_dir, house.profile)
         async with chromium() as browser, running as daemon, anyio.create_task_group() as tasks:

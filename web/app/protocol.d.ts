@@ -531,6 +531,48 @@ export type FilesChanged = {
 };
 
 /**
+ * The newest `limit` events of a thread on a machine.
+ */
+export type FleetEventsParams = {
+    host: string;
+    threadId: string;
+    limit?: number;
+};
+
+/**
+ * Events as the hub has them, oldest first; `earlier` counts those that are left out.
+ */
+export type FleetEventsResult = {
+    events: EventEnvelope[];
+    earlier: number;
+};
+
+/**
+ * A command for a thread on another machine. The same `commandId` again is done once.
+ */
+export type FleetExecuteParams = {
+    host: string;
+    threadId: string;
+    command: "clear" | "compact" | "interrupt";
+    commandId: string;
+    keep?: number | null;
+    guidance?: string;
+};
+
+/**
+ * What a team's machines have.
+ *
+ * `host` is the name of this machine. `person` is who asks, by the daemon's `person_credentials`; null where it shows no fleet. `mayCommand`: that person may clear, compact and interrupt. The newest thread comes first.
+ */
+export type FleetOverview = {
+    host?: string | null;
+    person?: string | null;
+    mayCommand?: boolean;
+    hosts: HostPresence[];
+    threads: ThreadOnHost[];
+};
+
+/**
  * An entry with its whole text: what was said; or of a command, what was run and put out; of a file change, what changed; of a tool, what it was asked and answered. `truncated`: the text is cut, because the answer would be too large.
  */
 export type HistoryEntry = {
@@ -609,6 +651,21 @@ export type HistorySearchResult = {
     hits: HistoryHit[];
     nextCursor: string | null;
     unread: number;
+};
+
+/**
+ * A machine that is there. `behind` counts threads whose newest events the hub has not yet, `notMirrored` those that it does not get; `content` is which words it sends.
+ */
+export type HostPresence = {
+    host: string;
+    version: string;
+    since: string;
+    at: string;
+    content: string;
+    threads: number;
+    busy: number;
+    behind: number;
+    notMirrored: number;
 };
 
 /**
@@ -1060,6 +1117,28 @@ export type ThreadCheckpoint = {
     commit: string | null;
     notes: string[];
     problem: string | null;
+};
+
+/**
+ * A thread, its machine, and whether that is there.
+ */
+export type ThreadOnHost = {
+    id: string;
+    archived: boolean;
+    updatedAt: string;
+    generation: number;
+    busy?: string | null;
+    level?: string | null;
+    usedTokens?: number | null;
+    windowTokens?: number | null;
+    percent?: number | null;
+    turns?: number | null;
+    trims?: number | null;
+    compactions?: number | null;
+    title?: string | null;
+    cwd?: string | null;
+    host: string;
+    online: boolean;
 };
 
 /**

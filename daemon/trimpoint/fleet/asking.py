@@ -64,24 +64,43 @@ def person_of(credentials: Path | None) -> str:
     :raises OSError: the file cannot be read.
     :raises ValueError: the name cannot be used.
     """
-    name = _name_in(credentials.read_text(encoding="utf-8")) if credentials is not None else None
-    name = name or getpass.getuser()
+    claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
+    name = (claims.name if claims is not None else None) or getpass.getuser()
     if not FLEET_NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot name a person of a fleet")
     return name
 
 
-def _name_in(text: str) -> str | None:
+def may_command(credentials: Path | None, person: str) -> bool:
+    """Returns whether the credentials let a person give commands, as far as they say.
+
+    :raises OSError: the file cannot be read.
+    """
+    claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
+    allowed = None if claims is None else claims.nats.pub.allow
+    return allowed is None or any(f".cmd.{person}." in subject for subject in allowed)
+
+
+def _claims_in(text: str) -> "_Claims | None":
     for line in text.splitlines():
         parts = line.split(".")
         if len(parts) == 3:
             try:
                 claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
-                return msgspec.json.decode(claims, type=_Claims).name
+                return msgspec.json.decode(claims, type=_Claims)
             except (binascii.Error, msgspec.MsgspecError):
                 return None
     return None
 
 
-class _Claims(msgspec.Struct):
+class _Subjects(msgspec.Struct, frozen=True):
+    allow: tuple[str, ...] | None = None
+
+
+class _Rights(msgspec.Struct, frozen=True):
+    pub: _Subjects = _Subjects()
+
+
+class _Claims(msgspec.Struct, frozen=True):
     name: str | None = None
+    nats: _Rights = _Rights()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import anyio
 import msgspec
 import structlog
+from trimpoint_protocol.fleet import FleetThread, HostPresence
 from trimpoint_protocol.methods import ThreadOverview
 
 from trimpoint import __version__
@@ -19,7 +20,6 @@ from trimpoint.fleet.errors import HubFailed
 from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, token_of
-from trimpoint.fleet.requests import FleetThread, HostPresence
 
 log = structlog.get_logger()
 

@@ -5,13 +5,13 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 import msgspec
+from trimpoint_protocol.fleet import FleetThread, HostPresence
 from trimpoint_protocol.readmodel import EventEnvelope
 
 from trimpoint.fleet.batches import Message
 from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.messages import Stored
 from trimpoint.fleet.names import Names, bucket_stream, host_and_thread, token_of
-from trimpoint.fleet.requests import FleetThread, HostPresence
 
 
 class ThreadOfHost(NamedTuple):

@@ -35,36 +35,3 @@ class FleetAnswer(msgspec.Struct, frozen=True, rename="camel"):
     reason: str = ""
     message: str = ""
     hint: str = ""
-
-
-class HostPresence(msgspec.Struct, frozen=True, rename="camel"):
-    """A host that is there. `behind` counts threads whose newest events the hub has not yet."""
-
-    host: str
-    version: str
-    since: str
-    at: str
-    content: str
-    threads: int
-    busy: int
-    behind: int
-    not_mirrored: int
-
-
-class FleetThread(msgspec.Struct, frozen=True, rename="camel"):
-    """The overview of a thread; `title` and `cwd` only where the host sends titles."""
-
-    id: str
-    archived: bool
-    updated_at: str
-    generation: int
-    busy: str | None = None
-    level: str | None = None
-    used_tokens: int | None = None
-    window_tokens: int | None = None
-    percent: float | None = None
-    turns: int | None = None
-    trims: int | None = None
-    compactions: int | None = None
-    title: str | None = None
-    cwd: str | None = None

@@ -108,12 +108,17 @@ def place_of(section: FleetSection, name: str, credentials: str | None) -> Place
     """Returns where to connect, and as whom."""
     return Place(
         section.servers,
-        Path(credentials).expanduser() if credentials is not None else None,
+        credentials_path(credentials),
         inbox_of(name),
         name,
         Path(section.ca).expanduser() if section.ca is not None else None,
         section.domain,
     )
+
+
+def credentials_path(configured: str | None) -> Path | None:
+    """Returns the file that the configuration names."""
+    return Path(configured).expanduser() if configured is not None else None
 
 
 def _now() -> str:

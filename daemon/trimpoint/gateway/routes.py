@@ -29,6 +29,7 @@ from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.methods.context_messages import ContextMessages
 from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.fleet_methods import FleetMethods, FleetView
 from trimpoint.gateway.methods.forks import Forks
 from trimpoint.gateway.methods.history_methods import HistoryMethods
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
@@ -69,6 +70,7 @@ class DaemonDeps(NamedTuple):
     shut_down: Callable[[], None]
     http: HttpAddresses
     recall: Recall
+    fleet: FleetView
 
 
 class RouteDeps(NamedTuple):
@@ -156,6 +158,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
             places_of(link.profile), engine, Imports(engine, threads), sessions
         ).table,
         **HistoryMethods(engine, history).table,
+        **FleetMethods(daemon.fleet).table,
         **previews.table,
         **inspections.table,
     }

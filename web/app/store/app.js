@@ -9,6 +9,7 @@
 import { Refusal } from "../link/peer.js";
 import { fullness } from "../model/format.js";
 import { signal } from "../vendor.js";
+import { Fleet } from "./fleet.js";
 import { Session } from "./session.js";
 import { Thread } from "./thread.js";
 
@@ -37,6 +38,7 @@ export class App {
             onNotification: (method, params) => this._onNotification(method, params),
             onRequest: (id, method, params) => this._onRequest(id, method, params),
         });
+        this.fleet = new Fleet(this.session);
         /** @type {Signal<ThreadOverview[] | null>} */
         this.threads = signal(null);
         /** @type {Signal<Thread | null>} */
@@ -302,6 +304,7 @@ export class App {
     }
 
     async _ready() {
+        this.fleet.refresh();
         await Promise.all([this._refresh(), this._readCommands()]);
         const open = this.open.value;
         if (open) {

@@ -10,6 +10,7 @@ import { Checkpoints } from "./checkpoints.js";
 import { Composer } from "./composer.js";
 import { ContextPanel } from "./context.js";
 import { Dialogs } from "./dialogs.js";
+import { ShownMachineThread } from "./fleet.js";
 import { Advice, Header } from "./header.js";
 import { Icon } from "./icons.js";
 import { Pins } from "./pins.js";
@@ -46,6 +47,7 @@ export function Page({ app }) {
             `}
             <${Dialogs} app=${app} />
             <${ShownSession} app=${app} />
+            <${ShownMachineThread} app=${app} />
         </div>
     `;
 }

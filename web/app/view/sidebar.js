@@ -6,6 +6,7 @@
  */
 import { age, folderName } from "../model/format.js";
 import { html, useState } from "../vendor.js";
+import { OtherMachines } from "./fleet.js";
 import { Icon } from "./icons.js";
 import { LevelDot } from "./meter.js";
 import { OtherSessions } from "./sessions.js";
@@ -39,6 +40,7 @@ export function Sidebar({ app }) {
                         <${Threads} app=${app} threads=${archived} />
                     </details>
                 `}
+                <${OtherMachines} app=${app} filter=${filter} />
                 <${OtherSessions} app=${app} />
                 ${app.threads.value?.length === 0 && html`<p class="quiet sidebar-empty">No thread yet.</p>`}
             </div>

@@ -1,0 +1,106 @@
+"""Parameters and results of the methods about the threads of other machines (docs/fleet.md)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from trimpoint_protocol.readmodel import EventEnvelope
+from trimpoint_protocol.shapes import Params, Result
+
+__all__ = [
+    "MAX_FLEET_EVENTS",
+    "FleetCommandName",
+    "FleetEventsParams",
+    "FleetEventsResult",
+    "FleetExecuteParams",
+    "FleetOverview",
+    "FleetThread",
+    "HostPresence",
+    "ThreadOnHost",
+]
+
+MAX_FLEET_EVENTS = 1000
+FleetCommandName = Literal["clear", "compact", "interrupt"]
+
+
+class HostPresence(Result, frozen=True, kw_only=True):
+    """A machine that is there. `behind` counts threads whose newest events the hub has not yet,
+    `notMirrored` those that it does not get; `content` is which words it sends.
+    """
+
+    host: str
+    version: str
+    since: str
+    at: str
+    content: str
+    threads: int
+    busy: int
+    behind: int
+    not_mirrored: int
+
+
+class FleetThread(Result, frozen=True, kw_only=True):
+    """The overview of a thread; `title` and `cwd` only where its machine sends titles."""
+
+    id: str
+    archived: bool
+    updated_at: str
+    generation: int
+    busy: str | None = None
+    level: str | None = None
+    used_tokens: int | None = None
+    window_tokens: int | None = None
+    percent: float | None = None
+    turns: int | None = None
+    trims: int | None = None
+    compactions: int | None = None
+    title: str | None = None
+    cwd: str | None = None
+
+
+class ThreadOnHost(FleetThread, frozen=True, kw_only=True):
+    """A thread, its machine, and whether that is there."""
+
+    host: str
+    online: bool
+
+
+class FleetOverview(Result, frozen=True, kw_only=True):
+    """What a team's machines have.
+
+    `host` is the name of this machine. `person` is who asks, by the daemon's `person_credentials`;
+    null where it shows no fleet. `mayCommand`: that person may clear, compact and interrupt. The
+    newest thread comes first.
+    """
+
+    host: str | None = None
+    person: str | None = None
+    may_command: bool = False
+    hosts: list[HostPresence]
+    threads: list[ThreadOnHost]
+
+
+class FleetEventsParams(Params, frozen=True, kw_only=True):
+    """The newest `limit` events of a thread on a machine."""
+
+    host: str
+    thread_id: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_FLEET_EVENTS)] = 200
+
+
+class FleetEventsResult(Result, frozen=True, kw_only=True):
+    """Events as the hub has them, oldest first; `earlier` counts those that are left out."""
+
+    events: list[EventEnvelope]
+    earlier: int
+
+
+class FleetExecuteParams(Params, frozen=True, kw_only=True):
+    """A command for a thread on another machine. The same `commandId` again is done once."""
+
+    host: str
+    thread_id: str
+    command: FleetCommandName
+    command_id: str
+    keep: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] | None = None
+    guidance: Annotated[str, msgspec.Meta(max_length=10_000)] = ""

@@ -1,0 +1,56 @@
+/**
+ * What happened in a thread of another machine, for a person: its events as lines. Pure.
+ *
+ * @import {EventEnvelope} from "../protocol.js"
+ */
+
+/**
+ * @typedef {object} FleetLine
+ * @property {string} key
+ * @property {string} at
+ * @property {"said" | "done"} kind
+ * @property {string} who user | assistant for what was said, else empty
+ * @property {string} text
+ */
+
+/** @type {Record<string, (payload: any) => string>} */
+const WORDS = {
+    "thread.created": () => "The thread began",
+    "thread.turn-started": () => "A turn began",
+    "thread.turn-completed": ({ status }) => `The turn ended: ${status}`,
+    "thread.turn-interrupt-requested": () => "An interrupt was asked for",
+    "thread.trim-point-created": ({ prunedMessageCount: count }) => `The context was trimmed: ${count} message${count === 1 ? "" : "s"} left it`,
+    "thread.context-summarized": ({ tokensBefore, tokensAfter }) =>
+        tokensBefore ? `What left it was summarized: ${tokensBefore} → ${tokensAfter ?? "?"} tokens` : "What left it was summarized",
+    "thread.context-discarded": () => "Parts of the context were discarded",
+    "thread.compaction-failed": () => "A compaction failed",
+    "thread.reverted": () => "The thread was reverted",
+    "thread.renamed": ({ name }) => (name ? `Renamed: ${name}` : "Renamed"),
+    "thread.archived": () => "Archived",
+    "thread.unarchived": () => "Unarchived",
+    "thread.request-opened": () => "The agent asks",
+    "thread.request-closed": ({ outcome }) => `The question ended: ${outcome ?? "answered"}`,
+};
+
+/**
+ * Returns the lines that a person wants of a thread's events, oldest first.
+ * @param {EventEnvelope[]} events
+ * @returns {FleetLine[]}
+ */
+export function linesOf(events) {
+    return events.map(lineOf).filter((line) => line !== null);
+}
+
+/**
+ * @param {EventEnvelope} event
+ * @returns {FleetLine | null}
+ */
+function lineOf({ type, payload, eventId: key, occurredAt: at, askedBy }) {
+    if (type === "thread.entry-recorded") {
+        const { kind, role, text } = /** @type {any} */ (payload);
+        return kind === "message" && text ? { key, at, kind: "said", who: role, text } : null;
+    }
+    const words = WORDS[type]?.(payload);
+    const asked = askedBy ?? /** @type {any} */ (payload).askedBy;
+    return words ? { key, at, kind: "done", who: "", text: asked ? `${words} (asked by ${asked})` : words } : null;
+}

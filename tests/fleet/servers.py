@@ -1,5 +1,6 @@
 """Real NATS servers for tests: started, killed, and given back the disk of yesterday."""
 
+import os
 import shutil
 import signal
 import socket
@@ -15,6 +16,8 @@ from tests.tools import VENV, missing
 
 
 def binary() -> str:
+    if named := os.environ.get("TRIMPOINT_TEST_NATS"):
+        return named
     found = shutil.which("nats-server", path=str(VENV / "bin")) or shutil.which("nats-server")
     return found or missing("nats-server")
 
@@ -36,11 +39,12 @@ class Server:
         self.folder, self.name, self.port = folder, name, free_port()
         self.config, self.conf = config, conf
         self.keeps = True
+        self.address, self.within = "127.0.0.1", tuple[str, ...]()
         self.process: Process | None = None
 
     @property
     def url(self) -> str:
-        return f"nats://127.0.0.1:{self.port}"
+        return f"nats://{self.address}:{self.port}"
 
     @property
     def store(self) -> Path:
@@ -54,7 +58,8 @@ class Server:
                 f'jetstream {{ store_dir: "{self.store}", domain: hub }}\n' if self.keeps else ""
             )
             path.write_text(f"server_name: {self.name}\n{jetstream}{self.config}")
-        command = [binary(), "-c", str(path), "-a", "127.0.0.1", "-p", str(self.port)]
+        listen = ["-a", self.address, "-p", str(self.port)]
+        command = [*self.within, binary(), "-c", str(path), *listen]
         with (self.folder / "server.log").open("ab") as log:
             self.process = await anyio.open_process(
                 command, stdout=log, stderr=log, cwd=self.folder
@@ -65,7 +70,7 @@ class Server:
         with anyio.fail_after(STEP_S):
             while True:
                 try:
-                    async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
+                    async with await anyio.connect_tcp(self.address, self.port) as stream:
                         await stream.receive()
                         return
                 except (OSError, anyio.EndOfStream):

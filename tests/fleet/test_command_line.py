@@ -2,7 +2,11 @@
 people see and do.
 """
 
+import json
+import signal
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import pytest
@@ -10,7 +14,7 @@ from trimpoint.cli.connection.client import connect
 
 from tests.cli.stage import CliHarness, opened_stage
 from tests.deadlines import SCENARIO_S
-from tests.fleet.servers import Server
+from tests.fleet.servers import Server, running_server
 
 pytestmark = pytest.mark.codex
 
@@ -21,30 +25,42 @@ async def seen(stage: CliHarness, *words: str) -> str:
     return ended.out
 
 
-async def test_a_team_begins_from_nothing_and_sees_and_commands_a_machine(tmp_path: Path) -> None:
+class Team(NamedTuple):
+    """A hub from `fleet init`, and the options with which each command finds it."""
+
+    stage: CliHarness
+    ours: tuple[str, str]
+
+
+@pytest.fixture
+async def team(tmp_path: Path) -> AsyncGenerator[Team]:
     root = tmp_path / "hub"
-    with anyio.fail_after(SCENARIO_S):
-        async with opened_stage() as stage:
-            members = ("--tenant", "team", "--host", "desk", "--operator", "alice")
-            assert "server.conf" in await seen(stage, "init", str(root), *members)
-            server = Server(root, conf=root / "server.conf")
-            await server.start()
-            try:
-                await _begun(stage, root, server)
-            finally:
-                await server.kill()
+    async with opened_stage() as stage:
+        members = ("--tenant", "team", "--host", "desk", "--operator", "alice")
+        assert "server.conf" in await seen(stage, "init", str(root), *members)
+        async with running_server(root, conf=root / "server.conf") as server:
+            ours = ("--config", str(_configured(stage, root, server)))
+            admin = root / "credentials" / "team" / "admin-admin.creds"
+            await seen(stage, "setup", *ours, "--credentials", str(admin))
+            yield Team(stage, ours)
 
 
-async def _begun(stage: CliHarness, root: Path, server: Server) -> None:
-    of_team = root / "credentials" / "team"
-    config = stage.folder / "config.toml"
+def _configured(stage: CliHarness, root: Path, server: Server) -> Path:
+    of_team, config = root / "credentials" / "team", stage.folder / "config.toml"
     config.write_text(
         f'[fleet]\nservers = ["{server.url}"]\ntenant = "team"\nhost = "desk"\ncontent = "titles"\n'
         f'credentials = "{of_team / "host-desk.creds"}"\n'
         f'person_credentials = "{of_team / "operator-alice.creds"}"\n'
     )
-    ours = ("--config", str(config))
-    await seen(stage, "setup", *ours, "--credentials", str(of_team / "admin-admin.creds"))
+    return config
+
+
+async def test_a_team_begins_from_nothing_and_sees_and_commands_a_machine(team: Team) -> None:
+    with anyio.fail_after(SCENARIO_S):
+        await _begun(*team)
+
+
+async def _begun(stage: CliHarness, ours: tuple[str, str]) -> None:
     assert "No machine is there." in await seen(stage, "hosts", *ours)
     async with stage.serving(*ours):
         async with connect(stage.socket) as client:
@@ -64,3 +80,32 @@ async def _begun(stage: CliHarness, root: Path, server: Server) -> None:
     assert away.code == 1
     assert "The machine desk is offline; nothing was done." in away.err
     assert "created" in await seen(stage, "timeline", thread_id[-8:], *ours)
+
+
+async def test_what_happens_is_watched_and_a_compaction_has_its_guidance(team: Team) -> None:
+    stage, ours = team
+    with anyio.fail_after(SCENARIO_S):
+        async with stage.serving(*ours), connect(stage.socket) as client:
+            await client.initialize("test")
+            thread_id = await stage.thread(client)
+            end = thread_id[-8:]
+            while end not in await seen(stage, "threads", *ours):
+                pass
+            watching = ("fleet", "watch", "--json", *ours)
+            async with stage.running(*watching) as watch:
+                while "turn-completed" not in watch.out:  # it may have begun after the turn
+                    await stage.turn(client, thread_id, "One more.")
+                event = json.loads(watch.out.splitlines()[0])
+                assert (event["host"], event["threadId"]) == ("desk", thread_id)
+                guidance = "Keep the xylophone."
+                words = ("compact", end, "--keep", "1", "--guidance", guidance, "--host", "desk")
+                await seen(stage, *words, *ours)
+                await watch.said("thread.context-summarized")
+                watch.process.send_signal(signal.SIGINT)
+                assert await watch.ended() == 130
+            assert any(guidance in str(request.body) for request in stage.model.requests)
+            shown = await seen(stage, "timeline", end, *ours)
+            assert "asked by alice" in shown
+            assert "The gist of it all." not in shown
+            told = json.loads(await seen(stage, "timeline", end, "--json", "-n", "2", *ours))
+            assert len(told["events"]) == 2

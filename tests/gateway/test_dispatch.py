@@ -92,6 +92,8 @@ EXAMPLES = {
     "context/messages/list": b'{"threadId":"t"}',
     "history/search": b'{"query":"words"}',
     "history/read": b'{"threadId":"t","entryId":"h1.1"}',
+    "fleet/events": b'{"host":"desk","threadId":"t"}',
+    "fleet/execute": b'{"host":"desk","threadId":"t","command":"clear","commandId":"c"}',
     "session/export": b'{"threadId":"t"}',
     "sessions/continue": b'{"sessionId":"t"}',
     "sessions/export": b'{"sessionId":"t"}',

@@ -194,7 +194,7 @@ class Hub:
             except BaseException:
                 await end(subscription)
                 raise
-        return Reading(subscription, found, self.closed)
+        return Reading(subscription, self._js, found, self.closed)
 
     async def make_stream(self, name: str, subject: str, replicas: int) -> None:
         """Makes the stream of events if there is none.

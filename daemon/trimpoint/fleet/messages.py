@@ -32,9 +32,15 @@ class Reading:
     """
 
     def __init__(
-        self, subscription: Subscription, found: js_api.ConsumerInfo, closed: anyio.Event
+        self,
+        subscription: Subscription,
+        js: JetStreamContext,
+        found: js_api.ConsumerInfo,
+        closed: anyio.Event,
     ) -> None:
         self._subscription = subscription
+        self._js = js
+        self._found = found
         self._closed = closed
         delivered = found.delivered
         self.waiting = (found.num_pending or 0) + (delivered.consumer_seq if delivered else 0)
@@ -44,6 +50,9 @@ class Reading:
 
     async def __aexit__(self, *error: object) -> None:
         await end(self._subscription)
+        # Else the server keeps it for some seconds, and of those there may be only so many.
+        with suppress(Exception):  # the boundary of an end: the server forgets it anyway
+            await self._js.delete_consumer(self._found.stream_name, self._found.name)
 
     async def next(self, silence_s: float) -> Msg | None:
         """Returns the next message; None if it does not come within so many seconds.

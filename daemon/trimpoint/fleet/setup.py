@@ -1,6 +1,7 @@
 """Makes what a hub needs: its streams, and for a beginning its configuration and credentials."""
 
 import os
+import secrets
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -63,10 +64,11 @@ class HubFolder:
         for role, name in ((Role.ADMIN, "admin"), *members.names):
             yield from self._credentials(account, members, role, name)
         yield self._write_accounts(operator)
+        password = yield from self._cluster_password()
         for node in nodes:
             path = self._root / f"{node.name}.conf"
             if not path.exists():
-                _write(path, _server_conf(node, nodes, listen), 0o600)
+                _write(path, _server_conf(node, nodes, listen, password), 0o600)
                 yield path
 
     def credentials_path(self, tenant: str, role: Role, name: str) -> Path:
@@ -79,6 +81,14 @@ class HubFolder:
             _write(path, keys.new_key(kind).seed + "\n", 0o600)
             yield path
         return keys.Key(path.read_text(encoding="utf-8").strip())
+
+    def _cluster_password(self) -> Generator[Path, None, str]:
+        """Servers know each other by it; who can join a cluster sees everything."""
+        path = self._root / "keys" / "cluster.password"
+        if not path.exists():
+            _write(path, secrets.token_urlsafe(32) + "\n", 0o600)
+            yield path
+        return path.read_text(encoding="utf-8").strip()
 
     def _account(self, operator: keys.Key, name: str) -> Generator[Path, None, keys.Key]:
         key = yield from self._key("account", f"account-{name}.seed")
@@ -123,7 +133,7 @@ def _public(seed: Path) -> str:
     return keys.Key(seed.read_text(encoding="utf-8").strip()).public
 
 
-def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str) -> str:
+def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str, password: str) -> str:
     text = (
         f"server_name: {node.name}\n"
         f'listen: "{listen}:{node.port}"\n'
@@ -137,9 +147,12 @@ def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str) -> str:
     )
     if len(nodes) == 1:
         return text
-    routes = ", ".join(f'"nats://{one.address}:{one.cluster_port}"' for one in nodes)
+    routes = ", ".join(
+        f'"nats://server:{password}@{one.address}:{one.cluster_port}"' for one in nodes
+    )
     return text + (
         f'cluster {{\n  name: trimpoint\n  listen: "{listen}:{node.cluster_port}"\n'
+        f'  authorization {{ user: server, password: "{password}" }}\n'
         f"  routes: [{routes}]\n}}\n"
     )
 

@@ -2,6 +2,7 @@
 fleet init`, a leaf with accounts.
 """
 
+import shutil
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,10 +12,12 @@ import anyio
 import pytest
 from trimpoint.config import FleetSection
 from trimpoint.fleet import keys
+from trimpoint.fleet.asking import ask
 from trimpoint.fleet.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.hub import Hub, Place, connected
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import events_of, hosts, threads
+from trimpoint.fleet.requests import FleetCommand
 from trimpoint.fleet.roles import Rights, Role, rights_of
 from trimpoint.fleet.setup import HubFolder, Members, Node
 
@@ -196,22 +199,18 @@ def password_in(routes: str) -> str:
     return routes.partition("nats://server:")[2].partition("@")[0]
 
 
-async def test_a_leaf_with_accounts_passes_on_what_its_credentials_allow(tmp_path: Path) -> None:
-    root, leaf_port = tmp_path / "hub", free_port()
-    folder = folder_of(root)
+async def test_a_leaf_of_init_passes_on_what_its_clients_may_do(tmp_path: Path) -> None:
+    root, site = tmp_path / "hub", tmp_path / "site"
+    node = Node("server", ADDRESS, leaf_port=free_port())
+    folder = folder_of(root, node)
+    list(folder.add(Members("team", ((Role.LEAF, "paris"),)), (node,), ADDRESS))
     conf = root / "server.conf"
-    conf.write_text(conf.read_text() + f'leafnodes {{ listen: "{ADDRESS}:{leaf_port}" }}\n')
-    account = keys.Key((root / "keys" / "account-team.seed").read_text().strip())
-    user = keys.new_key("user")
-    jwt = keys.user_jwt(account, user.public, "site", None)
-    (tmp_path / "site.creds").write_text(keys.credentials(jwt, user))
-    remote = (
-        f'include "../hub/accounts.conf"\nleafnodes {{ reconnect: "1s", remotes: [{{ '
-        f'url: "nats-leaf://{ADDRESS}:{leaf_port}", account: {account.public}, '
-        f'credentials: "{tmp_path / "site.creds"}" }}] }}\n'
-    )
-    leaf = Server(tmp_path / "leaf", remote, "leaf")
-    leaf.keeps = False
+    conf.write_text(conf.read_text().replace("# leafnodes", "leafnodes"))
+    site.mkdir()
+    credentials = folder.credentials_path("team", Role.LEAF, "paris")
+    for path in (root / "leaf-paris.conf", root / "accounts.conf", credentials):
+        shutil.copy(path, site)
+    leaf = Server(site, conf=site / "leaf-paris.conf")
     async with running_server(root, conf=conf) as hub:
         admin = folder.credentials_path("team", Role.ADMIN, "admin")
         await make_streams(hub.url, TEAM, 1, admin)
@@ -222,11 +221,15 @@ async def test_a_leaf_with_accounts_passes_on_what_its_credentials_allow(tmp_pat
                 credentials=str(folder.credentials_path("team", Role.HOST, HOST)),
             )  # fmt: skip
             path = folder.credentials_path("team", Role.VIEWER, "bob")
+            through_leaf = Place((leaf.url,), path, "_INBOX.bob", "bob", None, "hub")
             async with desk(tmp_path / "state", settings) as one:
                 await one.begin()
                 await one.say("hello")
                 await until_read(one, Place((hub.url,), path, "_INBOX.bob", "bob"))
-                through_leaf = Place((leaf.url,), path, "_INBOX.bob", "bob", None, "hub")
                 await until_read(one, through_leaf)
+            async with connected(through_leaf) as bob:
+                command = FleetCommand(THREAD, "c", deadline_s=5)
+                with pytest.raises(HubFailed, match="permissions violation"):
+                    await ask(bob, TEAM, HOST, "bob", "clear", command)
         finally:
             await leaf.kill()

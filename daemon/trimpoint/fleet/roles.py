@@ -1,7 +1,7 @@
 """What each role may publish and subscribe to. Pure.
 
 Always true: a right names the tenant, and where a role is about one host or person, that name too.
-Nothing is allowed that is not here.
+Nothing is allowed that is not here. A leaf alone may do all that its tenant may.
 """
 
 from enum import StrEnum
@@ -11,12 +11,15 @@ from trimpoint.fleet.names import HUB_DOMAIN, Names, bucket_stream, inbox_of
 
 
 class Role(StrEnum):
-    """A daemon is a `host`; people are `viewer` or `operator`; `admin` makes the streams."""
+    """A daemon is a `host`; people are `viewer` or `operator`; `admin` makes the streams. A `leaf`
+    is a server at a site, which passes on what its own clients may do.
+    """
 
     HOST = "host"
     VIEWER = "viewer"
     OPERATOR = "operator"
     ADMIN = "admin"
+    LEAF = "leaf"
 
 
 class Rights(NamedTuple):
@@ -44,6 +47,8 @@ def rights_of(role: Role, name: str, tenant: str) -> Rights:
         case Role.ADMIN:
             streams = _apis(*(f"STREAM.*.{stream}" for stream in _streams(names)))
             return Rights((*streams, *_of_reader(names)), (inbox,))
+        case Role.LEAF:
+            return Rights((">",), (">",))
 
 
 def _streams(names: Names) -> tuple[str, str, str]:

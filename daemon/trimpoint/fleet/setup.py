@@ -25,6 +25,7 @@ class Node(NamedTuple):
     address: str
     port: int = 4222
     cluster_port: int = 6222
+    leaf_port: int = 7422
 
 
 class Members(NamedTuple):
@@ -63,6 +64,11 @@ class HubFolder:
         account = yield from self._account(operator, members.tenant)
         for role, name in ((Role.ADMIN, "admin"), *members.names):
             yield from self._credentials(account, members, role, name)
+        for role, name in members.names:
+            path = self._root / f"leaf-{name}.conf"
+            if role is Role.LEAF and not path.exists():
+                _write(path, _leaf_conf(name, account, nodes, listen), 0o600)
+                yield path
         yield self._write_accounts(operator)
         password = yield from self._cluster_password()
         for node in nodes:
@@ -144,6 +150,8 @@ def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str, password: str
         "  # sync_interval: always\n}\n"
         "# Beyond one machine, have it encrypted:\n"
         '# tls { cert_file: "server.pem", key_file: "server.key" }\n'
+        "# Where sites have leaf nodes:\n"
+        f'# leafnodes {{ listen: "{listen}:{node.leaf_port}" }}\n'
     )
     if len(nodes) == 1:
         return text
@@ -154,6 +162,15 @@ def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str, password: str
         f'cluster {{\n  name: trimpoint\n  listen: "{listen}:{node.cluster_port}"\n'
         f'  authorization {{ user: server, password: "{password}" }}\n'
         f"  routes: [{routes}]\n}}\n"
+    )
+
+
+def _leaf_conf(name: str, account: keys.Key, nodes: tuple[Node, ...], listen: str) -> str:
+    urls = ", ".join(f'"nats-leaf://{one.address}:{one.leaf_port}"' for one in nodes)
+    return (
+        f'server_name: leaf-{name}\nlisten: "{listen}:4222"\ninclude "accounts.conf"\n'
+        f"leafnodes {{ remotes: [ {{\n  urls: [{urls}]\n  account: {account.public}\n"
+        f'  credentials: "leaf-{name}.creds"\n}} ] }}\n'
     )
 
 

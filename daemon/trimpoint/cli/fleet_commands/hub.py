@@ -19,7 +19,7 @@ def run_init(arguments: argparse.Namespace) -> int:
     root, nodes = Path(arguments.folder), _nodes(arguments)
     members = tuple(
         (role, _name(name))
-        for role in (Role.HOST, Role.OPERATOR, Role.VIEWER)
+        for role in (Role.HOST, Role.OPERATOR, Role.VIEWER, Role.LEAF)
         for name in getattr(arguments, role)
     )
     wanted = Members(_name(arguments.tenant), members, arguments.days)

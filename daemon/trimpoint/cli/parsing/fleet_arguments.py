@@ -145,6 +145,7 @@ def _add_init(actions: Commands) -> None:
         ("host", "a machine with a daemon"),
         ("operator", "a person who sees and commands"),
         ("viewer", "a person who sees"),
+        ("leaf", "a site with a leaf node"),
     ):
         parser.add_argument(
             f"--{role}", metavar="NAME", action="append", default=[], help=f"{what}; repeatable"

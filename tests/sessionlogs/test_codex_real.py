@@ -35,11 +35,13 @@ def _shown(item: dict[str, Any]) -> list[str]:
         return ["SUMMARY:None"]
     if item["type"] == "compaction_trigger":
         return []
+    if item["type"] == "reasoning":
+        return [part["text"] for part in item["summary"]]
     if "output" in item:
         return [item["output"]]
     if "arguments" in item:
         return [json.dumps(json.loads(item["arguments"]))]
-    text = "".join(part["text"] for part in item["content"])
+    text = "".join(part.get("text", "") for part in item["content"])
     if item["role"] == "developer" or text.startswith(PREAMBLES):
         return []
     if text.startswith("Another language model"):
@@ -118,6 +120,42 @@ def test_a_rewind_to_before_a_compaction_undoes_it() -> None:
     assert boundary.undone
     live = [one.text for one in document.messages if one.active and one.kind != "preamble"]
     assert live == ["first", "reply 1", "another second", "reply 4"]
+
+
+def test_a_rewind_to_before_the_first_prompt_leaves_nothing() -> None:
+    document = document_of(only_session(NEWEST / "reverted-to-the-beginning"))
+    [rewind] = document.rewinds
+    assert (rewind.to_message_index, rewind.after_message_index) == (-1, 5)
+    live = [one.text for one in document.messages if one.active and one.kind != "preamble"]
+    assert live == ["another first", "reply 3", "another second", "reply 4"]
+
+
+def test_a_prompt_with_an_image_is_its_words() -> None:
+    document, boundary = only_boundary("with-an-image")
+    [shown] = [one for one in document.messages if one.omitted == ["image"]]
+    assert shown.text == "look"
+    assert shown.index in boundary.kept_message_indices
+
+
+def test_a_fork_of_a_fork_has_what_both_passed_on_and_only_its_own_usage() -> None:
+    first, second, third = map(document_of, sessions_in(NEWEST / "forked-twice"))
+    assert second.lineage.forked_from == first.session.id
+    assert third.lineage.forked_from == second.session.id
+    assert [one.inherited for one in third.compaction.boundaries] == [True, True, False]
+    assert [one.undone for one in third.compaction.boundaries] == [False, False, True]
+    assert [one.usage.calls for one in (first, second, third)] == [3, 4, 4]
+
+
+def test_an_interrupted_turn_keeps_its_prompt_and_what_was_said_of_it() -> None:
+    document = document_of(only_session(NEWEST / "interrupted"))
+    assert [one.text for one in document.messages if one.kind == "prompt"] == [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+    ]
+    assert document.end.turns == 5
 
 
 def test_a_fork_has_its_origins_messages_and_only_its_own_usage() -> None:

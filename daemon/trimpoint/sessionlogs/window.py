@@ -39,6 +39,9 @@ class Place(NamedTuple):
     boundaries: int
 
 
+NOWHERE = Place(0, Ranges(), 0)
+
+
 class Fates:
     """What became of each message, asked for rising indices; and which boundaries were undone."""
 

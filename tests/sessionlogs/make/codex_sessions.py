@@ -6,130 +6,20 @@ Each scene is a conversation of its own. Its folder gets the rollouts, and in `i
 model was sent each time. Nothing of the machine stays in them.
 """
 
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import msgspec
-from trimpoint.testkit import (
-    Script,
-    ScriptedModel,
-    codex_environment,
-    codex_overrides,
-    remote_overrides,
-    run,
-    say,
-)
-from trimpoint.testkit.codex_home import config_flags, throwaway_codex_home
+from trimpoint.testkit import run, say
 from trimpoint.testkit.replies import Usage
 
 from tests.sessionlogs.make.cleaning import clean_lines, write
-
-
-class AppServer:
-    """A client of one app-server."""
-
-    def __init__(self, process: anyio.abc.Process) -> None:
-        self._process = process
-        self._next = 0
-        self._answers: dict[int, dict[str, Any]] = {}
-        self.notifications: list[dict[str, Any]] = []
-        self._changed = anyio.Event()
-
-    async def listen(self) -> None:
-        """Reads what the app-server writes."""
-        assert self._process.stdout is not None
-        rest = b""
-        async for chunk in self._process.stdout:
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in filter(None, lines):
-                self._take(msgspec.json.decode(line))
-
-    def _take(self, message: dict[str, Any]) -> None:
-        if "id" in message and "method" not in message:
-            self._answers[message["id"]] = message
-        else:
-            self.notifications.append(message)
-        self._changed.set()
-        self._changed = anyio.Event()
-
-    async def request(self, method: str, **params: Any) -> Any:
-        """Asks and returns the result."""
-        self._next += 1
-        number = self._next
-        await self._send({"id": number, "method": method, "params": params})
-        while number not in self._answers:
-            await self._changed.wait()
-        answer = self._answers.pop(number)
-        if "error" in answer:
-            raise RuntimeError(f"{method}: {answer['error']}")
-        return answer["result"]
-
-    async def notify(self, method: str) -> None:
-        """Sends a notification."""
-        await self._send({"method": method})
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        await self._process.stdin.send(msgspec.json.encode(message) + b"\n")
-
-    async def until(self, method: str, seen: int) -> dict[str, Any]:
-        """Returns the first notification of `method` behind the first `seen` ones."""
-        while True:
-            for one in self.notifications[seen:]:
-                if one.get("method") == method:
-                    return one
-            await self._changed.wait()
-
-    async def stop(self) -> None:
-        """Ends it, if it has not ended."""
-        if self._process.returncode is None:
-            self._process.terminate()
-            await self._process.wait()
-
-    async def turn(self, thread_id: str, text: str) -> str:
-        """Runs a turn to its end and returns its id."""
-        seen = len(self.notifications)
-        await self.request("turn/start", threadId=thread_id, input=[{"type": "text", "text": text}])
-        ended = await self.until("turn/completed", seen)
-        return str(ended["params"]["turn"]["id"])
-
-    async def compact(self, thread_id: str) -> None:
-        """Compacts, as `/compact` does."""
-        seen = len(self.notifications)
-        await self.request("thread/compact/start", threadId=thread_id)
-        await self.until("turn/completed", seen)
-
-
-class Stage:
-    """What a scene has: an app-server, the model and its script, a folder to work in."""
-
-    def __init__(
-        self,
-        server: AppServer,
-        script: Script,
-        cwd: Path,
-        home: Path,
-        again: Callable[[], AbstractAsyncContextManager[AppServer]],
-    ) -> None:
-        self.server, self.script, self.cwd, self.home = server, script, cwd, home
-        self.again = again
-
-    async def begin(self, **params: Any) -> str:
-        """Starts a thread and returns its id."""
-        answer = await self.server.request("thread/start", cwd=str(self.cwd), **params)
-        return str(answer["thread"]["id"])
-
-
-Scene = Callable[[Stage], Awaitable[None]]
+from tests.sessionlogs.make.codex_mixed import MIXED
+from tests.sessionlogs.make.codex_stage import LIMIT, SceneRow, Stage, staged
 
 
 async def compacted_by_hand(stage: Stage) -> None:
@@ -188,8 +78,7 @@ async def forked(stage: Stage) -> None:
     thread = await stage.begin()
     first = await stage.server.turn(thread, "first")
     await stage.server.turn(thread, "second")
-    answer = await stage.server.request("thread/fork", threadId=thread, lastTurnId=first)
-    fork = str(answer["thread"]["id"])
+    fork = await stage.fork(thread, lastTurnId=first)
     await stage.server.turn(fork, "on the fork")
     await stage.server.compact(fork)
     await stage.server.turn(fork, "after the compaction")
@@ -208,8 +97,7 @@ async def torn(stage: Stage) -> None:
     await stage.server.turn(thread, "first")
     await stage.server.turn(thread, "second")
     await stage.server.stop()
-    [path] = (stage.home / "sessions").rglob("rollout-*.jsonl")
-    os.truncate(path, path.stat().st_size - 40)
+    stage.tear(40)
     async with stage.again() as server:
         await server.request("thread/resume", threadId=thread)
         await server.turn(thread, "third")
@@ -237,8 +125,7 @@ async def injected(stage: Stage) -> None:
     await stage.server.turn(thread, "first")
 
 
-LIMIT = ["model_auto_compact_token_limit=9000", "model_context_window=20000"]
-SCENES: dict[str, tuple[Scene, bool, list[str]]] = {
+SCENES: dict[str, SceneRow] = {
     "compacted-by-hand": (compacted_by_hand, False, []),
     "compacted-by-hand-sealed": (compacted_by_hand, True, []),
     "compacted-before-a-turn": (compacted_before_a_turn, False, LIMIT),
@@ -250,46 +137,8 @@ SCENES: dict[str, tuple[Scene, bool, list[str]]] = {
     "injected": (injected, False, []),
     "torn": (torn, False, []),
     "archived": (archived, False, []),
+    **MIXED,
 }
-
-
-@asynccontextmanager
-async def staged(
-    codex: list[str], cwd: Path, sealed: bool, more: list[str]
-) -> AsyncGenerator[tuple[Stage, ScriptedModel]]:
-    script = Script(summary="SUMMARY")
-    async with throwaway_codex_home() as home, ScriptedModel(script) as model:
-        overrides = [
-            *(remote_overrides if sealed else codex_overrides)(model),
-            *more,
-            'approval_policy="never"',
-        ]
-        command = [*codex, "app-server", *config_flags(overrides)]
-        again = partial(app_server, command, codex_environment(home), cwd)
-        async with again() as server:
-            yield Stage(server, script, cwd, home, again), model
-
-
-@asynccontextmanager
-async def app_server(
-    command: list[str], environment: dict[str, str], cwd: Path
-) -> AsyncGenerator[AppServer]:
-    """Runs an app-server while the block lasts."""
-    async with (
-        await anyio.open_process(command, env=environment, cwd=cwd, stderr=None) as process,
-        anyio.create_task_group() as tasks,
-    ):
-        server = AppServer(process)
-        tasks.start_soon(server.listen)
-        await server.request(
-            "initialize",
-            clientInfo={"name": "make", "version": "1"},
-            capabilities={"experimentalApi": True},
-        )
-        await server.notify("initialized")
-        yield server
-        await server.stop()
-        tasks.cancel_scope.cancel()
 
 
 async def make(codex: list[str], out: Path, names: list[str]) -> None:
@@ -306,13 +155,21 @@ async def make(codex: list[str], out: Path, names: list[str]) -> None:
                     {"kind": request.kind, "input": request.body["input"]}
                     for request in model.requests
                 ]
-                replaced = {work: "/home/you/project", str(stage.home): "/home/you/.codex"}
-                write(folder, "inputs.json", clean_lines(msgspec.json.encode(inputs), replaced))
+                cleaned = clean_lines(msgspec.json.encode(inputs), _replaced(stage))
+                write(folder, "inputs.json", cleaned)
         print(name, flush=True)
 
 
+def _replaced(stage: Stage) -> dict[str, str]:
+    return {
+        str(stage.cwd): "/home/you/project",
+        str(stage.home): "/home/you/.codex",
+        str(Path.home()): "/home/you",
+    }
+
+
 def _keep(stage: Stage, folder: Path) -> None:
-    replaced = {str(stage.cwd): "/home/you/project", str(stage.home): "/home/you/.codex"}
+    replaced = _replaced(stage)
     for kind in ("sessions", "archived_sessions"):
         for path in sorted((stage.home / kind).rglob("rollout-*")):
             cleaned = clean_lines(path.read_bytes(), replaced)

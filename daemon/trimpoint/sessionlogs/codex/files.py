@@ -154,6 +154,7 @@ class Chain:
                     stop=max(cuts[file.id]) if file.thread_id != thread_id else None,
                     inherited=file.thread_id != thread_id,
                     is_whole=file.path.suffix == ".json",
+                    anew=bool(file.segment) and bases[file.id] is None,
                 ),
             )
             for file in (*parents, *own)

@@ -1,5 +1,6 @@
 """Response items as messages of the unified form. Pure."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,18 +18,34 @@ PREAMBLES = (
     "<permissions instructions>",
     "<skills_instructions>", "<collaboration_mode>", "<skill>", "<INSTRUCTIONS>",
 )  # fmt: skip
+IMAGE = "input_image"
+_IMAGE_BEGINS = re.compile(r"<image(?: [^>]*)?>")
 _ARGUMENT_MEMBERS = ("arguments", "input", "action")
 
 
 def text_of(content: list[Part] | str | None) -> str:
-    """Returns all text of a content."""
+    """Returns all text of a content, without what Codex writes around its images."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if len(content) == 1:
         return content[0].text or ""
-    return "".join(part.text or "" for part in content)
+    around = _around_images(content) if any(part.type == IMAGE for part in content) else ()
+    return "".join(part.text or "" for at, part in enumerate(content) if at not in around)
+
+
+def _around_images(content: list[Part]) -> set[int]:
+    """Returns the places of the tags between which Codex puts an image; a compaction drops them."""
+    places: set[int] = set()
+    for at, part in enumerate(content):
+        if part.type != IMAGE:
+            continue
+        if at and _IMAGE_BEGINS.fullmatch(content[at - 1].text or ""):
+            places.add(at - 1)
+        if at + 1 < len(content) and content[at + 1].text == "</image>":
+            places.add(at + 1)
+    return places
 
 
 def kind_of_message(item: Item) -> str:
@@ -63,9 +80,7 @@ def members_of(item: Item, call_index: int | None) -> dict[str, Any]:
             "text": text_of(item.content),
             "phase": item.phase,
         }
-        if isinstance(item.content, list) and any(
-            part.type == "input_image" for part in item.content
-        ):
+        if isinstance(item.content, list) and any(part.type == IMAGE for part in item.content):
             members["omitted"] = ["image"]
     elif kind == "reasoning":
         members = {"role": "assistant", "kind": "reasoning", "text": _reasoning(item)}

@@ -50,7 +50,7 @@ from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.text.whole import WholeFile
-from trimpoint.sessionlogs.window import Place
+from trimpoint.sessionlogs.window import NOWHERE, Place
 
 
 class CodexReader:
@@ -66,7 +66,7 @@ class CodexReader:
         self._counts = b.TokenCounts()
         self._turn = b.Turn(started=False, attributed=False)
         self._pending: b.PendingBoundary | None = None
-        self._places: dict[tuple[str, int], Place] = {}
+        self._places: dict[tuple[str, int] | None, Place] = {}
         self._part = Part("", "")
         self._cuts: list[int] = []
         self._dropped = Ranges()
@@ -89,7 +89,7 @@ class CodexReader:
         self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
         self._copied_at, self.part_done = None, False
         self._whole = WholeFile() if part.is_whole else None
-        place = self._places.get(part.base) if part.base is not None else None
+        place = NOWHERE if part.anew else self._places.get(part.base)
         if place is not None:
             self._dropped = self._window.rewind(place)
         elif part.base is not None and not self._window.count:

@@ -192,6 +192,31 @@ def test_the_newer_file_of_a_session_counts(tmp_path: Path) -> None:
     assert only_session(tmp_path).parts[0][0].suffix == ".jsonl"
 
 
+def test_a_file_in_which_nothing_is_said_is_no_second_session(tmp_path: Path) -> None:
+    write(tmp_path, TALK)
+    context = {"$set": {"messages": [TALK[1]], "lastUpdated": "2026-01-02T03:09:00.000Z"}}
+    write(tmp_path, [header("s1", 50), context], "session-2026-01-02T03-09-s1.jsonl")
+    assert only_session(tmp_path).parts[0][0].name == "session-2026-01-02T03-04-aaaaaaaa.jsonl"
+    write(
+        tmp_path, [header("s1", 55), said("user", "u9", "on")], "session-2026-01-02T03-10-s1.jsonl"
+    )
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages][-2:] == ["second", "on"]
+
+
+def test_a_result_that_a_list_says_once_more_is_no_new_message(tmp_path: Path) -> None:
+    answered = {"functionResponse": {"id": "t1", "name": "ls", "response": {"output": "files"}}}
+    call = {"id": "t1", "name": "ls", "args": {}, "status": "success", "result": [answered]}
+    rows = [*TALK, said("gemini", "g3", "look", toolCalls=[call]), said("user", "r3", [answered])]
+    again = said("user", "g3_response", [answered])
+    listed = [*TALK[1:], rows[-2], again, again, rows[-1], said("user", "u4", "on")]
+    write(tmp_path, [*rows, {"$set": {"messages": listed}}])
+    document = document_of(only_session(tmp_path))
+    assert [one.kind for one in document.messages].count("tool_result") == 1
+    assert all(one.active for one in document.messages)
+    assert document.rewinds == []
+
+
 def test_files_that_are_left_over_are_no_sessions(tmp_path: Path) -> None:
     for suffix in (".tmp-77", ".unreadable-1767323069997", ".bak"):
         write(tmp_path, TALK, f"session-2026-01-02T03-04-bbbbbbbb.jsonl{suffix}")

@@ -31,11 +31,16 @@ def requests_of(scene: Path) -> list[list[str]]:
 
 
 def _sent(messages: list[dict[str, Any]]) -> Iterator[str]:
+    answered: set[str] = set()
     for message in messages:
         content = message.get("content") or message.get("parts")
         parts = [{"text": content}] if isinstance(content, str) else content
         for part in parts:
-            yield from _worded(_words_in(part))
+            call_id = part.get("functionResponse", {}).get("id")
+            if call_id is None or call_id not in answered:
+                yield from _worded(_words_in(part))
+            # Gemini CLI sends a result once more each time that its session is resumed.
+            answered |= {call_id} if call_id else set()
 
 
 def _words_in(part: dict[str, Any]) -> str:
@@ -171,6 +176,14 @@ def test_messages_that_a_compression_writes_anew_are_kept_and_not_doubled() -> N
     assert (boundary.trigger, boundary.replaced_message_indices) == ("manual", [1, 2, 3, 4])
     assert boundary.kept_message_indices == [0, 5, 6, 7, 8]
     assert [one.text for one in document.messages].count("RUN third") == 1
+
+
+def test_a_session_that_was_resumed_twice_is_one_with_each_result_once() -> None:
+    [document] = documents(GEMINI / "resumed-twice")
+    assert [one.kind for one in document.messages].count("tool_result") == 1
+    [rewind] = document.rewinds
+    assert texts(document, rewind.dropped_message_indices)[::2] == ["fourth", "fifth"]
+    assert document.usage.calls == 5
 
 
 def test_an_automatic_compression_is_told_from_one_by_hand() -> None:

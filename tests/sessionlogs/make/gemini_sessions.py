@@ -154,6 +154,22 @@ async def resumed(stage: Stage) -> None:
             await screen.say(text)
 
 
+async def resumed_twice(stage: Stage) -> None:
+    """A process that resumes says each tool's result once more, and leaves a file of its own."""
+    async with stage.running() as screen:
+        for text in ("first", "RUN second"):
+            await screen.say(text)
+    async with stage.running("--resume", "latest") as screen:
+        await screen.say("third")
+    async with stage.running("--resume", "latest") as screen:
+        for text in ("fourth", "fifth"):
+            await screen.say(text)
+        await screen.say("/rewind")
+        await screen.press(UP, UP, ENTER, ENTER)
+        await screen.press(ERASE_LINE)
+        await screen.say("another fourth")
+
+
 SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "compressed": compressed,
     "compressed-automatically": compressed_automatically,
@@ -161,6 +177,7 @@ SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "rewound": rewound,
     "saved-and-resumed": saved_and_resumed,
     "resumed-and-compressed": resumed,
+    "resumed-twice": resumed_twice,
 }
 
 

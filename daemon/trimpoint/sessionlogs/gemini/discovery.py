@@ -11,8 +11,9 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.gemini.clears import Beginning, clears_between
 from trimpoint.sessionlogs.gemini.prompt_log import NO_LOG, PromptLog, prompt_log, time_of
 from trimpoint.sessionlogs.gemini.reader import GeminiReader, Part
-from trimpoint.sessionlogs.opening import bytes_of
+from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.sessions import FoundSession
+from trimpoint.sessionlogs.text.lines import lines_of
 
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _START = re.compile(rb'"startTime"\s*:\s*"([^"\\]{1,40})"')
@@ -27,12 +28,13 @@ def gemini_sessions(home: Path) -> Iterator[FoundSession]:
         folder = project.parent
         cwd = _root_of(folder) or folders.get(folder.name)
         log = _log_of(folder)
-        files = _chat_files(project)
-        clears = clears_between([_beginning(path) for path in files], log)
-        for path in files:
-            yield _session(path, cwd, log, None, clears)
+        sessions = _files_by_session(_chat_files(project))
+        clears = clears_between([one for one, _ in sessions], log)
+        for beginning, paths in sessions:
+            yield _session(beginning.session_id, paths, cwd, log, None, clears)
         for path in sorted(project.glob("*/*.jsonl")):
-            yield _session(path, cwd, NO_LOG, path.parent.name, [])
+            session_id = _id_in(path) or path.stem
+            yield _session(session_id, [path], cwd, NO_LOG, path.parent.name, [])
 
 
 def _chat_files(chats: Path) -> list[Path]:
@@ -42,15 +44,46 @@ def _chat_files(chats: Path) -> list[Path]:
     return [found[stem] for stem in sorted(found)]
 
 
+def _files_by_session(paths: list[Path]) -> list[tuple[Beginning, list[Path]]]:
+    """Returns the files of each session, oldest first.
+
+    A process that resumes a session begins a file of its own under that id before it goes on in the
+    old one (measured: 0.61.0). Such a file says nothing; it counts only where there is no other.
+    """
+    found: dict[str, list[tuple[Beginning, Path]]] = {}
+    for path in paths:
+        beginning = _beginning(path)
+        found.setdefault(beginning.session_id, []).append((beginning, path))
+    sessions: list[tuple[Beginning, list[Path]]] = []
+    for files in found.values():
+        speaking = [path for _, path in files if len(files) == 1 or _says_something(path)]
+        sessions.append((files[0][0], speaking or [files[0][1]]))
+    return sessions
+
+
+def _says_something(path: Path) -> bool:
+    """Returns whether a file has a message that is not only part of a list."""
+    if path.suffix == ".json":
+        return True
+    try:
+        with opened(path) as file:
+            return any(line.startswith(b'{"id":') for line in lines_of(file))
+    except (CannotRead, OSError):
+        return True
+
+
 def _session(
-    path: Path, cwd: str | None, log: PromptLog, parent: str | None, clears: list[u.Clear]
+    session_id: str,
+    paths: list[Path],
+    cwd: str | None,
+    log: PromptLog,
+    parent: str | None,
+    clears: list[u.Clear],
 ) -> FoundSession:
-    session_id = _id_in(path) or path.stem
-    part = Part(path.name, is_whole=path.suffix == ".json")
     return FoundSession(
         id=session_id,
         agent="gemini",
-        parts=[(path, part)],
+        parts=[(path, Part(path.name, is_whole=path.suffix == ".json")) for path in paths],
         reader=partial(GeminiReader, session_id, cwd, log),
         lineage=_lineage(session_id, parent, clears),
         clears=tuple(clear for clear in clears if clear.from_session == session_id),

@@ -39,6 +39,13 @@ def is_snapshot(message: Message) -> bool:
     return message.type == "user" and text_of(message).lstrip().startswith(SNAPSHOT)
 
 
+def answers_in(message: Message) -> list[str]:
+    """Returns the calls that a row of results answers; none of a row that says something else."""
+    parts = parts_of(message)
+    answers = [part.function_response for part in parts if part.function_response is not None]
+    return [one.id or "" for one in answers] if len(answers) == len(parts) else []
+
+
 def usage_of(tokens: Tokens | None) -> u.Usage | None:
     """Returns the tokens of a call."""
     if tokens is None:

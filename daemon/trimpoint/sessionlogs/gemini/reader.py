@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.gemini.copies import content_of, copies_among
-from trimpoint.sessionlogs.gemini.messages import is_snapshot, members_of, text_of, usage_of
+from trimpoint.sessionlogs.gemini.messages import (
+    answers_in,
+    is_snapshot,
+    members_of,
+    text_of,
+    usage_of,
+)
 from trimpoint.sessionlogs.gemini.prompt_log import PromptLog, time_of
 from trimpoint.sessionlogs.gemini.rows import Header, Message, Patch, Tokens, record_of
 from trimpoint.sessionlogs.made_ids import made_id
@@ -46,6 +52,7 @@ class GeminiReader:
         self._live: dict[str, int] = {}
         self._indices: dict[str, int] = {}
         self._contents: dict[int, int] = {}
+        self._answers: dict[str, int] = {}  # the message that has a call's result
         self._tokens: dict[str, Tokens] = {}
         self._newest_input: int | None = None
         self._pending: dict[str, Any] | None = None
@@ -56,6 +63,7 @@ class GeminiReader:
 
     def begin_part(self, part: Part) -> None:
         """The lines that follow are of this file."""
+        self._end_whole()
         self._part, self._line = part, 0
         self._whole = WholeFile() if part.is_whole else None
         self._records.hold_all()
@@ -96,8 +104,9 @@ class GeminiReader:
         if index is None:
             index = self._add(message, message_id)
         else:
-            self._records.update(index, self._members(message))
-            self._contents[index] = hash(content_of(message))
+            members = self._members(message)
+            self._records.update(index, members)
+            self._noted(index, message, members)
         self._used(message, message_id)
 
     def _add(self, message: Message, message_id: str) -> int:
@@ -105,9 +114,15 @@ class GeminiReader:
         for result in members["tool_results"] if message.type == "user" else ():
             self._answered_by_a_row(result)
         index = self._records.message(members)
-        self._contents[index] = hash(content_of(message))
+        self._noted(index, message, members)
         self._live[message_id] = self._indices[message_id] = index
         return index
+
+    def _noted(self, index: int, message: Message, members: dict[str, Any]) -> None:
+        """Remembers what a message says, so that another one that says the same is recognized."""
+        self._contents[index] = hash(content_of(message))
+        for result in members["tool_results"]:
+            self._answers[result.call_id or ""] = index
 
     def _members(self, message: Message) -> dict[str, Any]:
         members = members_of(message, self._records)
@@ -157,12 +172,22 @@ class GeminiReader:
 
     def _set(self, message: Message, copied: int | None) -> None:
         message.id = message.id or made_id(self._session_id, self._window.count)
+        if copied is None and message.id not in self._indices:
+            copied = self._repeated(message)
         if copied is not None:
             self._indices[message.id] = copied
         if message.id in self._indices:
             self._live[message.id] = self._indices[message.id]
         else:
             self._add(message, message.id)
+
+    def _repeated(self, message: Message) -> int | None:
+        """Returns the message with the results that a row says again: a resumed session says each
+        result beside the call once more (measured: 0.61.0).
+        """
+        answered = answers_in(message)
+        known = [self._answers[call_id] for call_id in answered if call_id in self._answers]
+        return known[0] if answered and len(known) == len(answered) else None
 
     def _compressed(self, patch: Patch, kept: Ranges) -> None:
         self._settle()
@@ -214,8 +239,7 @@ class GeminiReader:
 
     def finish(self) -> None:
         """No line follows."""
-        if self._whole is not None:
-            self._read_whole(self._whole)
+        self._end_whole()
         self._settle()
         for tokens in self._tokens.values():
             usage = usage_of(tokens)
@@ -224,7 +248,10 @@ class GeminiReader:
         self._records.put_clears()
         self._records.close()
 
-    def _read_whole(self, whole: WholeFile) -> None:
+    def _end_whole(self) -> None:
+        whole, self._whole = self._whole, None
+        if whole is None:
+            return
         data = whole.content()
         record = record_of(data) if data is not None else None
         self._line = 1

@@ -227,6 +227,14 @@ def test_a_summary_without_a_boundary_is_one(tmp_path: Path) -> None:
     )
 
 
+def test_a_member_of_another_type_is_lost_alone(tmp_path: Path) -> None:
+    odd = prompt("u1", None, [{"type": "text", "text": "one"}, 7], gitBranch=5, isMeta="no")
+    write(tmp_path, [odd, answer("a1", "u1", text("first"), {"type": 3, "text": "kept"})])
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages] == ["one", "first"]
+    assert (document.end.unparsed, document.session.git_branch) == (0, None)
+
+
 def test_titles_are_no_summaries(tmp_path: Path) -> None:
     title = {"type": "summary", "summary": "Login fixed", "leafUuid": "a2"}
     write(tmp_path, [title, *CHAIN])

@@ -254,6 +254,19 @@ def test_padding_and_nesting_and_huge_numbers_end_nothing(tmp_path: Path) -> Non
     assert [one.text for one in document.messages] == ["padded"]
 
 
+def test_a_member_of_another_type_is_lost_alone(tmp_path: Path) -> None:
+    labels = {"content_item_kinds": [{"kind": "user.text"}], "turn_id": 4}
+    odd = said("user", "one")
+    odd["payload"] |= {"phase": 3, "internal_chat_message_metadata_passthrough": labels}
+    odd["payload"]["content"].append("loose")
+    info = {"total_token_usage": {"input_tokens": "x", "total_tokens": 9}, "last_token_usage": 1}
+    counted = row("event_msg", {"type": "token_count", "info": info})
+    write_rollout(tmp_path, 1, [meta(1, git=[]), odd, counted])
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages] == ["one"]
+    assert (document.end.unparsed, document.session.cwd) == (0, "/p")
+
+
 def test_unknown_rows_are_counted_and_never_fatal(tmp_path: Path) -> None:
     rows = [row("from_the_future", {"a": 1}), row("response_item", {"type": "new_item"})]
     write_rollout(tmp_path, 1, [meta(1), *rows, said("user", "hi")])

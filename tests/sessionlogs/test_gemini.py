@@ -206,7 +206,7 @@ def test_a_file_in_which_nothing_is_said_is_no_second_session(tmp_path: Path) ->
 
 def test_a_result_that_a_list_says_once_more_is_no_new_message(tmp_path: Path) -> None:
     answered = {"functionResponse": {"id": "t1", "name": "ls", "response": {"output": "files"}}}
-    call = {"id": "t1", "name": "ls", "args": {}, "status": "success", "result": [answered]}
+    call: dict[str, Any] = {"id": "t1", "name": "ls", "status": "success", "result": [answered]}
     rows = [*TALK, said("gemini", "g3", "look", toolCalls=[call]), said("user", "r3", [answered])]
     again = said("user", "g3_response", [answered])
     listed = [*TALK[1:], rows[-2], again, again, rows[-1], said("user", "u4", "on")]
@@ -215,6 +215,26 @@ def test_a_result_that_a_list_says_once_more_is_no_new_message(tmp_path: Path) -
     assert [one.kind for one in document.messages].count("tool_result") == 1
     assert all(one.active for one in document.messages)
     assert document.rewinds == []
+
+
+def test_images_and_documents_of_a_prompt_are_left_out_and_named(tmp_path: Path) -> None:
+    parts = [{"text": "look"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]
+    file = {"fileData": {"mimeType": "application/pdf", "fileUri": "x"}}
+    rows = [header(), said("user", "u1", parts), said("user", "u2", [{"text": "read"}, file])]
+    write(tmp_path, rows)
+    document = document_of(only_session(tmp_path))
+    assert [(one.text, one.omitted) for one in document.messages] == [
+        ("look", ["image"]),
+        ("read", ["document"]),
+    ]
+
+
+def test_a_member_of_another_type_is_lost_alone(tmp_path: Path) -> None:
+    odd = said("gemini", "g1", "first", tokens={"input": "many", "output": 3}, model=7)
+    write(tmp_path, [header(), odd, said("user", "u1", [{"text": 5}, {"text": "words"}, 9])])
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages] == ["first", "words"]
+    assert (document.usage.output_tokens, document.end.unparsed) == (3, 0)
 
 
 def test_files_that_are_left_over_are_no_sessions(tmp_path: Path) -> None:

@@ -33,14 +33,18 @@ def requests_of(scene: Path) -> list[list[str]]:
 def _sent(messages: list[dict[str, Any]]) -> Iterator[str]:
     answered: set[str] = set()
     for message in messages:
-        content = message.get("content") or message.get("parts")
-        parts = [{"text": content}] if isinstance(content, str) else content
+        content: Any = message.get("content") or message.get("parts")
+        parts: list[dict[str, Any]] = [{"text": content}] if isinstance(content, str) else content
         for part in parts:
-            call_id = part.get("functionResponse", {}).get("id")
-            if call_id is None or call_id not in answered:
-                yield from _worded(_words_in(part))
-            # Gemini CLI sends a result once more each time that its session is resumed.
-            answered |= {call_id} if call_id else set()
+            match part:
+                # Gemini CLI sends a result once more each time that its session is resumed.
+                case {"functionResponse": {"id": str(call_id)}} if call_id in answered:
+                    continue
+                case {"functionResponse": {"id": str(call_id)}}:
+                    answered.add(call_id)
+                case _:
+                    pass
+            yield from _worded(_words_in(part))
 
 
 def _words_in(part: dict[str, Any]) -> str:

@@ -72,8 +72,7 @@ class AppServer:
         """
         while True:
             for one in self.notifications[seen:]:
-                item = one.get("params", {}).get("item") or {}
-                if one.get("method") == method and item_type in (None, item.get("type")):
+                if one.get("method") == method and item_type in (None, _item_type(one)):
                     return one
             await self._changed.wait()
 
@@ -112,6 +111,14 @@ class AppServer:
         seen = len(self.notifications)
         await self.request("thread/compact/start", threadId=thread_id)
         await self.until("turn/completed", seen)
+
+
+def _item_type(notification: dict[str, Any]) -> str | None:
+    match notification:
+        case {"params": {"item": {"type": str(kind)}}}:
+            return kind
+        case _:
+            return None
 
 
 class Stage:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+from trimpoint.sessionlogs.text.lenient import decode_object, salvaged
 
 NULL = msgspec.Raw(b"null")
 # Rows that say nothing that is read.
@@ -152,9 +152,6 @@ def row_of(line: bytes) -> Row:
         found = decode_object(line)
     if found is None:
         raise BadLine
-    for name in ("summarizeMetadata", "toolUseResult", "sourceToolAssistantUUID"):
-        if name in found:
-            found[name] = msgspec.Raw(msgspec.json.encode(found[name]))
-    if (row := convert_or_none(found, Row)) is None:
+    if (row := salvaged(found, Row)) is None:
         raise BadLine
     return row

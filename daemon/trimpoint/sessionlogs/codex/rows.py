@@ -4,11 +4,14 @@ What is not declared here is skipped without being decoded: image data, world st
 """
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
-from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object, salvaged
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 # The beginning of a line as Codex writes it. Lines that begin in another way are decoded to find
 # their kind.
@@ -259,9 +262,27 @@ def parent_of(source: Any) -> str | None:
 
 # What decoding raises for a row of a shape that no version writes.
 BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-decode_item = msgspec.json.Decoder(Item).decode
 decode_item_row = msgspec.json.Decoder(ItemRow).decode
-decode_event = msgspec.json.Decoder(Event).decode
-decode_usage = msgspec.json.Decoder(UsageOfCall).decode
-decode_context = msgspec.json.Decoder(TurnContext).decode
-decode_meta = msgspec.json.Decoder(Meta).decode
+
+
+def _decoder(kind: type[S]) -> Callable[[msgspec.Raw], S]:
+    """Returns a function that decodes a payload, without those members that are something else."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def decoded(payload: msgspec.Raw) -> S:
+        try:
+            return decode(payload)
+        except msgspec.ValidationError:
+            found = salvaged(msgspec.json.decode(payload), kind)
+            if found is None:
+                raise
+            return found
+
+    return decoded
+
+
+decode_item = _decoder(Item)
+decode_event = _decoder(Event)
+decode_usage = _decoder(UsageOfCall)
+decode_context = _decoder(TurnContext)
+decode_meta = _decoder(Meta)

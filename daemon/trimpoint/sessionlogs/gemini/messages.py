@@ -11,7 +11,6 @@ from trimpoint.sessionlogs.records import Records
 
 SNAPSHOT = "<state_snapshot>"
 CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
-NULL = msgspec.Raw(b"null")
 
 
 def parts_of(message: Message) -> list[Part]:
@@ -82,11 +81,19 @@ def members_of(message: Message, records: Records) -> dict[str, Any]:
         "timestamp": message.timestamp,
         "synthetic": False,
         "tool_results": results,
-        "omitted": ["image"] if any(part.inline_data != NULL for part in parts) else [],
+        "omitted": sorted({kind for part in parts for kind in _data_in(part)}),
     }
     if message.type == "gemini":
         members |= _of_answer(message, parts)
     return members
+
+
+def _data_in(part: Part) -> Iterable[str]:
+    """Yields what kind of data a part has: image, audio, video; document for all else."""
+    for data in (part.inline_data, part.file_data):
+        if data is not None:
+            kind = str(data.get("mimeType", "image")).partition("/")[0]
+            yield kind if kind in ("image", "audio", "video") else "document"
 
 
 def _of_answer(message: Message, parts: list[Part]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
+from trimpoint.sessionlogs.text.lenient import decode_object, salvaged
 
 
 class FunctionResponse(msgspec.Struct):
@@ -24,13 +24,14 @@ class FunctionCall(msgspec.Struct):
 
 
 class Part(msgspec.Struct, rename="camel"):
-    """A part of a content. Image data is not read."""
+    """A part of a content; of data, only that it is there."""
 
     text: str | None = None
     thought: bool | None = None
     function_response: FunctionResponse | None = None
     function_call: FunctionCall | None = None
-    inline_data: msgspec.Raw = msgspec.Raw(b"null")
+    inline_data: dict[str, Any] | None = None
+    file_data: dict[str, Any] | None = None
 
 
 class Call(msgspec.Struct):
@@ -107,9 +108,9 @@ def record_of(line: bytes) -> Record | None:
     if "$rewindTo" in found:
         return str(found["$rewindTo"])
     if "$set" in found:
-        return convert_or_none(found["$set"], Patch)
+        return salvaged(found["$set"], Patch)
     if "type" in found and "sessionId" not in found:
-        return convert_or_none(found, Message)
+        return salvaged(found, Message)
     if "sessionId" in found or "messages" in found:
-        return convert_or_none(found, Header)
+        return salvaged(found, Header)
     return None

@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -33,6 +34,41 @@ def convert_or_none(value: Any, kind: type[T]) -> T | None:
     try:
         return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, RecursionError):
+        return None
+
+
+def salvaged(value: Any, kind: type[T]) -> T | None:
+    """Returns `value` as `kind`, without those of its members that are something else; None when
+    nothing is left. So a version that writes one member in another way loses that member alone.
+    """
+    found: T | None = _salvaged(value, kind)
+    return found
+
+
+def _salvaged(value: Any, kind: Any) -> Any:
+    found = convert_or_none(value, kind)
+    if found is not None:
+        return found
+    for one in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        if one is msgspec.Raw:
+            return msgspec.Raw(msgspec.json.encode(value))
+        if isinstance(value, dict) and isinstance(one, type) and issubclass(one, msgspec.Struct):
+            return _salvaged_struct(as_dict(value), one)
+        if isinstance(value, list) and get_origin(one) is list:
+            parts = [_salvaged(part, get_args(one)[0]) for part in as_list(value)]
+            return [part for part in parts if part is not None]
+    return None
+
+
+def _salvaged_struct(value: dict[str, Any], kind: type[msgspec.Struct]) -> msgspec.Struct | None:
+    members = {
+        field.name: found
+        for field in msgspec.structs.fields(kind)
+        if (found := _salvaged(value.get(field.encode_name), field.type)) is not None
+    }
+    try:
+        return kind(**members)
+    except TypeError:  # a member that must be there is not
         return None
 
 

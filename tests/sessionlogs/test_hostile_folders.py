@@ -102,6 +102,33 @@ def test_members_of_other_types_than_are_known_end_nothing(
     read_all(folder)
 
 
+SCENES = [
+    next((FIXTURES / scene).rglob(pattern))
+    for scene, pattern in (
+        ("codex-0.171.0/compacted-by-hand", "rollout-*.jsonl"),
+        ("codex-0.171.0/interrupted", "rollout-*.jsonl"),
+        ("claude-code-2.1.332/compacted", "projects/*/*.jsonl"),
+        ("claude-code-2.1.332/rewound-behind-a-compaction", "projects/*/*.jsonl"),
+        ("gemini-cli-0.61.0/resumed-and-compressed", "session-*.jsonl"),
+        ("gemini-cli-0.61.0/rewound", "session-*.jsonl"),
+    )
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_lines_in_any_order_end_nothing(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("order")
+    real = data.draw(st.sampled_from(SCENES)).read_bytes().splitlines(keepends=True)
+    chosen = data.draw(st.lists(st.integers(0, len(real) - 1), max_size=80))
+    lines = b"".join(real[at] for at in chosen)
+    for place in PLACES.values():
+        write(folder, place, lines)
+    read_all(folder)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([b"\x00" * 99, b"\xff\xfe{", b"[[[["])))
 def test_files_of_any_bytes_end_nothing(

@@ -1,6 +1,7 @@
 """The list of sessions, and the cache behind it."""
 
 import json
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,6 +48,22 @@ def test_a_file_that_was_rewritten_in_place_is_read_again(tmp_path: Path) -> Non
     path = write_rollout(home, 1, [meta(1), said("user", "other")])
     assert path.stat().st_size
     assert listed(homes(home), Overviews(cache), Query())[0].first_prompt == "other"
+
+
+def test_a_cached_session_follows_a_clear_that_another_file_tells_of(tmp_path: Path) -> None:
+    cache, home = tmp_path / "cache", tmp_path / "home"
+    cleared = FIXTURES / "claude-code-2.1.332" / "cleared"
+    files = sorted(cleared.rglob("*.jsonl"), key=lambda path: path.read_text()[-400:])
+    projects = home / "projects" / "-home-you-project"
+    projects.mkdir(parents=True)
+    shutil.copy(cleared / "history.jsonl", home)
+    counted: list[list[int | None]] = []
+    for path in [one for one in files if one.name != "history.jsonl"]:
+        shutil.copy(path, projects)
+        kept = listed(homes(home), Overviews(cache), Query())
+        assert kept == listed(homes(home), Overviews(None), Query())
+        counted.append(sorted(one.clears or 0 for one in kept))
+    assert counted[-1] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93\x00", b"nonsense" * 100])

@@ -1,8 +1,9 @@
 """What a list says of a session, and the cache that keeps it.
 
 What must always be true: what the cache says is what reading would say. An entry holds for exactly
-these files: device, inode, size, and a digest of head and tail. A cache that is damaged or of
-another version is made anew.
+these files: device, inode, size, and a digest of head and tail; and for what was found beside them,
+such as a clear that only another session's file tells of. A cache that is damaged or of another
+version is made anew.
 """
 
 import os
@@ -17,7 +18,7 @@ from trimpoint_protocol.agent_sessions import LineageKind, SessionOverview
 from trimpoint.sessionlogs.opening import PLAIN, CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
-VERSION = 1
+VERSION = 2  # rises when the readers find something else in the same files
 DIGESTED_BYTES = 4096
 # A log above this is only counted for a list when it has been read for something else.
 MAX_COUNTED_BYTES = 256 * 1024 * 1024
@@ -48,7 +49,7 @@ class Overviews:
 
     def of(self, session: FoundSession) -> SessionOverview:
         """Returns what the list says of a session, from the cache if that is right."""
-        keys = [key_of(path) for path, _ in session.parts]
+        keys = [*(key_of(path) for path, _ in session.parts), _key_of_beside(session)]
         name = f"{session.agent}:{session.id}:{session.parts[-1][0]}"
         entry = self._entries.get(name)
         if entry is None or entry.keys != keys:
@@ -96,6 +97,11 @@ def key_of(path: Path) -> FileKey:
         return (found.st_dev, found.st_ino, found.st_size, zlib.crc32(ends))
     finally:
         os.close(fd)
+
+
+def _key_of_beside(session: FoundSession) -> FileKey:
+    beside = repr((session.clears, session.lineage, session.attachments))
+    return (0, 0, 0, zlib.crc32(beside.encode("utf-8", "replace")))
 
 
 def _overview(session: FoundSession, size: int) -> SessionOverview:
@@ -167,7 +173,6 @@ def _uncounted(session: FoundSession, size: int, problem: str | None) -> Session
 
 
 def _changed_at(paths: list[Path]) -> str | None:
-
     times = [path.stat().st_mtime for path in paths if path.exists()]
     if not times:
         return None

@@ -157,7 +157,9 @@ def test_rows_of_one_answer_are_one_message_and_are_counted_once(tmp_path: Path)
 
 
 def test_calls_that_run_at_the_same_time_are_no_rewind(tmp_path: Path) -> None:
-    calls = [{"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {}} for n in (1, 2)]
+    calls: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {}} for n in (1, 2)
+    ]
     results = [
         [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"r{n}"}] for n in (1, 2)
     ]
@@ -208,7 +210,7 @@ def test_a_compaction_that_keeps_the_beginning_leaves_beginning_and_summary(tmp_
 
 
 def test_attachments_between_boundary_and_summary_part_nothing(tmp_path: Path) -> None:
-    extra = {"type": "attachment", "uuid": "x", "parentUuid": "b", "attachment": {}}
+    extra: dict[str, Any] = {"type": "attachment", "uuid": "x", "parentUuid": "b"}
     rows = [*CHAIN, boundary("b", ["a2"]), extra, summary("s", "x"), prompt("u3", "s", "three")]
     write(tmp_path, rows)
     document = document_of(only_session(tmp_path))

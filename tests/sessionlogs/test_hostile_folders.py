@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.sessionlogs.catalogue import Query, found_sessions, listed
 from trimpoint.sessionlogs.export import ndjson
 from trimpoint.sessionlogs.live import live_window
@@ -79,7 +80,10 @@ JSON = st.recursive(
 
 def members(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every place in a value at which another value can stand."""
-    items = value.items() if isinstance(value, dict) else enumerate(value)
+    if isinstance(value, dict):
+        items: list[tuple[Any, Any]] = list(as_dict(value).items())
+    else:
+        items = list(enumerate(as_list(value)))
     for key, one in items:
         yield value, key
         if isinstance(one, dict | list):

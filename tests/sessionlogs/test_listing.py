@@ -57,7 +57,7 @@ def test_a_cached_session_follows_a_clear_that_another_file_tells_of(tmp_path: P
     projects = home / "projects" / "-home-you-project"
     projects.mkdir(parents=True)
     shutil.copy(cleared / "history.jsonl", home)
-    counted: list[list[int | None]] = []
+    counted: list[list[int]] = []
     for path in [one for one in files if one.name != "history.jsonl"]:
         shutil.copy(path, projects)
         kept = listed(homes(home), Overviews(cache), Query())

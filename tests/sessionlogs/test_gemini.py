@@ -3,12 +3,15 @@ wrong.
 """
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trimpoint.sessionlogs.sessions import Reading
+from trimpoint_protocol import unified as u
 
 from tests.sessionlogs.sessions import FIXTURES, document_of, only_session, sessions_in, texts
 
@@ -235,6 +238,38 @@ def test_a_member_of_another_type_is_lost_alone(tmp_path: Path) -> None:
     document = document_of(only_session(tmp_path))
     assert [one.text for one in document.messages] == ["first", "words"]
     assert (document.usage.output_tokens, document.end.unparsed) == (3, 0)
+
+
+def test_a_long_session_is_not_held_in_memory(tmp_path: Path) -> None:
+    words = "word " * 2_000
+    rows = [header()]
+    for number in range(2_000):
+        rows.append(said("gemini", f"g{number}", "look", tokens=tokens(100)))
+        call = {"id": f"t{number}", "name": "ls", "result": words, "status": "success"}
+        rows.append(said("gemini", f"g{number}", "look", toolCalls=[call], tokens=tokens(100)))
+    path = write(tmp_path, rows)
+    del rows
+    reading = Reading(only_session(tmp_path))
+    tracemalloc.start()
+    results = sum(len(one.tool_results) for one in reading if isinstance(one, u.MessageRecord))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert results == 2_000
+    assert peak < path.stat().st_size / 4
+
+
+def test_a_message_that_is_written_anew_much_later_keeps_its_place(tmp_path: Path) -> None:
+    late = said("gemini", "g1", "first, and more", 50, tokens=tokens(5000))
+    write(tmp_path, [*TALK, late, said("user", "u3", "three")])
+    document = document_of(only_session(tmp_path))
+    assert [one.text for one in document.messages][1:] == [
+        "one",
+        "first, and more",
+        "two",
+        "second",
+        "three",
+    ]
+    assert document.usage.calls == 2
 
 
 def test_files_that_are_left_over_are_no_sessions(tmp_path: Path) -> None:

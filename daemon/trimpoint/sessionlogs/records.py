@@ -48,6 +48,7 @@ class Records:
         self.last_timestamp: str | None = None
         self.model: str | None = None
         self._open: int | None = None
+        self._waits = False
         self._calls: Recent[str, int] = Recent(MAX_OPEN_CALLS)
         self._prompts: deque[int] = deque(maxlen=MAX_PROMPTS)
 
@@ -64,6 +65,8 @@ class Records:
     def take(self) -> list[u.Record]:
         """Returns the records that are complete, each once."""
         end = len(self.ready) if self._open is None else self._open
+        if self._waits:
+            end = next((at for at in range(end) if self._changes_later(self.ready[at])), end)
         taken, self.ready = self.ready[:end], self.ready[end:]
         if self._open is not None:
             self._open = 0
@@ -73,12 +76,20 @@ class Records:
         """More may be added to the newest message; it and what follows wait until `close`."""
         self._open = len(self.ready) - 1 if self.ready else None
 
-    def hold_all(self) -> None:
-        """Any message may change until `close`: nothing is given out before."""
-        self._open = 0
+    def wait_for_changes(self) -> None:
+        """A message may be written anew later; it and what follows wait until the last time."""
+        self._waits = True
+
+    def _changes_later(self, record: u.Record) -> bool:
+        return (
+            isinstance(record, u.MessageRecord)
+            and self.fates is not None
+            and self.fates.changed.get(record.index, 0) > self.lines
+        )
 
     def update(self, index: int, members: Mapping[str, Any]) -> None:
         """Replaces members of a message that is not written yet; the window is not changed."""
+        self.window.changed[index] = self.lines
         for call in members.get("tool_calls", ()):
             self._opened(call.id, index)
         if (at := self._held(index)) is not None:
@@ -86,6 +97,7 @@ class Records:
 
     def drop_result(self, index: int, call_id: str | None) -> None:
         """Removes the result of a call from a message that is not written yet."""
+        self.window.changed[index] = self.lines
         at = self._held(index)
         record = self.ready[at] if at is not None else None
         if at is not None and isinstance(record, u.MessageRecord):

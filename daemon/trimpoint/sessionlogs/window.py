@@ -5,7 +5,7 @@ What must always be true: a message is live, or the newest thing that took it ou
 boundary and a rewind take out; a rewind to before a boundary brings back what that boundary took.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from trimpoint.sessionlogs.ranges import Ranges
@@ -43,7 +43,10 @@ NOWHERE = Place(0, Ranges(), 0)
 
 
 class Fates:
-    """What became of each message, asked for rising indices; and which boundaries were undone."""
+    """What became of each message, asked for rising indices; and which boundaries were undone.
+
+    `changed`: the line at which a message was written for the last time, if not at its first.
+    """
 
     def __init__(
         self,
@@ -51,10 +54,12 @@ class Fates:
         live: Ranges,
         removals: Iterable[tuple[Ranges, MessageState]],
         undone: frozenset[int] = frozenset(),
+        changed: Mapping[int, int] | None = None,
     ) -> None:
         self.count = count
         self.live = live
         self.undone = undone
+        self.changed: Mapping[int, int] = changed or {}
         self._runs = _runs(count, live, removals)
         self._at = 0
 
@@ -92,6 +97,7 @@ class Window:
         self.live = Ranges()
         self.branches = 0
         self.boundaries = 0
+        self.changed: dict[int, int] = {}
         self._undone: set[int] = set()
         self._begun: list[int] = []  # how many messages there were at each boundary
         self._removals: list[_Removal] = []
@@ -166,4 +172,4 @@ class Window:
     def fates(self) -> Fates:
         """Returns what became of each message, at the end of the log."""
         removals = [(removal.removed, removal.state) for removal in self._removals]
-        return Fates(self.count, self.live, removals, frozenset(self._undone))
+        return Fates(self.count, self.live, removals, frozenset(self._undone), self.changed)

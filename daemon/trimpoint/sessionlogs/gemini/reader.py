@@ -66,7 +66,7 @@ class GeminiReader:
         self._end_whole()
         self._part, self._line = part, 0
         self._whole = WholeFile() if part.is_whole else None
-        self._records.hold_all()
+        self._records.wait_for_changes()
 
     def feed(self, line: bytes) -> None:
         """Reads one line, its newline included."""

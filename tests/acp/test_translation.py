@@ -315,6 +315,8 @@ def test_a_meter_without_a_window_is_not_sent() -> None:
     assert usage_of({}) is None
     assert meter_text({}) == "not known yet"
     assert meter_text({"usedTokens": 5}) == "5 tokens; the size of the window is not known yet"
+    meter = {"usedTokens": 1_850, "windowTokens": 2_000, "percent": 92.5, "leftPercent": 99}
+    assert meter_text(meter) == "1,850 of 2,000 tokens (93%)"
     usage = usage_of({"usedTokens": 5, "windowTokens": 10, "level": "ok"})
     assert usage is not None
     assert (usage.used, usage.size) == (5, 10)

@@ -88,7 +88,7 @@ async def test_a_context_that_fills_up_is_said_with_what_to_do(
             assert await asked.ended() == 0
     assert "answer-1." in terminal.screen
     assert "❯" not in terminal.screen
-    assert "77 %" in terminal.screen
+    assert "77%" in terminal.screen
 
 
 async def test_ctrl_c_interrupts_the_turn_and_says_so_on_a_line_of_its_own(

@@ -14,6 +14,7 @@ from trimpoint.cli.views.context_view import (
     small_context,
     tokens,
 )
+from trimpoint.core.context.context_size import percent_text
 from trimpoint.testkit import Usage, say
 from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 
@@ -37,11 +38,11 @@ def context(percent: float, level: str = "ok", **changes: Any) -> ContextStatus:
     return msgspec.structs.replace(EMPTY, **(known | changes))
 
 
-def lines(context: ContextStatus, *, colour: bool = False) -> list[str]:
+def lines(context: ContextStatus, width: int = 110, *, colour: bool = False) -> list[str]:
     file = io.StringIO()
     Console(
-        file=file, width=110, force_terminal=colour, color_system="standard" if colour else None
-    ).print(context_table(context))
+        file=file, width=width, force_terminal=colour, color_system="standard" if colour else None
+    ).print(context_table(context, width))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 
 
@@ -75,7 +76,7 @@ def test_its_colour_says_how_bad_it_is_and_so_do_words(level: str, colour: str) 
     line = context_line(context(75, level))
     assert {str(span.style) for span in line.spans} >= {colour}
     assert (f" {level} " in line.plain) == (level != "ok")
-    assert "75 %" in line.plain
+    assert "75%" in line.plain
     assert "194k of 258k tokens" in line.plain
 
 
@@ -85,13 +86,35 @@ def test_without_a_window_there_is_no_bar_but_what_can_be_done() -> None:
     assert 'max_context_tokens in [models."gpt-5"]' in " ".join(shown)
     new = lines(msgspec.structs.replace(EMPTY, used_tokens=5_000))
     assert "Codex says how large the window is with its first answer." in new[1]
-    assert small_context(msgspec.structs.replace(EMPTY, used_tokens=5_000)).plain == "≈ 5k"
+    assert small_context(msgspec.structs.replace(EMPTY, used_tokens=5_000)).plain == "~5k"
 
 
 def test_an_estimate_is_marked_as_one() -> None:
     unknown = lines(context(12, estimated=True, unknown=True))
-    assert "≈ 12 %" in unknown[0]
+    assert "~12%" in unknown[0]
     assert lines(context(12, estimated=True, note="A reason."))[2].strip() == "A reason."
+
+
+@pytest.mark.parametrize("width", [60, 80, 110])
+def test_bar_and_numbers_stand_on_one_line_of_the_terminal(width: int) -> None:
+    shown = lines(context(93, "critical"), width)
+    assert shown[0].endswith("93% critical  240k of 258k tokens")
+    assert len(shown[0]) <= width
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"), [(0.4, "0%"), (6.5, "7%"), (7.5, "8%"), (99.9, "100%")]
+)
+def test_a_half_percent_goes_up_everywhere(percent: float, text: str) -> None:
+    assert f" {text}  " in context_line(context(percent)).plain
+    assert percent_text(percent) == text
+
+
+def test_what_is_automatic_is_said_beside_the_advice() -> None:
+    auto = AutoCompaction(mode="warn", state="idle", message="The context is 93% full.")
+    shown = lines(context(93, "critical", auto=auto))
+    assert "Automatic  you are warned when it fills up" in shown
+    assert "           The context is 93% full." in shown
 
 
 def test_one_share_is_shown_and_not_codexs_other_one_beside_it() -> None:
@@ -167,7 +190,7 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarn
         unknown = await stage.run("context", "nope")
     first, *rest = shown.out.splitlines()
     assert first.split()[0] == "Context"
-    assert "74 % warning  190k of 258k tokens" in first
+    assert "74% warning  190k of 258k tokens" in first
     assert any("Codex itself would compact at 245k (┃)" in line for line in rest)
     assert any("220k in (110k cached), 20 out: all calls together" in line for line in rest)
     assert "\x1b" not in shown.out + status.out
@@ -177,7 +200,7 @@ async def test_the_context_of_a_thread_for_people_and_for_scripts(stage: CliHarn
         thread,
     )
     assert rows[0]["context"] == document
-    assert "███████░░┃ 74 %" in status.out
+    assert "███████░░┃ 74%" in status.out
     assert (unknown.code, unknown.err.splitlines()[0]) == (
         1,
         "trimpoint: There is no thread 'nope'.",
@@ -208,13 +231,13 @@ async def test_watching_shows_the_bar_whenever_it_moves_and_what_to_do_about_it(
         thread = await stage.thread(client)
         await grow(stage, client, thread, 30_000)
         async with stage.running("watch", "--thread", thread) as watch:
-            await watch.said("12 %  30k of 258k tokens")
+            await watch.said("12%  30k of 258k tokens")
             await grow(stage, client, thread, 190_000)
             await watch.said("trimpoint compact summarizes it")
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
     bars = [line.strip() for line in watch.out.splitlines() if "tokens" in line]
     assert [bar.partition(" ")[2] for bar in bars] == [
-        "12 %  30k of 258k tokens",
-        "74 % warning  190k of 258k tokens",
+        "12%  30k of 258k tokens",
+        "74% warning  190k of 258k tokens",
     ]

@@ -22,7 +22,8 @@ async def test_a_shell_pins_trims_undoes_and_looks(stage: CliHarness) -> None:
         redone = await stage.run("undo", "--redo")
         gone = await stage.run("unpin", "1")
         again = await stage.run("unpin")
-    assert "Pinned. 1 pin of about" in pinned.out
+    assert "Pinned: turn 1. 1 pin of about" in pinned.out
+    assert pinned.out.splitlines()[-1] == "To undo: trimpoint unpin 1"
     assert "1. turn 1: the rules, about" in listed.out
     assert "1 pinned kept." in cleared.out
     assert cleared.out.splitlines()[-1] == "To undo: trimpoint undo"

@@ -185,7 +185,7 @@ def test_in_chat_it_is_a_bar_for_each_class_and_the_largest_items() -> None:
     sent = [text_item("developer", "word " * 40), *conversation_items(thread.state)]
     found = inspection(thread.state, WINDOW, sent, predicted=False)
     lines = inspection_text(found, trim_advice(thread.state, WINDOW)).splitlines()
-    assert lines[0] == "Context: 750 of 1,000 tokens (75 %)."
+    assert lines[0] == "Context: 750 of 1,000 tokens (75%)."
     assert lines[1].split()[0] == "instructions"
     assert any(line.strip().startswith("tools, rest") for line in lines)
     assert "The 5 largest:" in lines

@@ -273,6 +273,26 @@ async def test_a_thread_that_is_taken_over_shows_what_codex_remembers_of_it(
     assert parent["totalTokens"] == 30_010
 
 
+async def test_a_fork_of_a_trimmed_thread_has_the_estimate_that_its_parent_has(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        gauge = MeterProbe(talk)
+        await gauge.turn(30_000)
+        await gauge.turn(31_000)
+        await talk.type("/clear 1")
+        parent = await gauge.meter()
+        fork = await talk.client.request("thread/fork", threadId=talk.thread_id)
+        forked = MeterProbe(
+            Conversation(talk.client, fork["thread"]["id"], harness.model, harness.script)
+        )
+        meter = await forked.meter()
+    assert parent["estimated"]
+    assert meter["estimated"]
+    assert meter["windowTokens"] == parent["windowTokens"]
+    assert meter["usedTokens"] == pytest.approx(parent["usedTokens"], rel=0.02)
+
+
 SPAWN = {
     "type": "function_call",
     "namespace": "multi_agent_v1",

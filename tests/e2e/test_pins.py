@@ -46,7 +46,7 @@ async def test_a_pinned_turn_and_a_note_survive_every_trim_word_for_word(harness
     async with harness.conversation() as talk:
         first, second, third = await turns(talk, 3)
         pinned = await completed(talk, "/pin 1")
-        assert pinned["message"].startswith("Pinned. 1 pin of about ")
+        assert pinned["message"].startswith("Pinned: turn 1. 1 pin of about ")
         await completed(talk, "/pin Python 3.8 only")
         assert await next_input(talk) == [NOTE, *first, *second, *third]
         cleared = await completed(talk, "/clear 1")

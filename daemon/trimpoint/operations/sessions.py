@@ -30,6 +30,7 @@ from trimpoint.codex.appserver.supervisor import (
     is_missing_error,
 )
 from trimpoint.codex.history.adoption import imported_turns, inherited_history, started_with
+from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -37,6 +38,7 @@ from trimpoint.core.model.decision import busy
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import model_in
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.client_resumes import ClientResume
@@ -191,6 +193,7 @@ class Sessions:
             creation,
             inherited_turn_ids=unknown_to_provider,
             launch=launch if parent is None else parent.launch,
+            **({} if parent is None else _measured_in(parent, settings)),
         )
         writer = await self._engine.create(creation)
         self._threads.use(
@@ -525,6 +528,18 @@ def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
 
 def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
     return str(thread.get("cwd") or params.get("cwd") or "")
+
+
+def _measured_in(parent: ThreadState, settings: bytes) -> dict[str, Any]:
+    """Returns what a fork knows of its context before Codex reports anything: the overhead and the
+    window that were measured in its parent, where both have the same model.
+    """
+    if model_in(settings) != model_in(parent.settings):
+        return {}
+    return {
+        "overhead_tokens": overhead_tokens(parent),
+        "window_tokens": parent.usage.window,
+    }
 
 
 def _creation(

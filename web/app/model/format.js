@@ -94,5 +94,5 @@ export function fullness({ percent, usedTokens, windowTokens, estimated, unknown
     const tokens = `${isAbout ? "~" : ""}${shortCount(usedTokens)}${windowTokens ? ` / ${shortCount(windowTokens)}` : ""}`;
     return percent === null
         ? `${isAbout ? "about " : ""}${usedTokens} tokens`
-        : `${isAbout ? "about " : ""}${Math.round(percent)} % of the context used, ${tokens} tokens`;
+        : `${isAbout ? "about " : ""}${Math.round(percent)}% of the context used, ${tokens} tokens`;
 }

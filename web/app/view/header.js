@@ -105,7 +105,7 @@ export function Advice({ app, thread }) {
     if (!context || context.level === "ok" || context.level === null || thread.isBusy || thread.state?.archived) {
         return null;
     }
-    const words = context.auto?.message || `The context is ${Math.round(context.percent ?? 0)} % full.`;
+    const words = context.auto?.message || `The context is ${Math.round(context.percent ?? 0)}% full.`;
     return html`
         <div class=${`advice is-${context.level}`} role="status">
             <${Icon} name="warn" /><span>${words}</span>

@@ -24,4 +24,6 @@ def meter_text(status: Json) -> str:
     about = "about " if status.get("estimated") else ""
     if not isinstance(window, int) or window <= 0:
         return f"{about}{used:,} tokens; the size of the window is not known yet"
-    return f"{about}{used:,} of {window:,} tokens, {status.get('leftPercent')} % left"
+    percent = status.get("percent")
+    share = f" ({int(percent + 0.5)}%)" if isinstance(percent, int | float) else ""
+    return f"{about}{used:,} of {window:,} tokens{share}"

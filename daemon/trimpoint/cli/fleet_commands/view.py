@@ -13,6 +13,7 @@ from trimpoint.cli.exits import Exit
 from trimpoint.cli.fleet_commands.hub_client import Person, chosen_thread, with_hub
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import short_age
+from trimpoint.core.context.context_size import percent_text
 from trimpoint.fleet.reading import ThreadOfHost, events_of, hosts, new_events, threads
 
 _LEVELS = {"ok": "", "warning": "yellow", "critical": "red"}
@@ -77,7 +78,7 @@ async def _threads(arguments: argparse.Namespace, person: Person) -> int:
 
 def _cells(one: ThreadOfHost, *, is_there: bool) -> list[Text]:
     thread = one.thread
-    percent = f"{thread.percent:.0f} %" if thread.percent is not None else ""
+    percent = percent_text(thread.percent) if thread.percent is not None else ""
     state = "archived" if thread.archived else thread.busy or ""
     return [
         Text(one_line(one.host), "cyan" if is_there else "dim"),

@@ -39,7 +39,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         found = dict(await client.request("context/inspect", threadId=thread_id))
         return _print(arguments, found, inspection_view(msgspec.convert(found, ContextInspection)))
     context = msgspec.convert(status, ContextStatus)
-    code = _print(arguments, status, context_table(context))
+    code = _print(arguments, status, context_table(context, stdout_console().width))
     if context.level in ("warning", "critical") and not arguments.json:
         advice = await ask(client, ContextAdvice, "context/advice", threadId=context.thread_id)
         for one in advice.advice:

@@ -9,11 +9,18 @@ from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.terminal import for_shells, one_line
+from trimpoint.core.context.context_size import percent_text
 
 _COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
 _ADVICE = "trimpoint compact summarizes it; trimpoint clear N keeps the last N turns."
 FILLED, EMPTY, MARK = "█", "░", "┃"
 BAR_CELLS, SMALL_BAR_CELLS = 40, 10
+_LABEL_CELLS = 14  # "Automatic", what is between it and the value, and a blank at the edge
+_AUTOMATIC = {
+    "off": "nothing is said and nothing done when it fills up",
+    "warn": "you are warned when it fills up",
+    "compact": "it is compacted when it is critical",
+}
 
 
 def context_bar(context: ContextStatus, cells: int) -> Text:
@@ -34,7 +41,11 @@ def context_bar(context: ContextStatus, cells: int) -> Text:
 def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
     """The bar and the two numbers that matter, on one line."""
     line = context_bar(context, cells)
-    line.append(" " if line else "").append(_share(context))
+    return line.append(" " if line else "").append(_numbers(context))
+
+
+def _numbers(context: ContextStatus) -> Text:
+    line = _share(context)
     if context.level in ("warning", "critical"):
         line.append(
             f" {context.level}", _COLOURS[context.level]
@@ -60,16 +71,20 @@ def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
     return drawn.append(" " if drawn else "").append(_share(context))
 
 
-def context_table(context: ContextStatus) -> Table:
-    """Returns all that is known of a context, a line for each kind of thing."""
+def context_table(context: ContextStatus, width: int) -> Table:
+    """Returns all that is known of a context, a line for each kind of thing, `width` columns wide.
+
+    The bar gets what its numbers leave, so that all of it stands on one line.
+    """
+    beside = _numbers(context).cell_len + _LABEL_CELLS
     table = Table.grid(padding=(0, 2))
-    for name, value in _rows(context):
+    for name, value in _rows(context, max(SMALL_BAR_CELLS, min(BAR_CELLS, width - beside))):
         table.add_row(Text(name, "bold"), value)
     return table
 
 
-def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
-    yield "Context", context_line(context)
+def _rows(context: ContextStatus, cells: int) -> Iterator[tuple[str, Text]]:
+    yield "Context", context_line(context, cells)
     if context.provider_compacts_at_tokens is not None:
         at = tokens(context.provider_compacts_at_tokens)
         yield "", Text(f"Codex itself would compact at {at} ({MARK})", "dim")
@@ -80,8 +95,7 @@ def _rows(context: ContextStatus) -> Iterator[tuple[str, Text]]:
     yield from _calls(context)
     if times := _compacted(context):
         yield "", Text(times)
-    if context.auto is not None:
-        yield "Automatic", _automatic(context)
+    yield from _automatic(context)
 
 
 def _window_unknown(context: ContextStatus) -> str:
@@ -114,17 +128,17 @@ def _calls(context: ContextStatus) -> Iterator[tuple[str, Text]]:
         yield "", Text(f"{current} since the context was last trimmed", "dim")
 
 
-def _automatic(context: ContextStatus) -> Text:
-    assert context.auto is not None
-    doing = {
-        "off": "nothing is said and nothing done when it fills up",
-        "warn": "you are warned when it fills up",
-        "compact": "it is compacted when it is critical",
-    }[context.auto.mode]
-    if not context.auto.message:
-        return Text(doing, "dim")
-    colour = "red" if context.auto.state == "stopped" else _COLOURS.get(context.level or "", "")
-    return Text(one_line(for_shells(context.auto.message), 2000), colour)
+def _automatic(context: ContextStatus) -> Iterator[tuple[str, Text]]:
+    """Returns what is done by itself, and below it what the daemon says of the context."""
+    if context.auto is None:
+        return
+    stopped = context.auto.state == "stopped"
+    colour = "red" if stopped else _COLOURS.get(context.level or "", "")
+    said = Text(one_line(for_shells(context.auto.message), 2000), colour)
+    if not stopped:
+        yield "Automatic", Text(_AUTOMATIC[context.auto.mode], "dim")
+    if said:
+        yield "Automatic" if stopped else "", said
 
 
 def _compacted(context: ContextStatus) -> str:
@@ -134,10 +148,10 @@ def _compacted(context: ContextStatus) -> str:
 
 
 def _share(context: ContextStatus) -> Text:
-    about = "≈ " if context.estimated else ""
+    about = "~" if context.estimated else ""
     if context.percent is None:
         return Text(f"{about}{tokens(context.used_tokens)}")
-    return Text(f"{about}{context.percent:.0f} %", _COLOURS.get(context.level or "", ""))
+    return Text(f"{about}{percent_text(context.percent)}", _COLOURS.get(context.level or "", ""))
 
 
 def _used(context: ContextStatus) -> str:

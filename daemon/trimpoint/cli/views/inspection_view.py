@@ -85,7 +85,7 @@ def _bar(count: int, whole: int, colour: str) -> Text:
 
 
 def _sums(found: ContextInspection) -> Iterator[Text]:
-    about = "≈ " if found.estimated else ""
+    about = "~" if found.estimated else ""
     window = f" of {tokens(found.window_tokens)}" if found.window_tokens is not None else ""
     used = f"{about}{tokens(found.used_tokens)}{window} tokens"
     items = f"{tokens(found.estimated_tokens)} in items by estimate"

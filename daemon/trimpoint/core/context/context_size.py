@@ -102,6 +102,24 @@ def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
     return ContextSize(used, is_estimate=note is not None, is_unknown=False, note=note)
 
 
+def used_percent(used: int, window: int) -> float:
+    """Returns the share of the window as clients are told it, with one decimal."""
+    return round(used * 100 / window, 1)
+
+
+def percent_text(percent: float) -> str:
+    """Returns that share as a person is shown it: `74%`.
+
+    A half goes up, as in the page and the plugin; every sentence and every meter has this number.
+    """
+    return f"{int(percent + 0.5)}%"
+
+
+def share_text(used: int, window: int) -> str:
+    """Returns the share of the window that so many tokens take: `74%`."""
+    return percent_text(used_percent(used, window))
+
+
 def left_percent(used: int, window: int) -> int:
     """Returns the percentage that Codex's own interface shows as left."""
     if window <= BASELINE_TOKENS:

@@ -9,7 +9,7 @@ below the critical level. An agent that is compacted over and over does nothing 
 from trimpoint_protocol import readmodel as rm
 
 from trimpoint.core.context.active_context import plan_trim
-from trimpoint.core.context.context_size import level_of, reported_size, window_of
+from trimpoint.core.context.context_size import level_of, reported_size, share_text, window_of
 from trimpoint.core.context.provider_compactions import seen_turns
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
@@ -149,7 +149,7 @@ def _usage_text(state: ThreadState, policy: Policy) -> str:
     window = window_of(state.usage, model_in(state.settings), policy)
     fill = reported_size(state.usage, window)
     return (
-        f"The context is {fill.used / window:.0%} full."
+        f"The context is {share_text(fill.used, window)} full."
         if fill is not None and window is not None
         else ""
     )

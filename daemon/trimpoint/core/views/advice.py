@@ -11,7 +11,13 @@ from trimpoint_protocol.commands import CompactContext, TrimContext
 from trimpoint_protocol.methods import ContextAdvice, TrimAdvice
 
 from trimpoint.core.context.active_context import plan_trim, turn_items
-from trimpoint.core.context.context_size import context_size, overhead_tokens
+from trimpoint.core.context.context_size import (
+    context_size,
+    overhead_tokens,
+    percent_text,
+    share_text,
+    used_percent,
+)
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
 from trimpoint.core.decide.trimming import compact, trim
 from trimpoint.core.model.decision import Accepted, Policy, Stamp
@@ -82,11 +88,14 @@ def _advice(
 ) -> Iterator[TrimAdvice]:
     freed = context_size(state, policy).used - after
     if freed >= WORTH_IT * window:
-        percent = round(after * 100 / window, 1)
+        percent = used_percent(after, window)
         yield TrimAdvice(
             command=command,
             frees_tokens=freed,
             after_tokens=after,
             percent=percent,
-            text=f"{command} frees {freed / window:.0%} of the window: to {after / window:.0%}.",
+            text=(
+                f"{command} frees {share_text(freed, window)} of the window: to "
+                f"{percent_text(percent)}."
+            ),
         )

@@ -10,6 +10,7 @@ from trimpoint_protocol.methods import (
     InspectedItem,
 )
 
+from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.context.inspection import InspectedItem as Item
 from trimpoint.core.context.inspection import ItemClass, inspect_context
 from trimpoint.core.model.decision import Policy
@@ -55,7 +56,7 @@ def inspection_text(found: ContextInspection, advice: ContextAdvice) -> str:
 def _lines(found: ContextInspection, advice: ContextAdvice) -> Iterator[str]:
     about = "about " if found.estimated else ""
     of_window = f" of {found.window_tokens:,}" if found.window_tokens is not None else ""
-    percent = f" ({found.percent:.0f} %)" if found.percent is not None else ""
+    percent = f" ({percent_text(found.percent)})" if found.percent is not None else ""
     yield f"Context: {about}{found.used_tokens:,}{of_window} tokens{percent}."
     whole = max(found.used_tokens, found.estimated_tokens, 1)
     for total in found.totals:

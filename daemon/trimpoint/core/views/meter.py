@@ -11,6 +11,7 @@ from trimpoint.core.context.context_size import (
     left_percent,
     level_of,
     provider_compacts_at,
+    used_percent,
     window_of,
 )
 from trimpoint.core.decide.auto_compaction import auto_status
@@ -48,7 +49,7 @@ def status_of(
         model=model,
         used_tokens=fill.used,
         window_tokens=window,
-        percent=None if window is None else round(fill.used * 100 / window, 1),
+        percent=None if window is None else used_percent(fill.used, window),
         left_percent=None if window is None else left_percent(fill.used, window),
         estimated=fill.is_estimate,
         unknown=fill.is_unknown,

@@ -1,8 +1,10 @@
 """Pins as clients see them, and as a person reads them."""
 
+from collections.abc import Collection
+
 from trimpoint_protocol.readmodel import ContextPin
 
-from trimpoint.core.context.context_size import window_of
+from trimpoint.core.context.context_size import share_text, window_of
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.clock import rfc3339
@@ -30,8 +32,24 @@ def pins_weight(state: ThreadState, policy: Policy) -> str:
     pins = standing_pins(state)
     weight = sum(pin_tokens(state, pin) for pin in pins)
     window = window_of(state.usage, model_in(state.settings), policy)
-    share = "" if window is None else f", {weight / window:.1%} of the window"
+    share = "" if window is None else f", {_share(weight, window)} of the window"
     return f"{counted(len(pins), 'pin')} of about {weight:,} tokens{share}."
+
+
+def _share(weight: int, window: int) -> str:
+    return share_text(weight, window) if weight * 100 >= window else "less than 1%"
+
+
+def pin_names(state: ThreadState, pin_ids: Collection[str]) -> str:
+    """What these pins hold, as a person calls it."""
+    found = [pin for pin in context_pins(state) if pin.id in pin_ids]
+    return ", ".join("the note" if pin.turn is None else f"turn {pin.turn}" for pin in found)
+
+
+def unpin_command(state: ThreadState, pin_ids: Collection[str]) -> str:
+    """What to type to remove these pins."""
+    numbers = [str(pin.number) for pin in context_pins(state) if pin.id in pin_ids]
+    return " ".join(["/unpin", *numbers])
 
 
 def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> int:

@@ -13,6 +13,8 @@ from trimpoint.core.context.context_size import (
     context_size,
     opened_tokens,
     overhead_tokens,
+    percent_text,
+    used_percent,
     window_of,
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
@@ -57,7 +59,7 @@ def token_change(before: ContextSize, after: ContextSize, window: int | None) ->
 
 
 def _percent(tokens: int | None, window: int | None) -> float | None:
-    return None if tokens is None or window is None else round(tokens * 100 / window, 1)
+    return None if tokens is None or window is None else used_percent(tokens, window)
 
 
 def tokens_text(change: TokenChange) -> str:
@@ -68,8 +70,13 @@ def tokens_text(change: TokenChange) -> str:
     after = f"{'about ' * change.after_estimated}{change.after:,}"
     percent = ""
     if change.before_percent is not None and change.after_percent is not None:
-        percent = f" ({change.before_percent:.0f} % → {change.after_percent:.0f} % of the window)"
+        percent = _shares_text(change.before_percent, change.after_percent)
     return f"Context: {before} tokens before, {after} after{percent}."
+
+
+def _shares_text(before: float, after: float) -> str:
+    shares = percent_text(before), percent_text(after)
+    return f" ({shares[0]} → {shares[1]} of the window)" if shares[0] != shares[1] else ""
 
 
 def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:

@@ -38,7 +38,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Discard, Operation, ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
-from trimpoint.core.views.pins_view import pins_text, pins_weight
+from trimpoint.core.views.pins_view import pin_names, pins_text, pins_weight, unpin_command
 from trimpoint.core.views.timeline_text import timeline_text
 from trimpoint.core.views.trim_outcome import (
     Planned,
@@ -314,13 +314,20 @@ class SlashRunner:
     async def _after_pin(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
     ) -> CommandOutcome:
-        weight = pins_weight(writer.state, self._engine.policy)
+        outcome = None
         if result.operation_id is not None:
             outcome = await self._after_operation(command, writer, result, progress)
-            message = f"{outcome.message} {pins_weight(writer.state, self._engine.policy)}"
+            if outcome.status != "completed":
+                return outcome
+        new = [one.pin_id for one in result.record.events if isinstance(one, ev.ContextPinned)]
+        if command == "unpin":
+            done = "Unpinned."
+        else:
+            done = f"Pinned: {pin_names(writer.state, new)}." if new else "It is pinned already."
+        back = f"\n{undo_line(unpin_command(writer.state, new))}" if new else ""
+        message = f"{done} {pins_weight(writer.state, self._engine.policy)}{back}"
+        if outcome is not None:
             return msgspec.structs.replace(outcome, message=message)
-        done = "Pinned" if command == "pin" else "Unpinned"
-        message = f"{done}. {weight}" if result.record.events else f"It is pinned already. {weight}"
         return CommandOutcome(
             handled=True,
             command=command,

@@ -12,6 +12,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.ids.identity import Identity
@@ -103,7 +104,7 @@ def _meter(status: ContextStatus) -> list[tuple[str, str]]:
     if status.percent is None or status.window_tokens is None:
         return [(f"Context: {tokens}", color)] if status.used_tokens else []
     meter = [
-        (f"Context: {about}{round(status.percent)}%", color),
+        (f"Context: {about}{percent_text(status.percent)}", color),
         (f"{tokens}/{_short(status.window_tokens)}", "status-usage"),
     ]
     if status.compaction_count:

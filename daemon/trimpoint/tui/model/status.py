@@ -6,6 +6,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.context_view import tokens
+from trimpoint.core.context.context_size import percent_text
 
 Style = str
 LEVELS: dict[str, Style] = {"ok": "green", "warning": "yellow", "critical": "bold red"}
@@ -62,7 +63,7 @@ def _meter(context: ContextStatus | None) -> list[Piece]:
     # In words too: not every terminal shows colours.
     word = f" {context.level}" if context.level in ("warning", "critical") else ""
     style = LEVELS.get(context.level or "", _PLAIN)
-    return [Piece(f"[Context: {context.percent:.0f}%{word}]", style)]
+    return [Piece(f"[Context: {percent_text(context.percent)}{word}]", style)]
 
 
 def _used(context: ContextStatus | None) -> list[Piece]:

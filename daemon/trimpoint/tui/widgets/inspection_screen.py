@@ -14,6 +14,7 @@ from trimpoint_protocol.methods import InspectedItem
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
 from trimpoint.cli.views.inspection_view import class_colour
+from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.choosing import rows_around
 from trimpoint.tui.model.inspection import Inspection
@@ -166,7 +167,7 @@ def _heading(inspection: Inspection, width: int) -> Text:
     found = inspection.found
     about = "~" if found.estimated else ""
     window = f" of {tokens(found.window_tokens)}" if found.window_tokens is not None else ""
-    share = f" · {found.percent:.0f}%" if found.percent is not None else ""
+    share = f" · {percent_text(found.percent)}" if found.percent is not None else ""
     title = Text(f"The context: {about}{tokens(found.used_tokens)}{window} tokens{share}", "bold")
     bar = Text()
     shares = inspection.bar(width)

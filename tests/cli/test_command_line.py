@@ -40,11 +40,16 @@ finally:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("journal", "Missing: ACTION"),
+        ("journal", "trimpoint journal needs ACTION."),
         (
             "ask -s x y",
             "--sandbox takes one of read-only, workspace-write, danger-full-access, not x",
         ),
+        ("completion tcsh", "completion: shell takes one of bash, zsh, fish, not tcsh"),
+        ("journal", "There are: inspect, verify, repair, expire, export."),
+        ("rename", "trimpoint rename needs NAME. See trimpoint rename --help."),
+        ("delete", "trimpoint delete needs a THREAD."),
+        ("-x", "trimpoint does not take '-x'. See trimpoint help."),
         ("statsu", "Did you mean status?"),
         ("timeline --expand", "--expand takes a value."),
         ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),

@@ -3,9 +3,10 @@
 import shlex
 import shutil
 
+import anyio
 import pytest
 
-from tests.cli.stage import CliHarness
+from tests.cli.stage import DEADLINE_S, CliHarness, Terminal
 
 pytestmark = pytest.mark.codex
 
@@ -62,9 +63,29 @@ async def test_bash_tells_candidates_apart_by_their_titles(stage: CliHarness) ->
     assert sorted(line[8:] for line in offered) == ["  (mend the parser)", "  (write the docs)"]
 
 
-async def test_zsh_takes_the_script(stage: CliHarness) -> None:
+@pytest.mark.parametrize("place", ["fpath", "zshrc"])
+async def test_the_first_tab_in_zsh_completes_a_command(
+    stage: CliHarness, place: str, request: pytest.FixtureRequest
+) -> None:
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not installed")
-    environment = stage.with_program_on_path()
-    done = await stage.shell("trimpoint completion zsh | zsh -f -n /dev/stdin", environment)
-    assert (done.code, done.err) == (0, "")
+    environment = stage.with_program_on_path() | {"ZDOTDIR": str(stage.folder), "TERM": "xterm"}
+    script = (await stage.run("completion", "zsh")).out
+    begin = "PS1='ready> '\n"
+    if place == "fpath":
+        (stage.folder / "_trimpoint").write_text(script)
+        begin += f"fpath=({stage.folder} $fpath)\nautoload -Uz compinit && compinit -u\n"
+    else:
+        begin += script
+    (stage.folder / ".zshrc").write_text(begin)
+    terminal = Terminal()
+    request.addfinalizer(terminal.close)
+    fds = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
+    async with await anyio.open_process(
+        ["zsh", "-i"], env=environment, cwd=stage.worktree, start_new_session=True, **fds
+    ) as zsh:
+        await terminal.shows("ready> ")
+        terminal.press("trimpoint cle\t--help > help.txt\nexit\n")
+        with anyio.fail_after(DEADLINE_S):
+            await zsh.wait()
+    assert (stage.worktree / "help.txt").read_text().startswith("usage: trimpoint clear")

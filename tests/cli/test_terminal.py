@@ -193,6 +193,18 @@ def context_facts(used: int) -> dict[str, object]:
 COUNTS = ("Input", "CachedInput", "Output", "ReasoningOutput", "Total")
 
 
+def test_why_a_turn_failed_is_told_once(view: LiveView, file: io.StringIO) -> None:
+    error = {"message": "The model is broken."}
+    view.show(said("turn/started", turn={"id": "t"}))
+    view.show(said("error", error={"message": "Reconnecting 1/5"}, willRetry=True))
+    view.show(said("error", error=error, willRetry=False))
+    view.show(said("turn/completed", turn={"id": "t", "status": "failed", "error": error}))
+    assert file.getvalue().splitlines() == [
+        "Reconnecting 1/5",
+        "The turn failed: The model is broken.",
+    ]
+
+
 def test_a_typed_command_tells_its_outcome_once(view: LiveView, file: io.StringIO) -> None:
     payload = {"phase": "ready", "message": "Context cleared."}
     done = said("orchestration/event", type="thread.operation-advanced", payload=payload)

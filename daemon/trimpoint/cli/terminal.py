@@ -48,7 +48,7 @@ def for_shells(text: str) -> str:
     """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
-    said = re.sub(r" \(in a terminal\)$", "", said)
+    said = re.sub(r" \((in a terminal|checkpoint/list)\)(?=\.?$)", "", said)
     said = _UUID.sub(r"\1", said)
     return re.sub(
         r"(?<![\w/.~-])(?<!undo )(?<!Undone: )"

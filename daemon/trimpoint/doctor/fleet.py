@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import anyio
 
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
+from trimpoint.extras import install_command
 
 _GOES_ON = "The daemon works all the same; what the hub misses is sent when it is there."
 
@@ -21,7 +22,7 @@ def check(installation: Installation) -> Iterator[Finding]:
         from trimpoint.fleet.hub import connected
         from trimpoint.fleet.service import host_name, place_of
     except ImportError as error:
-        yield fail(f"needs {error.name}", "Install it: pip install 'trimpoint[fleet]'.")
+        yield fail(f"needs {error.name}", f"Install it: {install_command('fleet')}")
         return
     try:
         place = place_of(section, host_name(section), section.credentials)

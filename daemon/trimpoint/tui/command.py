@@ -13,6 +13,7 @@ from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+from trimpoint.extras import install_command
 from trimpoint.tui.terminal import is_there
 
 
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     if find_spec("textual") is None:
         raise CliError(
             "The terminal UI is not installed.",
-            "Install it with: pip install 'trimpoint[tui]'",
+            f"Install it with: {install_command('tui')}",
             reason="extra_missing",
         )
     if not is_there():

@@ -14,6 +14,8 @@ from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.cli.connection.connect import ask
 
 SHORT_ID_CHARS = 8
+LEAST_ID_CHARS = 4
+"""So many characters of the beginning of a short id name its thread, as git's do a commit."""
 # Sub-agents and reviews are threads to Codex, and no conversations of a person's.
 _SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]
 _PAGE = 100
@@ -133,14 +135,13 @@ def _codex_own(row: dict[str, Any], *, archived: bool) -> KnownThread:
 def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
     """The threads that `wanted` may mean: the best kind of match that any has.
 
-    An id, whole or one end of it, means its thread, archived or not. Names and first words match in
-    any case and in part; an archived thread only where no other one does.
+    An id means its thread, archived or not: whole, one end of it, or how its short form begins.
+    Names and first words match in any case and in part; an archived thread only where no other one
+    does.
     """
-    if by_id := [thread for thread in threads if thread.id == wanted]:
-        return by_id
-    named = [thread for thread in threads if thread.name == wanted]
-    if named or (named := [thread for thread in threads if _ends_with(thread.id, wanted)]):
-        return named
+    for means in (_has_id, _has_name, _ends_with, _begins_short):
+        if exact := [thread for thread in threads if means(thread, wanted)]:
+            return exact
     words = _loose(wanted)
     for of_archived in (False, True):
         candidates = [thread for thread in threads if thread.archived is of_archived]
@@ -154,9 +155,21 @@ def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
     return []
 
 
-def _ends_with(thread_id: str, wanted: str) -> bool:
+def _has_id(thread: KnownThread, wanted: str) -> bool:
+    return thread.id == wanted
+
+
+def _has_name(thread: KnownThread, wanted: str) -> bool:
+    return thread.name == wanted
+
+
+def _ends_with(thread: KnownThread, wanted: str) -> bool:
     end = wanted.lower()
-    return bool(end) and (thread_id.startswith(end) or thread_id.endswith(end))
+    return bool(end) and (thread.id.startswith(end) or thread.id.endswith(end))
+
+
+def _begins_short(thread: KnownThread, wanted: str) -> bool:
+    return len(wanted) >= LEAST_ID_CHARS and thread.short_id.startswith(wanted.lower())
 
 
 def _loose(text: str | None) -> str:

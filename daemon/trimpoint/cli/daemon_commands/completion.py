@@ -16,6 +16,8 @@ from trimpoint.cli.parsing.arguments import root_parser, sub_parsers
 
 # bash shows what it would insert. A help text behind the word is taken off again once only one is
 # left, and for those who have bash insert one after the other (COMP_TYPE 37 and 42).
+# zsh runs a file of its `fpath` as the body of the function at the first Tab; the last lines make
+# that Tab complete, too, and let the same text stand in a .zshrc.
 _SCRIPTS = {
     "bash": """\
 _trimpoint() {
@@ -42,7 +44,12 @@ _trimpoint() {
     found=("${(@f)$(trimpoint completion zsh --words "${asked[@]}" 2>/dev/null)}")
     if [[ -n "$found" ]]; then _describe -V trimpoint found; else _files; fi
 }
-compdef _trimpoint trimpoint
+if [[ "${funcstack[1]}" == _trimpoint ]]; then
+    _trimpoint "$@"
+else
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+    compdef _trimpoint trimpoint
+fi
 """,
     "fish": """\
 function __trimpoint_complete

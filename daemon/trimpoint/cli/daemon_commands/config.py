@@ -49,7 +49,7 @@ def run_show(arguments: argparse.Namespace) -> int:
         print_json({"path": str(installation.config_path), "settings": values})
         return Exit.DONE
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=1)
     for one in found:
         table.add_row(

@@ -5,6 +5,7 @@ import sys
 from importlib.util import find_spec
 
 from trimpoint.cli.exits import CliError
+from trimpoint.extras import install_command
 from trimpoint.http.static_files import BUILT, default_folder
 
 _LOCATIONS = (
@@ -23,8 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     if find_spec("PySide6") is None or find_spec("PySide6.QtWebEngineCore") is None:
         raise CliError(
             "The desktop window needs Qt's browser engine, which is not installed.",
-            "pip install 'trimpoint[desktop]' installs it (about 250 MB); `trimpoint open` shows "
-            "the same page in your browser.",
+            f"Install it (about 250 MB) with: {install_command('desktop')}\n"
+            "`trimpoint open` shows the same page in your browser.",
             reason="not_installed",
         )
     folder = default_folder()

@@ -124,7 +124,7 @@ def _block(result: CheckResult) -> RenderableType:
 
 def _settings(results: list[CheckResult]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True)
     table.add_column(overflow="fold", ratio=1)
     for result in results:
         for key, setting in result.finding.facts.get("settings", {}).items():
@@ -136,7 +136,6 @@ def _settings(results: list[CheckResult]) -> Table:
 
 def setting_text(value: object, origin: str) -> Text:
     """A setting's value, and its origin where that is not the default."""
-    shown = Text(
-        one_line(json.dumps(value, ensure_ascii=False), 200), "dim" if origin == "default" else ""
-    )
+    text = printable(json.dumps(value, ensure_ascii=False))
+    shown = Text(text, "dim" if origin == "default" else "")
     return shown.append("" if origin == "default" else f"  ({one_line(origin)})", "dim")

@@ -11,6 +11,7 @@ import anyio
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.config import FLEET_NAME
+from trimpoint.extras import install_command
 
 try:
     from trimpoint.fleet.asking import person_of
@@ -21,7 +22,7 @@ try:
 except ImportError as error:
     raise CliError(
         f"The fleet needs packages that are not installed ({error.name}).",
-        "Install them with: pip install 'trimpoint[fleet]'",
+        f"Install them with: {install_command('fleet')}",
         reason="not_installed",
     ) from error
 

@@ -123,8 +123,14 @@ class _Parser(argparse.ArgumentParser):
         choice = re.match(r"argument (\S+): invalid choice: ('.*?') \(choose from (.*)\)", message)
         if choice:
             sentence = f"{choice[1]} takes one of {choice[3]}, not {choice[2]}".replace("'", "")
-        sentence = sentence.replace("the following arguments are required", "missing")
-        raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", f"See {self.prog} --help.")
+        hint = f"See {self.prog} --help."
+        if missing := re.match(r"the following arguments are required: (.*)", message):
+            sentence = f"{self.prog} needs {missing[1]}"
+            if missing[1] == "ACTION":
+                hint = f"There are: {', '.join(sub_parsers(self))}."
+        elif sentence[:1].islower():
+            sentence = f"{self.prog}: {sentence}"
+        raise UsageError(f"{sentence}.", hint)
 
 
 def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
@@ -225,6 +231,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = root_parser()
     ordered = _in_order(list(arguments), parser)
     parsed, rest = parser.parse_known_args(ordered)
+    if rest and parsed.command == "overview":  # what bare `trimpoint` shows has no name
+        raise UsageError(f"trimpoint does not take {rest[0]!r}.", "See trimpoint help.")
     if rest:
         raise UsageError(
             f"trimpoint {parsed.command} does not take {rest[0]!r}.",

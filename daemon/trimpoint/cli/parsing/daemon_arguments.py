@@ -50,12 +50,13 @@ within two minutes; the browser is then logged in for 30 days. Over SSH it is pr
 """
 CHAT = """\
 Without a thread it goes on with the last one of this folder, or begins one. ? shows the keys.
-It needs the extra tui: pip install 'trimpoint[tui]'
+It needs the extra tui, and says how to install it where that is missing.
 """
 
 DESKTOP = """\
 Talks to the daemon through a pipe, and starts it if none runs: no port is opened. Closing the
-window leaves the daemon running. Needs Qt: pip install 'trimpoint[desktop]'.
+window leaves the daemon running. Needs Qt, and says how to install it
+where that is missing.
 """
 ASK = """\
 Goes on in the last thread of this folder; without one, or with --new, it begins one.
@@ -68,7 +69,7 @@ examples:
 
 COMPLETION = """\
   bash:  trimpoint completion bash >> ~/.bashrc
-  zsh:   trimpoint completion zsh > "${fpath[1]}/_trimpoint"
+  zsh:   trimpoint completion zsh >> ~/.zshrc
   fish:  trimpoint completion fish > ~/.config/fish/completions/trimpoint.fish
 """
 

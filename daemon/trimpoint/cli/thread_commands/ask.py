@@ -151,9 +151,12 @@ def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
         words.append("read-only: it cannot change files (--sandbox workspace-write lets it)")
     elif sandbox == "dangerFullAccess":
         words.append("no sandbox")
-    lasting = [f"--{name}" for name in ("model", "sandbox", "approve") if getattr(arguments, name)]
-    if lasting and opened.title != _NEW:
-        words.append(f"{' and '.join(lasting)} from now on")
+    elif arguments.sandbox:
+        words.append(arguments.sandbox)
+    if arguments.approve:
+        words.append(f"approvals {arguments.approve}")
+    if opened.title != _NEW and (arguments.model or arguments.sandbox or arguments.approve):
+        words.append("from now on")
     return ", ".join(words)
 
 

@@ -88,5 +88,11 @@ def _print_limits(found: CheckpointDiff) -> None:
         )
     if len(found.files) < found.changed.files:
         print_line(Text(f"{found.changed.files - len(found.files)} more files differ.", "yellow"))
-    for note in sorted({*found.older.notes, *found.newer.notes}):
-        print_line(Text(f"Not compared: {one_line(note)}", "dim"))
+    notes: dict[str, str] = {}
+    for moment in (found.older, found.newer):
+        for note in moment.notes:
+            notes.setdefault(note, moment.label)
+    for note, label in notes.items():
+        # A sentence is about the capture; anything else names what is not part of it.
+        about = label if note.endswith(".") else "Not compared"
+        print_line(Text(f"{about}: {one_line(note)}", "dim"))

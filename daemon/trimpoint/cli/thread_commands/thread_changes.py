@@ -39,7 +39,7 @@ def run_unarchive(arguments: argparse.Namespace) -> int:
 def run_delete(arguments: argparse.Namespace) -> int:
     """`delete THREAD`."""
     if _named_once(arguments).thread is None:
-        raise UsageError("Delete takes a THREAD.", "`trimpoint threads` lists them.")
+        raise UsageError("trimpoint delete needs a THREAD.", "`trimpoint threads` lists them.")
     return with_daemon(arguments, partial(_delete, arguments))
 
 
@@ -187,7 +187,7 @@ def _done(
     else:
         stdout_console().print(Text.assemble(("✓ ", "bold green"), said))
         if hint:
-            stdout_console().print(Text(f"  {hint}", "dim"))
+            stdout_console().print(Text(hint))
     return Exit.DONE
 
 

@@ -161,7 +161,10 @@ def _unknown(name: str, own: list[KnownThread]) -> CliError:
     place = here()
     active = [thread for thread in own if not thread.archived]
     near = [thread for thread in active if thread.is_at(place)] or active
-    hint = f"The last ones are:\n{_candidates(near)}" if near else "There are no threads yet."
+    if not near:
+        hint = "There are no threads yet."
+    else:
+        hint = f"The last ones are:\n{_candidates(near)}\n`trimpoint threads --all` lists all."
     return CliError(f"There is no thread {name!r}.", hint, reason="thread_not_found")
 
 
@@ -175,5 +178,6 @@ def _candidates(threads: list[KnownThread]) -> str:
 
 def _label(thread: KnownThread) -> str:
     title = one_line(thread.title, 40)
+    title = f"“{title}”" if title else "(nothing said yet)"
     archived = " (archived)" if thread.archived else ""
-    return f"{thread.short_id}{f' “{title}”' if title else ''}{archived}"
+    return f"{thread.short_id} {title}{archived}"

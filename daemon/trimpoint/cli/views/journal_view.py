@@ -19,6 +19,16 @@ _OUTCOMES = {
     Outcome.SALVAGED: ("✓", "yellow"),
     Outcome.UNREPAIRED: ("✗", "bold red"),
 }
+# What is never cut, so that the name alone gives way in a narrow terminal.
+_LEAST_CELLS = {
+    "": 1,
+    "thread": 8,
+    "size": 8,
+    "records": 7,
+    "turns": 5,
+    "trims": 5,
+    "last used": 16,
+}
 _SNAPSHOTS = {
     SnapshotState.NONE: "none",
     SnapshotState.FITS: "fits",
@@ -158,10 +168,16 @@ def size(size_bytes: int) -> str:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     for column in columns:
         number = column in {"size", "records", "turns", "trims"}
-        table.add_column(column, justify="right" if number else "left", no_wrap=column != "name")
+        table.add_column(
+            column,
+            justify="right" if number else "left",
+            no_wrap=True,
+            min_width=_LEAST_CELLS.get(column),
+            overflow="ellipsis",
+        )
     return table
 
 

@@ -101,7 +101,8 @@ class LiveView:
                 self._show_unshown()
         elif method == "serverRequest/resolved":
             self.note("The question was answered.")
-        elif method == "error":
+        elif method == "error" and params.get("willRetry", True):
+            # The last one is told by the end of its turn.
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
 
     def show_context(self, context: ContextStatus) -> None:

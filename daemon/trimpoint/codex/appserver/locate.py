@@ -20,6 +20,8 @@ from typing import Literal
 
 import msgspec
 
+from trimpoint.extras import install_command
+
 CodexSource = Literal["flag", "config", "path", "bundled"]
 
 _NATIVE_MAGICS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
@@ -81,8 +83,9 @@ class CodexNotFound(Exception):
         """Returns what was tried, one line each, and what a person can do."""
         tried = "".join(f"\n  {attempt.place}: {attempt.reason}" for attempt in self.attempts)
         return (
-            "Install Codex (npm install -g @openai/codex, or pip install openai-codex-cli-bin), "
-            f"or name its binary with --codex. Tried:{tried}"
+            "Install Codex: npm install -g @openai/codex\n"
+            f"Or the Codex that is an extra of trimpoint: {install_command('codex')}\n"
+            f"Or name its binary with --codex. Tried:{tried}"
         )
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ class CheckpointMethods:
             raise Refusal(
                 points.reason,
                 points.message,
-                "See the checkpoints with checkpoint/list or `trimpoint checkpoints`.",
+                "`trimpoint checkpoints` lists them (checkpoint/list).",
             )
         repository = await _repository(points)
         older, newer = [await self._side(repository, point) for point in points]

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from trimpoint.core.model.lenient import as_dict
+
 _NAME = "trimpoint"
 # `name[extra]==1`, or the path of a folder or a wheel in the place of the name.
 _REQUIREMENT = re.compile(r"([^\[]*)(?:\[([^\]]*)\])?(.*)", re.DOTALL)
@@ -75,12 +77,14 @@ def _source() -> tuple[str, bool]:
         return _NAME, False
     address = urlsplit(str(direct.get("url") or ""))
     path = unquote(address.path) if address.scheme == "file" else ""
-    editable = bool((direct.get("dir_info") or {}).get("editable"))
+    editable = bool(as_dict(direct.get("dir_info")).get("editable"))
     # A wheel that was built in passing is gone by now.
     return (path, editable) if path and os.path.exists(path) else (_NAME, False)
 
 
 def _with_extra(requirement: str, extra: str) -> str:
-    source, extras, rest = (part or "" for part in re.fullmatch(_REQUIREMENT, requirement).groups())
+    found = _REQUIREMENT.fullmatch(requirement)
+    assert found is not None, "every text is one"
+    source, extras, rest = (part or "" for part in found.groups())
     every = ",".join(dict.fromkeys([*filter(None, extras.split(",")), extra]))
     return f"'{source.strip()}[{every}]{rest}'"

@@ -1,5 +1,6 @@
 """What can be typed, and what wrong input is told."""
 
+import argparse
 import io
 import json
 import os
@@ -122,11 +123,12 @@ def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.Monke
     import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(
-        trimpoint.cli.daemon_commands.stdio,
-        "run",
-        lambda arguments: seen.append(arguments.overrides) or 0,
-    )
+
+    def take(arguments: argparse.Namespace) -> int:
+        seen.append(arguments.overrides)
+        return 0
+
+    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", take)
     line = "--config a=1 -cb=2 app-server --listen=stdio:// --stdio -c c=3=4 --config=d=5 --enable e --disable=f"
     assert main(line.split()) == 0
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
@@ -136,11 +138,12 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
     import trimpoint.cli.daemon_commands.stdio
 
     seen: list[list[str]] = []
-    monkeypatch.setattr(
-        trimpoint.cli.daemon_commands.stdio,
-        "run",
-        lambda arguments: seen.append(arguments.overrides) or 0,
-    )
+
+    def take(arguments: argparse.Namespace) -> int:
+        seen.append(arguments.overrides)
+        return 0
+
+    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", take)
     line = "-mx --model y --dangerously-bypass-approvals-and-sandbox -c a=1 app-server --analytics-default-enabled"
     assert main(line.split()) == 0
     assert seen == [["a=1"]]
@@ -322,7 +325,7 @@ def test_a_configuration_can_be_begun_shown_and_found(
         (["ask", "-s", ""], {"read-only", "workspace-write", "danger-full-access"}),
         (["journal", "i"], {"inspect"}),
         (["completion", "f"], {"fish"}),
-        (["clear", ""], set()),
+        (["clear", ""], set[str]()),
     ],
 )
 def test_the_word_at_hand_is_completed(words: list[str], wanted: set[str]) -> None:

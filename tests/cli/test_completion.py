@@ -80,9 +80,14 @@ async def test_the_first_tab_in_zsh_completes_a_command(
     (stage.folder / ".zshrc").write_text(begin)
     terminal = Terminal()
     request.addfinalizer(terminal.close)
-    fds = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}
     async with await anyio.open_process(
-        ["zsh", "-i"], env=environment, cwd=stage.worktree, start_new_session=True, **fds
+        ["zsh", "-i"],
+        stdin=terminal.fd,
+        stdout=terminal.fd,
+        stderr=terminal.fd,
+        env=environment,
+        cwd=stage.worktree,
+        start_new_session=True,
     ) as zsh:
         await terminal.shows("ready> ")
         terminal.press("trimpoint cle\t--help > help.txt\nexit\n")

@@ -122,8 +122,12 @@ def test_one_share_is_shown_and_not_codexs_other_one_beside_it() -> None:
 
 
 def test_calls_since_the_last_trim_are_told_where_there_was_one() -> None:
-    counted = {"total_input_tokens": 200_000, "total_output_tokens": 20, "total_tokens": 200_020}
-    present = {"current_input_tokens": 200_000, "current_output_tokens": 20}
+    counted: dict[str, Any] = {
+        "total_input_tokens": 200_000,
+        "total_output_tokens": 20,
+        "total_tokens": 200_020,
+    }
+    present: dict[str, Any] = {"current_input_tokens": 200_000, "current_output_tokens": 20}
     never_trimmed = context(12, **counted, **present, current_total_tokens=200_020)
     assert not any("last trimmed" in line for line in lines(never_trimmed))
     assert any(

@@ -228,7 +228,7 @@ async def test_an_operation_that_a_daemon_left_open_goes_on_with_its_own_codex(
         for _ in range(2):
             await own.turn()
         summary = anyio.Event()
-        harness.script.then(held(say("A summary."), summary))
+        harness.script.at_compaction(held(say("A summary."), summary))
         own.client.begin("commands/execute", threadId=own.thread_id, text="/compact")
         with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(lambda request: request.kind != "turn")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import anyio
+import anyio.lowlevel
 import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
@@ -220,6 +221,8 @@ class OperationRunner:
     async def _fail(
         self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason
     ) -> None:
+        # Codex ends with its daemon. Then nothing has failed: the next daemon continues.
+        await anyio.lowlevel.checkpoint_if_cancelled()
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
             # It is through, and durable: what failed came after that, and is made up for when the

@@ -155,16 +155,20 @@ class CodexLink:
 
     async def _supervise(self) -> None:
         pause_s = FIRST_PAUSE_S
-        while True:
-            await self._wanted.wait()
-            began = anyio.current_time()
-            reason = await self._run_epoch()
-            if anyio.current_time() - began > HEALTHY_AFTER_S:
-                pause_s = FIRST_PAUSE_S
-            log.warning("codex_gone", epoch=self.epoch, reason=reason, next_start_in_s=pause_s)
-            await anyio.sleep(pause_s)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
-            self._failure = None
+        try:
+            while True:
+                await self._wanted.wait()
+                began = anyio.current_time()
+                reason = await self._run_epoch()
+                if anyio.current_time() - began > HEALTHY_AFTER_S:
+                    pause_s = FIRST_PAUSE_S
+                log.warning("codex_gone", epoch=self.epoch, reason=reason, next_start_in_s=pause_s)
+                await anyio.sleep(pause_s)
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                self._failure = None
+        finally:
+            # What tidies up on its way out must not wait for a child that nobody will start.
+            self._fail(ProviderUnavailable("its daemon ends", "Try again in a moment."))
 
     async def _run_epoch(self) -> str:
         assert self._handler is not None

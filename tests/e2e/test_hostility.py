@@ -279,7 +279,7 @@ STREAM_BYTES = 100 * 1000 * 1000
 OUTBOX_BYTES = 8 * MIB
 
 
-async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_its_outbox(
+async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_than_outboxes(
     harness: Harness,
 ) -> None:
     limited(harness, max_outbox_bytes=OUTBOX_BYTES)
@@ -303,7 +303,8 @@ async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_t
                 command = "yes 0123456789012345678901234567890123456789 | head -c 100000000"
                 await owner.result("thread/shellCommand", threadId=thread_id, command=command)
                 received += await _until_turn_completed(reader)
-            assert memory_bytes(process, "VmHWM") - before < OUTBOX_BYTES + 8 * MIB
+            # On a busy machine the client that reads is behind as well, and has an outbox, too.
+            assert memory_bytes(process, "VmHWM") - before < 2 * OUTBOX_BYTES + 8 * MIB
         await works(owner)
         log = [
             msgspec.json.decode(line)
@@ -326,18 +327,16 @@ async def _taking_part(
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A client of the thread that reads only what the test takes."""
     reader, writer = await asyncio.open_unix_connection(harness.socket, limit=MIB)
-    writer.write(
-        HELLO
-        + msgspec.json.encode(
-            {"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}
-        )
-        + b"\n"
-    )
-    with anyio.fail_after(DEADLINE_S):
-        while not (await reader.readline()).startswith(b'{"id":2,"result"'):
-            pass
-    yield reader, writer
-    writer.close()
+    resume = {"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}
+    try:
+        writer.write(HELLO + msgspec.json.encode(resume) + b"\n")
+        with anyio.fail_after(DEADLINE_S):
+            while not (await reader.readline()).startswith(b'{"id":2,"result"'):
+                pass
+        yield reader, writer
+    finally:
+        # Without waiting for what this end has not sent: there is nothing.
+        writer.transport.abort()
 
 
 async def _until_turn_completed(reader: asyncio.StreamReader) -> int:

@@ -42,9 +42,9 @@ find_minor() {
     "$venv/bin/uv" python find --quiet --no-python-downloads --managed-python "3.$1" 2>/dev/null
 }
 
-# run_fast PYTHON [ARGUMENT…]: the fast tests on another Python, two at a time.
+# run_fast PYTHON [ARGUMENT…]: the fast tests on another Python, two at a time. Those in tests/neovim need an editor.
 run_fast() {
-    "$1" -m pytest -m "not processes" --numprocesses 2 "${@:2}"
+    "$1" -m pytest -m "not processes" --ignore=tests/neovim --numprocesses 2 "${@:2}"
 }
 
 install() {

@@ -35,8 +35,8 @@ def _table() -> Group:
     parts: list[RenderableType] = []
     width = max(len(keys) for _, rows in KEYS for keys, _ in rows)
     for heading, rows in KEYS:
-        table = Table.grid(padding=(0, 1))
-        table.add_column(width=width + 2)
+        table = Table.grid()
+        table.add_column(width=width + 3)
         table.add_column(ratio=1)
         for keys, what in rows:
             table.add_row(Text(f"  {keys}", "cyan"), Text(what))

@@ -5,6 +5,8 @@ the real Codex, a test in one of the folders below, or a test that says so. `scr
 runs the rest.
 """
 
+import gc
+import os
 import signal
 import sys
 from collections.abc import Generator
@@ -27,6 +29,9 @@ STARTS_A_PROCESS = frozenset(
         "subprocess.Popen",
     }
 )
+
+# `coverage run` has it inherited by every program, which then measures itself.
+COVERAGE_VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
 
 def _reset_signals() -> None:
@@ -64,6 +69,7 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 _reset_signals()
 _guard = ProcessGuard()
+_coverage_config = os.environ.get(COVERAGE_VARIABLE)
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +87,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("processes")
 
 
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the garbage collector's rounds: it stays for the whole run,
+    and each round would look at all of it.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Find what a test has left open while it can still be told whose it is: a warning from the
+    garbage collector is that of the test which runs at the time.
+    """
+    if item.get_closest_marker("processes"):
+        gc.collect()
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
@@ -95,7 +118,20 @@ def pytest_terminal_summary(
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Watch while a fast test is set up, runs and is torn down."""
     _guard.watches = item.get_closest_marker("processes") is None
+    _measure_children(wanted=item.get_closest_marker("measured") is not None)
     try:
         return (yield)
     finally:
         _guard.watches = False
+
+
+def _measure_children(*, wanted: bool) -> None:
+    """Have the coverage of programs that a test starts measured or not: it doubles what a command
+    of trimpoint takes.
+    """
+    if _coverage_config is None:
+        return
+    if wanted:
+        os.environ[COVERAGE_VARIABLE] = _coverage_config
+    else:
+        os.environ.pop(COVERAGE_VARIABLE, None)

@@ -9,7 +9,7 @@ from trimpoint.testkit import hang, http_error, say
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 from tests.e2e.expectation import Piece, pieces
-from tests.e2e.test_segments import numbered
+from tests.e2e.trims.test_segments import numbered
 
 pytestmark = pytest.mark.codex
 

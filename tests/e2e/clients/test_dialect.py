@@ -4,31 +4,36 @@ Codex (docs/spec/clients.md).
 What differs is listed here, each with the reason; anything else is a defect.
 """
 
-import dataclasses
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from trimpoint.testkit import Reply, hang, http_error, run, say
 from trimpoint_protocol.methods import NOTIFICATIONS
 
+from tests.e2e.clients.transcripts import INPUT, READS, begun
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.dialect import Transcript, differences
-from tests.e2e.wire import JsonRpcClient, connect_socket, connect_to_codex
+from tests.e2e.wire import connect_socket, connect_to_codex
 
 pytestmark = pytest.mark.codex
 
+
 STRANGER = "01900000-0000-7000-8000-000000000000"
+
+
 # One child serves all clients, so Codex knows the thread as begun by trimpoint and not by the
 # client.
 ORIGINATOR = re.compile(r"\.originator: test → trimpoint$")
+
+
 # Codex says these at moments of its own: greetings of a connection, notices, limits of an account.
 UNTIMED = (
     "configWarning", "remoteControl/status/changed", "deprecationNotice",
     "account/rateLimits/updated", "thread/readState/changed",
 )  # fmt: skip
+
 
 Scenario = Callable[[Transcript, Harness], Awaitable[None]]
 
@@ -48,17 +53,6 @@ async def both(scenario: Scenario) -> tuple[Transcript, Transcript]:
         await wire.initialize()
         await scenario(daemon, harness)
     return codex, daemon
-
-
-async def begun(talk: Transcript, harness: Harness, **params: Any) -> str:
-    settings = {
-        "cwd": str(harness.worktree),
-        "approvalPolicy": "never",
-        "sandbox": "danger-full-access",
-        **params,
-    }
-    answer = await talk.ask("start", "thread/start", **settings)
-    return str(answer["result"]["thread"]["id"])
 
 
 def unexplained(codex: Transcript, daemon: Transcript) -> list[str]:
@@ -98,15 +92,6 @@ async def a_life(talk: Transcript, harness: Harness) -> None:
     await talk.ask("unsubscribe again", "thread/unsubscribe", threadId=thread_id)
 
 
-READS: list[tuple[str, str, dict[str, Any]]] = [
-    ("read", "thread/read", {}),
-    ("read turns", "thread/read", {"includeTurns": True}),
-    ("turns", "thread/turns/list", {}),
-    ("turns upwards", "thread/turns/list", {"sortDirection": "asc", "itemsView": "notLoaded"}),
-    ("turns in full", "thread/turns/list", {"itemsView": "full"}),
-    ("items", "thread/items/list", {}),
-    ("items downwards", "thread/items/list", {"sortDirection": "desc", "limit": 2}),
-]
 MESSAGE = {
     "type": "message",
     "role": "user",
@@ -285,7 +270,6 @@ async def mistakes(talk: Transcript, harness: Harness) -> None:
     await talk.ask("start nowhere", "thread/start", cwd="/nothing/here", sandbox="nonsense")
 
 
-INPUT = [{"type": "text", "text": "hello"}]
 MISTAKEN: dict[str, dict[str, Any]] = {
     "turn/start": {"input": INPUT}, "turn/steer": {"input": INPUT, "expectedTurnId": "x"}, "turn/interrupt": {"turnId": "x"},
     "thread/read": {}, "thread/resume": {}, "thread/fork": {}, "thread/archive": {}, "thread/unarchive": {}, "thread/delete": {},
@@ -402,171 +386,3 @@ async def test_turns_that_fail_are_interrupted_steered_or_ask_look_as_with_codex
     assert unexplained(codex, daemon) == []
     for method in ("turn/completed", "error", "thread/status/changed", COMMAND):
         assert daemon.said(method) == codex.said(method), method
-
-
-async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(
-    harness: Harness,
-) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire:
-        await wire.initialize()
-        thread_id = await begun(Transcript(wire), harness)
-        talk = Transcript(wire)
-        harness.script.then(say("one."), run("echo hi"), say("two."))
-        for text in ("first", "second"):
-            await talk.turn(thread_id, text)
-        before = Transcript(wire)
-        after = Transcript(wire, before.ids)
-        for label, method, params in READS:
-            await before.ask(label, method, threadId=thread_id, **params)
-        assert (await wire.result("commands/execute", threadId=thread_id, text="/clear 1"))[
-            "status"
-        ] == "completed"
-        for label, method, params in READS:
-            await after.ask(label, method, threadId=thread_id, **params)
-    cursors_and_state = re.compile(
-        r"Cursor: |\.(path|updatedAt|recencyAt|status|environments|canAcceptDirectInput|readState)[.:]|\.revision:"
-    )
-    assert [line for line in differences(before, after) if not cursors_and_state.search(line)] == []
-
-
-async def test_pages_go_on_across_generations_and_name_no_provider(harness: Harness) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire:
-        await wire.initialize()
-        talk = Transcript(wire)
-        thread_id = await begun(talk, harness)
-        for number in range(1, 7):
-            harness.script.then(say(f"answer {number}."))
-            await talk.turn(thread_id, f"prompt {number}")
-            if number % 2 == 0:
-                await wire.result("commands/execute", threadId=thread_id, text="/clear 1")
-        texts, cursor = [], None
-        while True:
-            page = await wire.result(
-                "thread/turns/list", threadId=thread_id, limit=4, cursor=cursor
-            )
-            texts += [turn["items"][0]["content"][0]["text"] for turn in page["data"]]
-            if (cursor := page["nextCursor"]) is None:
-                break
-        resumed = await wire.result(
-            "thread/resume", threadId=thread_id, excludeTurns=True, initialTurnsPage={"limit": 2}
-        )
-        rest = await wire.result(
-            "thread/items/list",
-            threadId=thread_id,
-            cursor=resumed["itemsBackwardsCursor"],
-            sortDirection="desc",
-        )
-        providers = {str(request.thread_id) for request in harness.model.requests} - {thread_id}
-        assert len(providers) == 3 - 1
-        assert [provider for provider in providers if provider in str(wire.received)] == []
-    assert texts == [f"prompt {number}" for number in range(6, 0, -1)]
-    assert [
-        turn["items"][0]["content"][0]["text"] for turn in resumed["initialTurnsPage"]["data"]
-    ] == ["prompt 6", "prompt 5"]
-    assert [row["item"].get("text") for row in rest["data"]][::2] == [
-        f"answer {number}." for number in range(6, 0, -1)
-    ]
-
-
-@pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact"])
-async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(
-    harness: Harness, text: str
-) -> None:
-    async with harness.daemon(), connect_socket(harness.socket) as wire:
-        await wire.initialize()
-        talk = Transcript(wire)
-        thread_id = await begun(talk, harness)
-        for number in range(2):
-            await talk.turn(thread_id, f"prompt {number}")
-        await wire.result("thread/settings/update", threadId=thread_id, summary="detailed")
-        await wire.result("thread/name/set", threadId=thread_id, name="the newest name")
-        assert (await wire.result("commands/execute", threadId=thread_id, text=text))[
-            "status"
-        ] == "completed"
-        await talk.turn(thread_id, "last")
-        read = await wire.result("thread/read", threadId=thread_id)
-    assert harness.model.requests[-1].body["reasoning"]["summary"] == "detailed"
-    assert read["thread"]["name"] == "the newest name"
-
-
-async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(
-    harness: Harness,
-) -> None:
-    text = " ".join(map(str, range(8_000)))
-    async with harness.daemon(), connect_socket(harness.socket) as one, AsyncExitStack() as joiners:
-        await one.initialize()
-        thread_id = await begun(Transcript(one), harness)
-        harness.script.then(dataclasses.replace(say(text), delta_chars=4))
-        await one.result("turn/start", threadId=thread_id, input=INPUT)
-        await one.received_after(DELTA)
-        late: list[JsonRpcClient] = []
-        for _ in range(5):
-            late.append(await joiners.enter_async_context(connect_socket(harness.socket)))
-            await late[-1].initialize()
-            await late[-1].result("thread/resume", threadId=thread_id)
-        for wire in (one, *late):
-            completed = await wire.until(
-                lambda m: (
-                    m.get("method") == "item/completed"
-                    and m["params"]["item"]["type"] == "agentMessage"
-                )
-            )
-            assert completed["params"]["item"]["text"] == text
-            heard = "".join(
-                message["params"]["delta"]
-                for message in wire.received
-                if message.get("method") == DELTA
-            )
-            assert text.endswith(heard)
-            assert (heard == text) is (wire is one)
-    assert any(DELTA in wire.methods() for wire in late)
-
-
-DELTA = "item/agentMessage/delta"
-
-
-async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness: Harness) -> None:
-    # Straight on Codex it would hear only the thread's status (measured: 0.163). There nobody can
-    # send a prompt to a thread that is not loaded; here the daemon loads it, after a restart say,
-    # on behalf of just this client.
-    async with (
-        harness.daemon(),
-        connect_socket(harness.socket) as one,
-        connect_socket(harness.socket) as two,
-    ):
-        await one.initialize()
-        await two.initialize()
-        thread_id = await begun(Transcript(one), harness)
-        await Transcript(two).turn(thread_id, "hello")
-        assert {"turn/started", "item/completed", "turn/completed"} <= set(two.methods())
-
-
-async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(
-    harness: Harness,
-) -> None:
-    async with (
-        harness.daemon(),
-        connect_socket(harness.socket) as one,
-        connect_socket(harness.socket) as two,
-    ):
-        await one.initialize()
-        await two.initialize()
-        talk = Transcript(one)
-        thread_id = await begun(talk, harness)
-        await talk.turn(thread_id, "hello")
-        await one.result("thread/settings/update", threadId=thread_id, summary="detailed")
-        await one.result("thread/name/set", threadId=thread_id, name="x")
-        await one.result("thread/goal/set", threadId=thread_id, objective="x", status="paused")
-        await one.result("thread/goal/clear", threadId=thread_id)
-        await one.result("thread/archive", threadId=thread_id)
-        await one.result("thread/unarchive", threadId=thread_id)
-        await two.received_after("thread/unarchived")
-        heard = [
-            message["method"] for message in two.received if thread_id in str(message.get("params"))
-        ]
-    # Measured with two connections to one Codex (0.163).
-    assert set(heard) == {
-        "thread/started", "thread/status/changed", "thread/readState/changed",
-        "thread/name/updated", "thread/goal/updated", "thread/goal/cleared", "thread/archived",
-        "thread/unarchived",
-    }  # fmt: skip

@@ -19,10 +19,10 @@ from trimpoint.codex.appserver.experimental import experimental_api
 from trimpoint.testkit import ModelRequest, Reply, held, say, throwaway_codex_home
 
 from tests.deadlines import STEP_S
+from tests.e2e.clients.test_handles import start
+from tests.e2e.codex.test_sub_agents import SPAWN
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
-from tests.e2e.test_handles import start
-from tests.e2e.test_sub_agents import SPAWN
 from tests.e2e.wire import connect_socket
 from tests.e2e.worktree import with_repository
 

@@ -9,8 +9,8 @@ import pytest
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
 from tests.e2e.expectation import Piece, pieces
-from tests.e2e.test_injected_items import run
-from tests.e2e.test_segments import numbered
+from tests.e2e.trims.test_injected_items import run
+from tests.e2e.trims.test_segments import numbered
 
 pytestmark = pytest.mark.codex
 

@@ -11,8 +11,7 @@ import pytest
 from trimpoint.testkit import Reply, call, run
 
 from tests.e2e import asking_mcp_server
-from tests.e2e.conftest import Harness
-from tests.e2e.test_questions import (
+from tests.e2e.clients.test_questions import (
     ACCEPT,
     ASK_A_PERSON,
     COMMAND,
@@ -28,6 +27,7 @@ from tests.e2e.test_questions import (
     scene_in,
     touch,
 )
+from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
 

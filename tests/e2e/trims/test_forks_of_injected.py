@@ -13,8 +13,8 @@ from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
-from tests.e2e.test_injected_items import aborted, inject, run
-from tests.e2e.test_segments import numbered
+from tests.e2e.trims.test_injected_items import aborted, inject, run
+from tests.e2e.trims.test_segments import numbered
 
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 

@@ -15,7 +15,7 @@ from trimpoint.testkit import ModelRequest, Reply, call, run, say
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
-from tests.e2e.test_agent_tools import begin, result_of, tool_names
+from tests.e2e.trims.test_agent_tools import begin, result_of, tool_names
 
 pytestmark = pytest.mark.codex
 

@@ -1,0 +1,50 @@
+"""Connections that say whatever the test has them say, and whether the daemon still works."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.e2e.conftest import Harness
+from tests.e2e.wire import JsonRpcClient, connect_socket
+
+STRANGER = "01900000-0000-7000-8000-000000000000"
+
+
+# Only what Codex answers is at hand here: it uses one code for nearly everything (measured: 0.163).
+CODEX_REFUSES = -32600
+
+
+INPUT = [{"type": "text", "text": "hello"}]
+
+
+@asynccontextmanager
+async def speaking(harness: Harness) -> AsyncIterator[JsonRpcClient]:
+    """An initialized client, and at the end the proof that both it and a new one are still
+    served.
+    """
+    async with harness.daemon(), connect_socket(harness.socket) as wire:
+        await wire.initialize()
+        yield wire
+        await works(wire)
+        await works_for_another(harness)
+
+
+async def works(wire: JsonRpcClient) -> None:
+    """Both ways are open: to the daemon and through it to Codex."""
+    assert (await wire.result("sidecar/status"))["codex"]["state"] == "connected"
+    assert (await wire.result("model/list"))["data"]
+
+
+async def works_for_another(harness: Harness) -> None:
+    async with connect_socket(harness.socket) as other:
+        await other.initialize("another")
+        await works(other)
+
+
+async def started(wire: JsonRpcClient, harness: Harness) -> str:
+    answer = await wire.result(
+        "thread/start",
+        cwd=str(harness.worktree),
+        approvalPolicy="never",
+        sandbox="danger-full-access",
+    )
+    return str(answer["thread"]["id"])

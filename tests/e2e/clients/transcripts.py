@@ -1,0 +1,31 @@
+"""The same scenario told to Codex itself and to the daemon."""
+
+from typing import Any
+
+from tests.e2e.conftest import Harness
+from tests.e2e.dialect import Transcript
+
+
+async def begun(talk: Transcript, harness: Harness, **params: Any) -> str:
+    settings = {
+        "cwd": str(harness.worktree),
+        "approvalPolicy": "never",
+        "sandbox": "danger-full-access",
+        **params,
+    }
+    answer = await talk.ask("start", "thread/start", **settings)
+    return str(answer["result"]["thread"]["id"])
+
+
+READS: list[tuple[str, str, dict[str, Any]]] = [
+    ("read", "thread/read", {}),
+    ("read turns", "thread/read", {"includeTurns": True}),
+    ("turns", "thread/turns/list", {}),
+    ("turns upwards", "thread/turns/list", {"sortDirection": "asc", "itemsView": "notLoaded"}),
+    ("turns in full", "thread/turns/list", {"itemsView": "full"}),
+    ("items", "thread/items/list", {}),
+    ("items downwards", "thread/items/list", {"sortDirection": "desc", "limit": 2}),
+]
+
+
+INPUT = [{"type": "text", "text": "hello"}]

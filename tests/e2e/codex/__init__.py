@@ -1,0 +1,1 @@
+"""What Codex and other programs do: threads they had before or went on with, settings, sub-agents, reviews."""

@@ -1,0 +1,1 @@
+"""Reverts of conversations and files."""

@@ -1,0 +1,1 @@
+"""Trims and their undoing, and what a thread keeps across them."""

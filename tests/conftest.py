@@ -18,6 +18,30 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
+# Where coverage is measured in the programs of trimpoint that a test starts: once for each family of
+# commands, for it doubles what a command takes. A marker of its own does the same.
+MEASURED_MODULES = frozenset(
+    {
+        "acp/test_permissions.py",
+        "acp/test_prompts.py",
+        "acp/test_sessions.py",
+        "chat/test_program.py",
+        "cli/test_ask.py",
+        "cli/test_checkpoints.py",
+        "cli/test_commands.py",
+        "cli/test_completion.py",
+        "cli/test_context.py",
+        "cli/test_demo.py",
+        "cli/test_doctor.py",
+        "cli/test_journal.py",
+        "cli/test_search.py",
+        "cli/test_serve.py",
+        "cli/test_terminal.py",
+        "cli/test_threads.py",
+        "cli/test_watch.py",
+        "fleet/test_command_line.py",
+    }
+)
 STARTS_A_PROCESS = frozenset(
     {
         "os.exec",
@@ -82,9 +106,11 @@ def anyio_backend() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that starts processes, before `-m` selects."""
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        if folder in FOLDERS_WITH_PROCESSES or item.get_closest_marker("codex"):
+        path = item.path.relative_to(TESTS)
+        if path.parts[0] in FOLDERS_WITH_PROCESSES or item.get_closest_marker("codex"):
             item.add_marker("processes")
+        if path.as_posix() in MEASURED_MODULES:
+            item.add_marker("measured")
 
 
 def pytest_collection_finish() -> None:
@@ -126,9 +152,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def _measure_children(*, wanted: bool) -> None:
-    """Have the coverage of programs that a test starts measured or not: it doubles what a command
-    of trimpoint takes.
-    """
+    """Have the coverage of programs that a test starts measured or not."""
     if _coverage_config is None:
         return
     if wanted:

@@ -67,6 +67,22 @@ async def test_settings_that_were_acknowledged_hold_after_a_kill(harness: Harnes
         assert request.mentions("`sandbox_mode` is `read-only`")
 
 
+async def test_permissions_that_were_acknowledged_hold_after_a_kill(harness: Harness) -> None:
+    given = {"permissions": ":read-only"}
+    for command in ("", "/clear", "/clear 1"):
+        thread_id = await acknowledged_and_killed(harness, "thread/settings/update", **given)
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            talk.turns = 1
+            if command:
+                await talk.turn()
+                assert (await talk.type(command))["status"] == "completed"
+            answer = await client.request("thread/resume", threadId=thread_id)
+            assert answer["sandbox"]["type"] == "readOnly"
+            request = await talk.turn()
+        assert request.mentions("`sandbox_mode` is `read-only`")
+
+
 async def test_settings_that_were_carried_over_hold_after_a_kill(harness: Harness) -> None:
     async with daemon_process(harness) as daemon, harness.client() as client:
         talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)

@@ -38,7 +38,7 @@ PER_CALL = frozenset(
 # Members of `threadSettings` that `thread/settings/update` takes under the same name.
 UPDATABLE = (
     "approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds",
-    "effort", "model", "personality", "sandboxPolicy", "serviceTier", "summary",
+    "effort", "model", "permissions", "personality", "sandboxPolicy", "serviceTier", "summary",
 )  # fmt: skip
 
 
@@ -59,6 +59,9 @@ ANSWERED = {
 }
 # In the configuration of a thread.
 EFFORT = "model_reasoning_effort"
+# Members of `threadSettings`, and of a request that sets them, that say what a thread may do: the
+# newest of them holds.
+_NAMES_OF_PERMISSIONS = ("sandboxPolicy", "permissions", "activePermissionProfile")
 # Only one of these names the sandbox of a thread.
 SANDBOXES = ("sandbox", "permissions")
 
@@ -162,9 +165,10 @@ def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
     it forgets them (measured: 0.163).
     """
     stored = msgspec.json.decode(settings)
-    return msgspec.json.encode(
-        {**stored, "current": {**as_dict(stored.get("current")), **changes}, "unconfirmed": True}
-    )
+    gone = _NAMES_OF_PERMISSIONS if not changes.keys().isdisjoint(_NAMES_OF_PERMISSIONS) else ()
+    now = as_dict(stored.get("current"))
+    kept = {name: value for name, value in now.items() if name not in gone}
+    return msgspec.json.encode({**stored, "current": {**kept, **changes}, "unconfirmed": True})
 
 
 def with_memory_mode(settings: bytes, mode: str) -> bytes:

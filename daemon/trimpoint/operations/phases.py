@@ -66,10 +66,9 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             found = await _items_in_rollouts(writer.state, turn, rollouts)
             if found.own:
                 complete.append(_recorded(turn, found))
-            elif _has_activities(writer.state, turn):
-                missing.append(
-                    turn
-                )  # of any other turn nothing is lost: what was said in it is in the ledger
+            elif turn.injected_apart or _has_activities(writer.state, turn):
+                # Of any other turn nothing is lost: what was said in it is in the ledger.
+                missing.append(turn)
     if missing:
         in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
         whole = {turn_id: turn for turn_id, turn in in_journal.items() if turn.items_complete}

@@ -147,3 +147,22 @@ async def test_a_sealed_summary_is_compacted_again_without_an_interruption(
     ]
     assert not any(map(aborted, [*asked, *sealed_harness.model.turn_requests()]))
     assert after.mentions("A readable gist.")
+
+
+async def test_what_was_injected_comes_back_in_a_fork_whose_trim_is_undone(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await inject(talk, "INJECTED")
+        await talk.turn()
+        for command in ("/compact --keep 1", "/undo"):
+            await run(talk, command)
+        fork = await fork_of(talk)
+        for command in ("/clear 1", "/undo"):
+            await run(fork, command)
+        after = await fork.turn()
+    assert pieces(after.input) == [
+        *(Piece("user", "prompt-1."), Piece("assistant", "answer-1."), Piece("user", "INJECTED")),
+        *(Piece("user", "prompt-2."), Piece("assistant", "answer-2."), Piece("user", "prompt-3.")),
+    ]

@@ -146,7 +146,7 @@ async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
 async def running_leaf(folder: Path, hub_port: int) -> AsyncGenerator[Server]:
     """A server at the edge that keeps nothing: it passes everything on to the hub."""
     remote = (
-        f'leafnodes {{ reconnect: "1s", remotes: [{{ url: "nats-leaf://127.0.0.1:{hub_port}" }}] }}'
+        f'leafnodes {{ reconnect: 1, remotes: [{{ url: "nats-leaf://127.0.0.1:{hub_port}" }}] }}'
     )
     leaf = Server(folder, remote, "leaf")
     leaf.keeps = False

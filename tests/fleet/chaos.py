@@ -80,6 +80,13 @@ class Chaos:
                 command, stdout=log, stderr=log, cwd=ROOT
             )
 
+    async def begun(self) -> None:
+        """Returns when each daemon has written its first thread."""
+        with anyio.fail_after(SCENARIO_S):
+            for number in self.daemons:
+                while not [*StateDirectory(self.state(number)).journals()]:  # noqa: ASYNC110
+                    await anyio.sleep(0.1)
+
     async def kill(self, number: int) -> None:
         process = self.daemons.pop(number)
         process.kill()
@@ -146,6 +153,7 @@ async def run(folder: Path, plan: Plan) -> Outcome:
         try:
             for number in numbers:
                 await chaos.start(number)
+            await chaos.begun()
             await chaos.rage()
             for number in numbers:
                 await chaos.kill(number)

@@ -44,7 +44,8 @@ def run_init(arguments: argparse.Namespace) -> int:
             f"  trimpoint fleet setup --tenant {wanted.tenant} --server {server} --credentials "
             f"{admin}{replicas}",
             "dim",
-        )
+        ),
+        soft_wrap=True,  # a line that is copied must stay one
     )
     return Exit.DONE
 

@@ -3,7 +3,6 @@ import { h } from "preact";
 import htm from "htm";
 import { createLowlight } from "lowlight";
 import bash from "highlight.js/lib/languages/bash";
-import c from "highlight.js/lib/languages/c";
 import cpp from "highlight.js/lib/languages/cpp";
 import css from "highlight.js/lib/languages/css";
 import diff from "highlight.js/lib/languages/diff";
@@ -28,5 +27,5 @@ export { Lexer } from "marked";
 
 export const html = htm.bind(h);
 export const lowlight = createLowlight({
-    bash, c, cpp, css, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
+    bash, cpp, css, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
 });

@@ -122,6 +122,16 @@ class TestHandshake:
         assert answer.status == 101
         assert not {"sec-websocket-protocol", "sec-websocket-extensions"} & answer.headers.keys()
 
+    async def test_a_client_that_takes_several_messages_in_a_frame_is_told_so(
+        self, stage: Stage
+    ) -> None:
+        offered = {"Sec-WebSocket-Protocol": "mcp, trimpoint.lines"}
+        async with stage.unix() as wire:
+            answer = await wire.ask("GET", "/rpc", {**UPGRADE, **offered})
+            assert answer.headers["sec-websocket-protocol"] == "trimpoint.lines"
+            await wire.stream.send(masked(b"{"))
+            assert (await message(wire))["error"]["code"] == -32700
+
     @pytest.mark.parametrize(
         ("path", "status"),
         [("/", 101), ("/rpc", 101), ("/rpc?a=1", 101), ("/rpc/x", 101), ("/other", 404)],
@@ -454,6 +464,10 @@ class TestPure:
         assert frame_lines(b"{}\n[]\n", Dialect.WEBSOCKET) == encode_text_frame(
             b"{}"
         ) + encode_text_frame(b"[]")
+
+    def test_lines_become_one_frame_for_a_client_that_takes_them_so(self) -> None:
+        lines = frame_lines(b"{}\n[]\n", Dialect.WEBSOCKET_LINES)
+        assert lines == encode_text_frame(b"{}\n[]")
 
     def test_a_long_reason_fits_into_a_close_frame(self) -> None:
         wire = WebSocketWire(ServerProtocol(state=State.OPEN))

@@ -25,8 +25,8 @@ CUT = """() => {
     const sockets = [];
     window.offline = false;
     window.WebSocket = class extends Original {
-        constructor(url) {
-            super(window.offline ? "ws://127.0.0.1:9/" : url);
+        constructor(url, protocols) {
+            super(window.offline ? "ws://127.0.0.1:9/" : url, protocols);
             sockets.push(this);
         }
     };

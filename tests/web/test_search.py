@@ -110,4 +110,4 @@ async def altered(
 
 
 def through(change: Callable[[Any], Any], text: str) -> str:
-    return json.dumps(change(json.loads(text)))
+    return "\n".join(json.dumps(change(json.loads(line))) for line in text.splitlines())

@@ -1,9 +1,12 @@
 """JSON-RPC in WebSocket frames (RFC 6455), through the sans-IO core of `websockets`.
 
 Text messages go out in one frame each, without compression, so that all clients are sent the same
-bytes. What breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary
+bytes. A client that offers the subprotocol `trimpoint.lines` gets several that go out together in
+one frame, a line each: a browser takes longer for a frame than for what is in it. What breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary
 messages, 1009 beyond the limits.
 """
+
+from collections.abc import Sequence
 
 import anyio
 import msgspec
@@ -12,6 +15,7 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request as UpgradeRequest
 from websockets.protocol import State
 from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
 
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import (
@@ -28,6 +32,7 @@ from trimpoint.http.problems import HttpReason, as_response, problem
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 PING_AFTER_S = 20.0
 PONG_WITHIN_S = 60.0
+LINES = Subprotocol("trimpoint.lines")
 _MAX_REASON_BYTES = 123
 
 
@@ -40,15 +45,18 @@ class UpgradeRefused(Exception):
 
 
 class WebSocketWire:
-    """A `Wire` of a server whose handshake is done."""
+    """A `Wire` of a server whose handshake is done; `by_lines` says that the client takes several
+    messages in one frame.
+    """
 
-    def __init__(self, protocol: ServerProtocol) -> None:
+    def __init__(self, protocol: ServerProtocol, *, by_lines: bool = False) -> None:
         self._protocol = protocol
+        self._dialect = Dialect.WEBSOCKET_LINES if by_lines else Dialect.WEBSOCKET
         self._message = bytearray()
 
     @property
     def dialect(self) -> Dialect:
-        return Dialect.WEBSOCKET
+        return self._dialect
 
     def feed(self, data: bytes) -> list[Received]:
         self._protocol.receive_data(data)
@@ -127,7 +135,7 @@ def accept_upgrade(
 
     :raises UpgradeRefused: the request is not right.
     """
-    handshake = ServerProtocol()
+    handshake = ServerProtocol(select_subprotocol=_lines_if_offered)
     response = handshake.accept(
         UpgradeRequest(request.target, Headers(request.headers), request.method)
     )
@@ -145,8 +153,13 @@ def accept_upgrade(
     handshake.send_response(response)
     # h11 has read the request already, so the core that reads frames begins behind it.
     limits = (max_message_bytes, min(max_message_bytes, MAX_FRAME_BYTES))
-    wire = WebSocketWire(ServerProtocol(state=State.OPEN, max_size=limits))
+    protocol = ServerProtocol(state=State.OPEN, max_size=limits)
+    wire = WebSocketWire(protocol, by_lines=handshake.subprotocol == LINES)
     return wire, b"".join(handshake.data_to_send())
+
+
+def _lines_if_offered(_: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    return LINES if LINES in offered else None
 
 
 async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:

@@ -4,13 +4,16 @@
  * @import {Carrier} from "./lines.js"
  */
 
+// The daemon then sends what goes out together in one message: a browser takes longer for a message than for its text.
+const LINES = "trimpoint.lines";
+
 /**
  * @param {string} url
  * @returns {Carrier}
  */
 export function overWebSocket(url) {
     return (listener) => {
-        const socket = new WebSocket(url);
+        const socket = new WebSocket(url, LINES);
         let hasOpened = false;
         socket.onopen = () => {
             hasOpened = true;
@@ -20,7 +23,11 @@ export function overWebSocket(url) {
                 }
             });
         };
-        socket.onmessage = (event) => listener.onLine(event.data);
+        socket.onmessage = (event) => {
+            for (const line of event.data.split("\n")) {
+                listener.onLine(line);
+            }
+        };
         socket.onclose = async () => {
             listener.onClose();
             if (!hasOpened && (await isLoggedOut())) {

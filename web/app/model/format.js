@@ -55,6 +55,11 @@ export function duration(ms) {
     return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
 }
 
+// To make one takes longer than to draw a turn.
+const HOUR = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DAY = new Intl.DateTimeFormat([], { month: "short", day: "numeric" });
+
 /**
  * Returns a time of day, with the date where it is not today's.
  * @param {string} time
@@ -62,9 +67,9 @@ export function duration(ms) {
  */
 export function clock(time, nowMs) {
     const at = new Date(time);
-    const isToday = at.toDateString() === new Date(nowMs).toDateString();
-    const hour = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    return isToday ? hour : `${at.toLocaleDateString([], { month: "short", day: "numeric" })}, ${hour}`;
+    const now = new Date(nowMs);
+    const isToday = at.getDate() === now.getDate() && nowMs - at.getTime() < DAY_MS;
+    return isToday ? HOUR.format(at) : `${DAY.format(at)}, ${HOUR.format(at)}`;
 }
 
 /**

@@ -7,15 +7,24 @@
  */
 import { activeFrom } from "./fold.js";
 
+/** @import {Entry} from "./fold.js" */
+
 export const SEALED = "The provider keeps this summary sealed; it cannot be shown.";
 
 /**
- * @typedef {{kind: "turn", key: string, turn: Turn, number: number, isTrimmed: boolean}} TurnRow
+ * @typedef {{kind: "turn", key: string, turn: Turn, number: number, isTrimmed: boolean, entries: Entry[]}} TurnRow
  * @typedef {{kind: "banner", key: string, point: Point, summary: string}} BannerRow
  * @typedef {{kind: "divider", key: string, point: Point, isExpanded: boolean}} DividerRow
  * @typedef {{kind: "older", key: string}} OlderRow older turns are not loaded yet
  * @typedef {TurnRow | BannerRow | DividerRow | OlderRow} Row
  */
+
+/** @type {Entry[]} */
+const NO_ENTRIES = [];
+/** The row of a turn as it was made last: the same object means that there is nothing to draw anew.
+ * @type {WeakMap<Turn, TurnRow>}
+ */
+const made = new WeakMap();
 
 /**
  * Returns the rows of a thread; a pruned section only when its trim point is in `expanded`.
@@ -61,7 +70,8 @@ export function rowsOf(state, expanded) {
 function addSection(rows, state, start, end, discards, isTrimmed) {
     const from = Math.max(start, state.isComplete ? 0 : state.loadedFrom);
     if (!state.isComplete && start < Math.min(end, state.loadedFrom)) {
-        rows.push({ kind: "older", key: `older ${start}` });
+        // Another one each time that some were loaded: it must not be what stays in its place on the screen.
+        rows.push({ kind: "older", key: `older ${start} ${from}` });
     }
     let next = 0;
     for (let index = from; index < Math.min(end, state.turns.length); index += 1) {
@@ -69,10 +79,25 @@ function addSection(rows, state, start, end, discards, isTrimmed) {
             rows.push(discardRow(discards[next]));
             next += 1;
         }
-        const turn = state.turns[index];
-        rows.push({ kind: "turn", key: turn.id, turn, number: index + 1, isTrimmed });
+        rows.push(turnRow(state, index, isTrimmed));
     }
     rows.push(...discards.slice(next).map(discardRow));
+}
+
+/**
+ * @param {ThreadState} state
+ * @param {number} index
+ * @param {boolean} isTrimmed
+ */
+function turnRow(state, index, isTrimmed) {
+    const turn = state.turns[index];
+    const entries = state.entries.get(turn.id) ?? NO_ENTRIES;
+    let row = made.get(turn);
+    if (!row || row.entries !== entries || row.number !== index + 1 || row.isTrimmed !== isTrimmed) {
+        row = { kind: "turn", key: turn.id, turn, number: index + 1, isTrimmed, entries };
+        made.set(turn, row);
+    }
+    return row;
 }
 
 /**
@@ -97,7 +122,7 @@ export function timelineOf(state, expanded) {
     return rowsOf(state, expanded).flatMap((row) => {
         switch (row.kind) {
             case "turn":
-                return (state.entries.get(row.turn.id) ?? []).map((entry) => [
+                return row.entries.map((entry) => [
                     entry.kind, entry.turnId, entry.id, entry.role, entry.text, row.isTrimmed || entry.discardId !== null,
                 ]);
             case "banner":

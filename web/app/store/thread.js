@@ -12,7 +12,7 @@ import { signal } from "../vendor.js";
 
 const FIRST_TURNS = 200;
 const FIRST_PAGE = 200;
-const PAGE = 1000;
+const PAGE = 400; // what is drawn of it in one go has to fit between two frames
 const MOST_FAILURES = 2; // the first may be of a cursor that no longer holds
 const STARTS_WORK = new Set(["thread.turn-requested", "thread.turn-started", "thread.request-opened"]);
 

@@ -8,7 +8,7 @@ const LONGEST_COLOURED = 50_000;
 const COPIED_FOR_MS = 1500;
 /** @type {Record<string, string>} */
 const ALIASES = { sh: "bash", zsh: "bash", console: "shell", py: "python", js: "javascript", jsx: "javascript", ts: "typescript",
-    tsx: "typescript", html: "xml", svg: "xml", yml: "yaml", toml: "ini", rs: "rust", golang: "go", "c++": "cpp", patch: "diff" };
+    tsx: "typescript", html: "xml", svg: "xml", yml: "yaml", toml: "ini", rs: "rust", golang: "go", c: "cpp", h: "cpp", "c++": "cpp", patch: "diff" };
 
 /** @param {{text: string, language?: string}} props */
 export function Code({ text, language = "" }) {

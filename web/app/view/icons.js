@@ -37,9 +37,6 @@ const PATHS = {
 /** @param {{name: string}} props */
 export function Icon({ name }) {
     return html`
-        <svg class="icon" viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.4"
-            stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
-            <path d=${PATHS[name]} />
-        </svg>
+        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d=${PATHS[name]} /></svg>
     `;
 }

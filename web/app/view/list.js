@@ -8,7 +8,7 @@ import { Component, html } from "../vendor.js";
 
 const OVERSCAN_PX = 600;
 const NEAR_END_PX = 60;
-const LOADS_WITHIN_PX = 1200;
+const ROWS_AT_ONCE = 3; // so that most steps of scrolling draw nothing anew
 
 /**
  * @template {{key: string}} R
@@ -21,11 +21,14 @@ const LOADS_WITHIN_PX = 1200;
  * @property {number} [jumpCount] changes whenever `jumpTo` is to be followed again
  */
 
-/** @extends {Component<ListProps<any>, {from: number, to: number, isAtEnd: boolean}>} */
+/** @extends {Component<ListProps<any>, {isAtEnd: boolean}>} */
 export class List extends Component {
     constructor() {
         super();
-        this.state = { from: 0, to: 0, isAtEnd: true };
+        this.state = { isAtEnd: true };
+        /** The rows that exist are those from `_from` until before `_to`. */
+        this._from = 0;
+        this._to = 0;
         /** @type {Map<string, number>} */
         this._seen = new Map();
         this._heights = new Heights([]);
@@ -37,10 +40,10 @@ export class List extends Component {
         this._observed = new Map();
         /** @type {Map<string, Element>} */
         this._elements = new Map();
-        /** @type {Map<string, number>} */
-        this._indexOf = new Map();
         /** @type {Map<string, (element: Element | null) => void>} */
         this._refs = new Map();
+        /** @type {{key: string, offset: number} | null} what is to stay where it is on the screen */
+        this._anchor = null;
         this._isAtEnd = true;
         this._observer = new ResizeObserver((changes) => this._measured(changes));
     }
@@ -66,10 +69,10 @@ export class List extends Component {
         } else if (this._anchor) {
             const { key, offset } = this._anchor;
             this._anchor = null;
-            const index = this._indexOf.get(key);
+            const index = this._indexOf(key);
             if (this._isAtEnd) {
                 this._toEnd();
-            } else if (index !== undefined && this._scroller) {
+            } else if (index >= 0 && this._scroller) {
                 this._scroller.scrollTop = this._heights.before(index) + offset;
             }
             this._place();
@@ -81,8 +84,8 @@ export class List extends Component {
         if (rows !== this._rows) {
             this._takeRows(rows);
         }
-        const from = Math.min(this.state.from, Math.max(0, rows.length - 1));
-        const to = Math.min(Math.max(this.state.to, from), rows.length);
+        const from = Math.min(this._from, Math.max(0, rows.length - 1));
+        const to = Math.min(Math.max(this._to, from), rows.length);
         const above = this._heights.before(from);
         const below = this._heights.total - this._heights.before(to);
         return html`
@@ -115,14 +118,50 @@ export class List extends Component {
 
     /** @param {any[]} rows */
     _takeRows(rows) {
-        const first = this._rows?.[this._heights.find(this._scroller?.scrollTop ?? 0)];
-        if (first && this._scroller) {
-            const top = this._heights.before(this._indexOf.get(first.key) ?? 0);
-            this._anchor = { key: first.key, offset: this._scroller.scrollTop - top };
-        }
+        const before = this._rows ?? [];
         this._rows = rows;
+        if (rows.length === before.length && rows.every((row, index) => row.key === before[index].key)) {
+            return; // every row is where it was
+        }
+        this._shift(before);
+        const top = this._scroller?.scrollTop ?? 0;
+        for (let index = Math.max(0, this._heights.find(top)); index < before.length; index += 1) {
+            if (this._indexOf(before[index].key) >= 0) {
+                this._anchor = { key: before[index].key, offset: top - this._heights.before(index) };
+                break;
+            }
+        }
         this._heights = new Heights(rows.map((row) => this._seen.get(row.key) ?? this.props.estimate(row)));
-        this._indexOf = new Map(rows.map((row, index) => [row.key, index]));
+    }
+
+    /**
+     * Has the same rows exist as before, where they are now: those on the screen must not be made anew.
+     * @param {any[]} before
+     */
+    _shift(before) {
+        const rows = this._rows ?? [];
+        const last = before[Math.min(this._to, before.length) - 1]?.key;
+        const fromEnd = rows.length - (before.length - Math.min(this._to, before.length)) - 1;
+        const now = rows[fromEnd]?.key === last ? fromEnd : rows.findIndex((row) => row.key === last);
+        if (now >= 0) {
+            const size = this._to - this._from;
+            this._to = now + 1;
+            this._from = Math.max(0, this._to - size);
+        }
+    }
+
+    /**
+     * Returns where a row is, -1 where it is not.
+     * @param {string} key
+     */
+    _indexOf(key) {
+        const rows = this._rows ?? [];
+        for (let index = this._from; index < Math.min(this._to, rows.length); index += 1) {
+            if (rows[index].key === key) {
+                return index; // it is nearly always one of those that exist
+            }
+        }
+        return rows.findIndex((row) => row.key === key);
     }
 
     /** @param {string} key */
@@ -165,9 +204,9 @@ export class List extends Component {
         let hasGrown = false;
         for (const { target, borderBoxSize } of changes) {
             const key = this._observed.get(target);
-            const index = key === undefined ? undefined : this._indexOf.get(key);
+            const index = key === undefined ? -1 : this._indexOf(key);
             const height = borderBoxSize[0].blockSize;
-            if (key === undefined || index === undefined || height === 0 || this._heights.at(index) === height) {
+            if (key === undefined || index < 0 || height === 0 || this._heights.at(index) === height) {
                 continue;
             }
             const isAbove = this._heights.before(index) + this._heights.at(index) <= scroller.scrollTop;
@@ -199,11 +238,15 @@ export class List extends Component {
         if (!scroller) {
             return;
         }
-        const from = Math.max(0, this._heights.find(scroller.scrollTop - OVERSCAN_PX));
-        const to = this._heights.find(scroller.scrollTop + scroller.clientHeight + OVERSCAN_PX) + 1;
+        const first = Math.max(0, this._heights.find(scroller.scrollTop - OVERSCAN_PX));
+        const last = this._heights.find(scroller.scrollTop + scroller.clientHeight + OVERSCAN_PX);
+        const from = first - (first % ROWS_AT_ONCE);
+        const to = Math.min(last - (last % ROWS_AT_ONCE) + ROWS_AT_ONCE, this._heights.length);
         const isAtEnd = this._isAtEnd || this._heights.total <= scroller.clientHeight;
-        if (from !== this.state.from || to !== this.state.to || isAtEnd !== this.state.isAtEnd) {
-            this.setState({ from, to, isAtEnd });
+        if (from !== this._from || to !== this._to || isAtEnd !== this.state.isAtEnd) {
+            this._from = from;
+            this._to = to;
+            this.setState({ isAtEnd });
         }
     }
 
@@ -216,8 +259,8 @@ export class List extends Component {
 
     /** @param {string} key */
     _jump(key) {
-        const index = this._indexOf.get(key);
-        if (index === undefined || !this._scroller) {
+        const index = this._indexOf(key);
+        if (index < 0 || !this._scroller) {
             return;
         }
         this._isAtEnd = false;
@@ -226,5 +269,3 @@ export class List extends Component {
         this._place();
     }
 }
-
-export { LOADS_WITHIN_PX };

@@ -18,9 +18,7 @@ const SAFE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]*$/;
 
 /** @param {{app: App, thread: Thread, row: TurnRow}} props */
 export function TurnView({ app, thread, row }) {
-    const { turn, number, isTrimmed } = row;
-    const state = thread.state;
-    const recorded = state?.entries.get(turn.id) ?? [];
+    const { turn, number, isTrimmed, entries: recorded } = row;
     const isRunning = turn.status === "running";
     if (isRunning) {
         thread.liveVersion.value; // what is live is drawn anew with each change of it
@@ -31,7 +29,7 @@ export function TurnView({ app, thread, row }) {
     return html`
         <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${app.jump.value?.key === turn.id ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
-            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${state?.cwd} isRunning=${isRunning} />`)}
+            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${thread.state?.cwd} isRunning=${isRunning} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
             <${TurnFoot} app=${app} thread=${thread} row=${row} answer=${answer?.text ?? ""} />
         </section>
@@ -134,6 +132,7 @@ function Working({ thread, isSilent }) {
 /** @param {{app: App, thread: Thread, row: TurnRow, answer: string}} props */
 function TurnFoot({ app, thread, row, answer }) {
     const { turn, number } = row;
+    thread.version.value; // whether it is busy depends on the state
     if (turn.status === "running") {
         return null;
     }

@@ -50,6 +50,8 @@ from trimpoint.streams.writer import DropRule, StreamWriter
 _FRAMES_PER_TURN = 512
 # A larger one is the last of its turn.
 _LARGE_FRAME_BYTES = 256 * 1024
+# After a close frame the client ends the connection (RFC 6455, 5.5.1).
+_CLOSED_BY_THE_CLIENT = frozenset({Dialect.WEBSOCKET, Dialect.WEBSOCKET_LINES})
 
 _log = structlog.get_logger("trimpoint.gateway.transport.connection")
 _numbers = count(1)
@@ -192,7 +194,7 @@ class Connection:
         if self.closed_because is None:
             if last_words := self._wire.farewell(code, reason):
                 self._outbox.append(last_words)
-            self._begin_end(reason, lingers=self.dialect is Dialect.WEBSOCKET)
+            self._begin_end(reason, lingers=self.dialect in _CLOSED_BY_THE_CLIENT)
             self._update_io()
 
     async def run(self) -> None:

@@ -25,6 +25,7 @@ class Dialect(StrEnum):
     LINES = "lines"
     CONTENT_LENGTH = "content-length"
     WEBSOCKET = "websocket"
+    WEBSOCKET_LINES = "websocket-lines"
     EVENT_STREAM = "event-stream"
 
 
@@ -118,6 +119,8 @@ def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
             return b"".join(map(encode_content_length, lines[:-1].split(b"\n")))
         case Dialect.WEBSOCKET:
             return b"".join(map(encode_text_frame, lines[:-1].split(b"\n")))
+        case Dialect.WEBSOCKET_LINES:
+            return encode_text_frame(lines[:-1])
         case Dialect.EVENT_STREAM:
             return b"".join(map(encode_event, lines[:-1].split(b"\n")))
         case _:

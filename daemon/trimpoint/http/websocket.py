@@ -2,8 +2,9 @@
 
 Text messages go out in one frame each, without compression, so that all clients are sent the same
 bytes. A client that offers the subprotocol `trimpoint.lines` gets several that go out together in
-one frame, a line each: a browser takes longer for a frame than for what is in it. What breaks the protocol is answered with a close frame: 1002 for bad frames, 1003 for binary
-messages, 1009 beyond the limits.
+one frame, a line each: a browser takes longer for a frame than for what is in it. What breaks the
+protocol is answered with a close frame: 1002 for bad frames, 1003 for binary messages, 1009
+beyond the limits.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,6 @@ What they show is real: the daemon, Codex with a scripted model, and Chromium.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from uuid import uuid4
@@ -15,6 +14,7 @@ from trimpoint.testkit import Reply, Usage, call, hang, reasoning, run, say
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from tests.e2e.worktree import git
 from tests.web.browser import CUT
 from tests.web.stage import SETTINGS, Stage, staged
 
@@ -119,13 +119,13 @@ class Pictures:
     async def say(self, prompt: str, *replies: Reply) -> None:
         self.stage.will_answer(*replies)
         await self.stage.send(prompt)
-        await self.page.locator(".prompt").last.get_by_text(prompt).wait_for()
-        await self.allow_all()
+        await self.ended(prompt)
 
-    async def allow_all(self) -> None:
-        """Allows whatever is asked for until the turn has ended."""
+    async def ended(self, prompt: str) -> None:
+        """Waits for the end of a turn, and allows whatever is asked for meanwhile."""
         card = self.page.get_by_label("The agent asks for approval")
-        while await self.page.locator("button[aria-label=Interrupt]").count():
+        foot = self.page.locator(".turn").filter(has_text=prompt).last.locator(".turn-foot")
+        while not await foot.count():
             if await card.count():
                 await card.press("y")
             await self.page.wait_for_timeout(100)
@@ -192,7 +192,7 @@ async def conversation(pictures: Pictures) -> None:
     stage.house.script.summary = SUMMARY
     thought = reasoning("**Reading the parser**\n\nWhere does it stop?")
     await pictures.say(
-        "The parser loses the last line", thought, run("cat parser.py"), say(SURVEY, usage=SMALL)
+        "The parser loses the last line", thought + run("cat parser.py"), say(SURVEY, usage=SMALL)
     )
     await pictures.say("Is that in the other readers too?", say("No, only there.", usage=SMALL))
     await stage.send("/compact")
@@ -203,7 +203,7 @@ async def conversation(pictures: Pictures) -> None:
     await card.or_(page.get_by_text("Two tests cover it")).first.wait_for()
     if await card.count():
         await pictures.take("06-approval-of-files")
-    await pictures.allow_all()
+    await pictures.ended("Mend it, and keep the chunk size")
     await pictures.say("How fast is it now?", run("echo 10 MB: 0.41 s"), say(TABLE, usage=SMALL))
 
 
@@ -231,15 +231,14 @@ async def asking(pictures: Pictures) -> None:
     await card.wait_for()
     await pictures.take("06-approval")
     await card.press("n")
-    await stage.idle()
+    await pictures.ended("Push it")
     stage.will_answer(call("request_user_input", {"questions": [QUESTION]}), say("4096 it is."))
     await stage.send("Ask me about the chunk size")
     await page.get_by_label("The agent asks", exact=True).wait_for()
     await pictures.take("07-question")
     await page.get_by_role("radio").first.press("Space")
     await page.keyboard.press("Enter")
-    await page.get_by_text("4096 it is.").wait_for()
-    await stage.idle()
+    await pictures.ended("Ask me about the chunk size")
 
 
 async def panels(pictures: Pictures) -> None:
@@ -260,10 +259,10 @@ async def panels(pictures: Pictures) -> None:
     await pictures.no_panel()
     await pictures.panel("Files")
     await page.get_by_role("button", name="Diff").last.click()
-    await page.locator(".panel .diff").wait_for()
+    await page.locator(".panel .diff").first.wait_for()
     await pictures.take("13-checkpoints")
     await page.get_by_role("button", name="Revert to here").last.click()
-    await page.get_by_role("dialog").get_by_role("heading", name="Written").wait_for()
+    await page.get_by_role("dialog").get_by_role("heading", name="To be written").wait_for()
     await pictures.take("14-revert")
     await page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     await pictures.no_panel()
@@ -317,9 +316,8 @@ async def main() -> None:
 def prepare(worktree: Path) -> None:
     """Makes a repository of the folder that the conversation is in."""
     worktree.joinpath("parser.py").write_text(OLD, encoding="utf-8")
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for words in (("init", "-qb", "main"), ("add", "."), (*who, "commit", "-qm", "Begin")):
-        subprocess.run(["git", *words], cwd=worktree, check=True)
+    for words in (("init", "-qb", "main"), ("add", "."), ("commit", "-qm", "Begin")):
+        git(worktree, *words)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import htm from "htm";
 import { createLowlight } from "lowlight";
 import bash from "highlight.js/lib/languages/bash";
 import cpp from "highlight.js/lib/languages/cpp";
-import css from "highlight.js/lib/languages/css";
 import diff from "highlight.js/lib/languages/diff";
 import go from "highlight.js/lib/languages/go";
 import ini from "highlight.js/lib/languages/ini";
@@ -27,5 +26,5 @@ export { Lexer } from "marked";
 
 export const html = htm.bind(h);
 export const lowlight = createLowlight({
-    bash, cpp, css, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
+    bash, cpp, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
 });

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trimpoint.testkit import run, say
+from trimpoint.testkit import Usage, hang, run, say
 
+from tests.e2e.worktree import git
 from tests.web.browser import CUT, REQUIRED, needs_browser
 from tests.web.stage import Stage, staged
 
@@ -49,6 +50,11 @@ async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
         await page.reload()
         await page.get_by_text("No thread is open").wait_for()
         found["empty"] = await findings(page)
+        await page.get_by_role("main").get_by_role("button", name="New thread").click()
+        await page.get_by_role("dialog").wait_for()
+        found["new thread"] = await findings(page)
+        await page.keyboard.press("Escape")
+        git(stage.house.worktree, "init", "--quiet")
         await stage.thread(approvalPolicy="untrusted")
         found["nothing said"] = await findings(page)
         stage.will_answer(run("touch a.txt"), say(ANSWER))
@@ -64,6 +70,19 @@ async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
         await page.locator(".divider button").click()
         await page.locator(".turn.is-trimmed").wait_for()
         found["pruned"] = await findings(page)
+        stage.will_answer(hang(ANSWER))
+        await stage.send("two?")
+        await page.locator(".answer[aria-busy=true] li").last.wait_for()
+        await stage.send("three?")
+        await page.get_by_label("Waiting prompts").wait_for()
+        found["streaming"] = await findings(page)
+        await page.get_by_label("Do not send").click()
+        await page.locator("textarea").press("Escape")
+        await stage.idle()
+        stage.will_answer(say("full.", usage=Usage(input_tokens=238_000)))
+        await stage.send("four?")
+        await page.locator(".advice.is-critical").wait_for()
+        found["advice"] = await findings(page)
         await page.locator("textarea").fill("/")
         await page.get_by_role("option").first.wait_for()
         found["menu"] = await findings(page)
@@ -72,7 +91,15 @@ async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
             await page.get_by_role("button", name=panel, exact=True).click()
             await page.locator(".panel").wait_for()
             found[panel] = await findings(page)
-            if panel == "Context":
+            if panel == "Files":
+                await page.get_by_role("button", name="Diff").last.click()
+                await page.locator(".panel .diff").first.wait_for()
+                found["diff"] = await findings(page)
+                await page.get_by_role("button", name="Revert to here").last.click()
+                await page.get_by_role("dialog").get_by_text("To be removed").wait_for()
+                found["revert"] = await findings(page)
+                await page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+            elif panel == "Context":
                 await page.get_by_label("A note to pin").fill("Say grapes.")
                 await page.keyboard.press("Enter")
                 await page.get_by_role("button", name="Unpin 1").wait_for()

@@ -57,6 +57,21 @@ async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: 
     assert [url for url in requests if not url.startswith(stage.origin)] == []
 
 
+async def test_a_table_of_very_many_cells_is_shown_in_part(stage: Stage) -> None:
+    rows = 5_000
+    head = "|" + " h |" * 50 + "\n|" + "-|" * 50 + "\n"
+    reply = say(head + ("|" + "x|" * 50 + "\n") * rows + "\nthe end.")
+    stage.will_answer(Reply(items=reply.items, delta_chars=65536))
+    await stage.thread()
+    await stage.send("Write a table.")
+    more = stage.page.get_by_role("button", name="other")
+    await more.first.wait_for()
+    await stage.idle()
+    assert await stage.page.locator("td").count() <= 1500
+    assert await stage.page.evaluate("document.documentElement.scrollWidth") <= 1280
+    await stage.turns("And now?|short-2.")
+
+
 async def test_an_answer_of_ten_megabytes_is_shown_and_the_page_stays_usable(stage: Stage) -> None:
     row = "| " + " | ".join(f"cell {n}" for n in range(12)) + " |\n"
     table = "| " + " | ".join("h" for _ in range(12)) + " |\n|" + "--|" * 12 + "\n" + row * 300

@@ -26,6 +26,7 @@ PATCH = (
     "*** End Patch\nEOF\n"
 )
 MOST_BYTES = 120 * 1024
+FROM_THE_END = "list => list.scrollHeight - list.scrollTop - list.clientHeight"
 
 
 async def test_an_answer_streams_and_escape_interrupts_the_turn(stage: Stage) -> None:
@@ -54,6 +55,23 @@ async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -
     await stage.idle()
     prompts = await stage.page.locator(".prompt").all_inner_texts()
     assert prompts == ["one?", "two?"]
+
+
+async def test_the_end_stays_in_sight_while_an_answer_grows_by_more_than_a_screen(
+    stage: Stage,
+) -> None:
+    await stage.thread()
+    for number in range(3):
+        stage.will_answer(say("\n\n".join([f"line {number}"] * 60) + f"\n\nend-{number}."))
+        await stage.send("Write much.")
+        await stage.page.get_by_text(f"end-{number}.", exact=True).wait_for()
+        await stage.idle()
+    await stage.page.locator(".turn-foot").last.wait_for()
+    await stage.page.get_by_label("Go to the newest").wait_for(state="detached")
+    assert await stage.page.locator(".list").evaluate(FROM_THE_END) < 2
+    await stage.page.locator(".list").hover()
+    await stage.page.mouse.wheel(0, -800)
+    await stage.page.get_by_label("Go to the newest").wait_for()
 
 
 async def test_an_approval_is_a_card_that_is_answered_by_a_key(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from trimpoint.testkit import run, say
 
 from tests.web.browser import needs_browser, until_counted
 from tests.web.stage import Stage
@@ -43,6 +44,23 @@ async def test_search_finds_what_is_hidden_and_opens_it_by_keys(stage: Stage) ->
     found = stage.page.locator(".turn.is-trimmed").get_by_text("apple-1.", exact=True)
     await found.wait_for()
     await found.evaluate(IN_SIGHT)
+
+
+async def test_a_hit_opens_the_very_entry_that_has_the_words(stage: Stage) -> None:
+    await stage.thread()
+    steps = [run(f"echo fruit-{number}") for number in range(4)]
+    stage.will_answer(*steps, say("\n\n".join(["much"] * 80)))
+    await stage.send("one?")
+    await stage.page.get_by_text("much").last.wait_for()
+    await stage.idle()
+    await stage.turns("two?|pear-2.")
+    await stage.page.keyboard.press("Control+f")
+    await stage.page.keyboard.type("fruit-2")
+    await stage.page.locator(".hits button").first.click()
+    found = stage.page.locator(".activity.is-hit")
+    await found.locator(".output").get_by_text("fruit-2").wait_for()
+    await found.evaluate(IN_SIGHT)
+    await until_counted(found, 1)
 
 
 async def test_a_hit_that_is_not_loaded_is_loaded_first(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { age, clock, counted, duration, folderName, pathFrom, shortCount } from "../app/model/format.js";
+import { filesOf } from "../app/model/diff.js";
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
 import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
@@ -116,4 +117,22 @@ test("every permission that is asked for is named, once", () => {
     ]);
     assert.deepEqual(wishesOf({ network: { enabled: true, hosts: ["a"] } }), [{ words: 'Network: {"enabled":true,"hosts":["a"]}' }]);
     assert.deepEqual(wishesOf({ network: null, fileSystem: null }), []);
+});
+
+test("a diff is shown file by file, without git's own lines", () => {
+    const diff = [
+        "diff --git a/a b.py b/a b.py", "index 1..2 100644", "--- a/a b.py", "+++ b/a b.py", "@@ -1 +1,2 @@", "--- old", "+new", "+diff --git x",
+        "diff --git a/gone b/gone", "deleted file mode 100644", "--- a/gone", "+++ /dev/null", "@@ -1 +0,0 @@", "-x",
+        "diff --git a/p.png b/p.png", "new file mode 100644", "Binary files /dev/null and b/p.png differ",
+        "diff --git a/one b/two", "similarity index 100%", "rename from one", "rename to two",
+        "diff --git a/empty b/empty", "new file mode 100644", "index 0..1", "",
+    ].join("\n");
+    assert.deepEqual(filesOf(diff), [
+        { path: "a b.py", text: "@@ -1 +1,2 @@\n--- old\n+new\n+diff --git x" },
+        { path: "gone", text: "@@ -1 +0,0 @@\n-x" },
+        { path: "p.png", text: "Binary file." },
+        { path: "two", text: "similarity index 100%\nrename from one\nrename to two" },
+        { path: "empty", text: "new file mode 100644" },
+    ]);
+    assert.deepEqual(filesOf(""), []);
 });

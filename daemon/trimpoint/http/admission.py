@@ -10,7 +10,7 @@ from typing import Protocol
 
 from trimpoint.http.credentials import Credentials
 from trimpoint.http.exchange import Request
-from trimpoint.http.problems import HttpReason, Problem, problem
+from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -70,7 +70,7 @@ class TcpAdmission:
                 return None
             return problem(HttpReason.UNAUTHORIZED, "The token is not right.", _TOKEN_HINT)
         if self._credentials.good_cookie(request.headers.get("cookie", ""), now_s) is None:
-            return problem(HttpReason.UNAUTHORIZED, "There is no token.", _TOKEN_HINT)
+            return problem(HttpReason.UNAUTHORIZED, NO_TOKEN, _TOKEN_HINT)
         # A page of another port is of the same site, so that its requests bring the cookie along.
         if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
             return problem(

@@ -15,6 +15,7 @@ from trimpoint.gateway.session.errors import WireError
 from trimpoint.http.exchange import Response
 
 PROBLEM_JSON = "application/problem+json"
+NO_TOKEN = "There is no token."
 
 
 class HttpReason(StrEnum):

@@ -108,6 +108,16 @@ function discardRow(point) {
     return { kind: "divider", key: `divider ${point.id}`, point, isExpanded: true };
 }
 
+/**
+ * Returns the trim point whose section hides a turn while it is closed.
+ * @param {ThreadState} state
+ * @param {string} turnId
+ */
+export function hidingPoint(state, turnId) {
+    const index = state.turnIndex.get(turnId) ?? 0;
+    return inOrder(state.points).find((point) => point.kind === "boundary" && point.place > index) ?? null;
+}
+
 /** @param {Point[]} points */
 function inOrder(points) {
     return points.toSorted((one, other) => one.place - other.place || one.generation - other.generation);

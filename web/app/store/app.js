@@ -4,12 +4,15 @@
  * @import {Carrier} from "../link/lines.js"
  * @import {ShellObject} from "../link/shell.js"
  * @import {Signal} from "../vendor.js"
+ * @import {Notice} from "./notice.js"
  * @import {CommandOutcome, SessionOverview, ThreadOverview} from "../protocol.js"
  */
 import { Refusal } from "../link/peer.js";
 import { fullness } from "../model/format.js";
+import { hidingPoint } from "../model/timeline.js";
 import { signal } from "../vendor.js";
 import { Fleet } from "./fleet.js";
+import { forgetSoon } from "./notice.js";
 import { Session } from "./session.js";
 import { Thread } from "./thread.js";
 
@@ -24,9 +27,10 @@ const REFRESH_AFTER_MS = 150;
 const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
 
 /**
- * What is said to the person, until it is dismissed or the next thing is said.
- * @typedef {{kind: "done" | "problem", text: string, hint?: string, undo?: string | null}} Notice
  * @typedef {{text: string, images: string[]}} Prompt
+ *
+ * A turn that was looked for, and the entry of it; `count` tells one time from another.
+ * @typedef {{key: string, entryId: string, count: number}} Jump
  */
 
 export class App {
@@ -57,7 +61,7 @@ export class App {
         this.shownSession = signal(null);
         /** @type {Signal<number | null>} the turn whose files are to be shown */
         this.wantedTurn = signal(null);
-        /** @type {Signal<{key: string, count: number} | null>} the turn to bring into sight */
+        /** @type {Signal<Jump | null>} what to bring into sight */
         this.jump = signal(null);
         /** @type {Signal<ReadonlySet<string>>} the names of the commands that this daemon has */
         this.commands = signal(new Set());
@@ -164,6 +168,7 @@ export class App {
         }
         const kind = isRefused(outcome) ? "problem" : "done";
         this.notice.value = { kind, text: outcome.message ?? "", undo: outcome.undo };
+        forgetSoon(this.notice);
         if (outcome.newThreadId) {
             const notice = this.notice.value;
             this.select(outcome.newThreadId);
@@ -175,36 +180,35 @@ export class App {
     }
 
     /**
-     * Opens a thread where one of its turns is; loads what is older as far as that.
+     * Opens a thread where an entry of it is; loads what is older as far as that.
      * @param {string} threadId
      * @param {string} turnId
+     * @param {string} entryId
      */
-    async reveal(threadId, turnId) {
+    async reveal(threadId, turnId, entryId) {
         this.select(threadId);
         const thread = this.open.value;
         if (matchMedia(NO_ROOM_BESIDE).matches) {
             this.panel.value = null;
         }
         if (thread && (await thread.loadBackTo(turnId)) && this.open.value === thread) {
-            this.jumpTo(thread, turnId);
+            this.jumpTo(thread, turnId, entryId);
         }
     }
 
     /**
-     * Brings a turn into sight, and opens the section that it is hidden in.
+     * Brings an entry into sight, and opens the section that it is hidden in.
      * @param {Thread} thread
      * @param {string} turnId
+     * @param {string} entryId
      */
-    jumpTo(thread, turnId) {
-        const index = thread.state?.turnIndex.get(turnId) ?? 0;
-        const hiding = (thread.state?.points ?? [])
-            .filter((point) => point.kind === "boundary" && point.place > index)
-            .toSorted((one, other) => one.place - other.place)[0];
+    jumpTo(thread, turnId, entryId) {
+        const hiding = thread.state && hidingPoint(thread.state, turnId);
         if (hiding && !thread.expanded.value.has(hiding.id)) {
             thread.toggle(hiding.id);
         }
         this._jumps += 1;
-        this.jump.value = { key: turnId, count: this._jumps };
+        this.jump.value = { key: turnId, entryId, count: this._jumps };
     }
 
     /**

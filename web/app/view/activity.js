@@ -3,9 +3,10 @@
  *
  * @import {Entry} from "../model/fold.js"
  * @import {LiveItem} from "../model/live.js"
+ * @import {Jump} from "../store/app.js"
  */
 import { counted, duration, pathFrom } from "../model/format.js";
-import { html, useState } from "../vendor.js";
+import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Code } from "./code.js";
 import { Diff } from "./diff.js";
 import { Icon } from "./icons.js";
@@ -24,15 +25,33 @@ const KINDS = {
 };
 const SHELL = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/;
 
-/** @param {{entry: Entry | LiveItem, folder?: string}} props */
-export function Activity({ entry, folder }) {
-    const [isOpen, setOpen] = useState(false);
+/**
+ * Brings an entry into sight that was looked for; returns what to set as its `ref`, and whether it is that one.
+ * @param {Entry | LiveItem} entry
+ * @param {Jump | null} jump
+ */
+export function useHit(entry, jump) {
+    const place = useRef(/** @type {HTMLElement | null} */ (null));
+    const isHit = entry.id === jump?.entryId;
+    useEffect(() => {
+        if (isHit) {
+            place.current?.scrollIntoView({ block: "center" });
+        }
+    }, [isHit, jump]);
+    return { place, isHit };
+}
+
+/** @param {{entry: Entry | LiveItem, folder?: string, jump: Jump | null}} props */
+export function Activity({ entry, folder, jump }) {
+    const { place, isHit } = useHit(entry, jump);
+    const [isOpen, setOpen] = useState(isHit);
+    useEffect(() => setOpen((before) => before || isHit), [isHit, jump]);
     const isRunning = "isDone" in entry && !entry.isDone;
     const [icon, word] = KINDS[entry.role] ?? ["tool", entry.role];
     const facts = factsOf(entry.role, entry.detail);
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
     return html`
-        <div class=${`activity ${facts.isBad ? "is-bad" : ""} ${isDiscarded ? "is-discarded" : ""}`}>
+        <div class=${`activity ${facts.isBad ? "is-bad" : ""} ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place}>
             <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
                 <${Icon} name=${icon} />
                 <span class="activity-word">${isRunning ? running(word) : word}</span>

@@ -5,6 +5,7 @@
  * @import {Thread} from "../store/thread.js"
  * @import {CheckpointDiff, CheckpointList, CommandOutcome, TurnCheckpoint} from "../protocol.js"
  */
+import { filesOf } from "../model/diff.js";
 import { counted } from "../model/format.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Diff } from "./diff.js";
@@ -83,7 +84,7 @@ function Checkpoint({ app, thread, one, revert }) {
             </div>
             ${typeof diff === "string" && html`<p class="quiet">${diff}</p>`}
             ${diff !== null && typeof diff !== "string" && html`
-                <${Diff} text=${diff.diff ?? ""} />${diff.truncated && html`<p class="quiet">The rest is left out.</p>`}`}
+                ${filesOf(diff.diff ?? "").map((file) => html`<${Diff} key=${file.path} path=${file.path} text=${file.text} />`)}${diff.truncated && html`<p class="quiet">The rest is left out.</p>`}`}
         </li>
     `;
 }
@@ -117,8 +118,8 @@ function RevertDialog({ app, thread, number, close }) {
             ${preview === null && !problem && html`<p class="quiet" aria-busy="true">Looking at the files …</p>`}
             ${preview && html`
                 <p dir="auto">${preview.message}</p>
-                <${Paths} title="Written" paths=${preview.files?.written ?? []} />
-                <${Paths} title="Removed" paths=${preview.files?.removed ?? []} />
+                <${Paths} title="To be written" paths=${preview.files?.written ?? []} />
+                <${Paths} title="To be removed" paths=${preview.files?.removed ?? []} />
                 <${Paths} title="Changed by others since, so not touched" paths=${preview.files?.kept ?? []} />
                 <${Paths} title="Would be lost" paths=${refusals} />
             `}

@@ -253,9 +253,9 @@ function useMenu(app, text, setText, box) {
             <ul class="slash-menu" id="slash-menu" role="listbox" aria-label="Commands">
                 ${found.map((command, at) => html`
                     <li key=${command.name} id=${`slash-${at}`} role="option" aria-selected=${at === chosen}
-                        onMouseEnter=${() => setChosen(at)}
+                        onMouseMove=${() => setChosen(at)}
                         onMouseDown=${(/** @type {Event} */ event) => { event.preventDefault(); take(command); }}>
-                        <span class="slash-usage">${command.usage.split(" ")[0]}<span class="slash-arguments"> ${command.usage.split(" ").slice(1).join(" ")}</span></span>
+                        <span class="slash-usage" title=${command.usage}>${command.usage.split(" ")[0]}<span class="slash-arguments"> ${shortArguments(command.usage)}</span></span>
                         <span class="slash-summary">${command.summary}</span>
                         ${blocker && html`<span class="slash-blocked">${blocker}</span>`}
                     </li>
@@ -263,6 +263,13 @@ function useMenu(app, text, setText, box) {
             </ul>
         `,
     };
+}
+
+/** What a person would type most: options are in the help.
+ * @param {string} usage
+ */
+function shortArguments(usage) {
+    return usage.replace(/^\S+/, "").replace(/ \[--[^\]]*\]/g, "").replace(/ \| --[\w-]+/g, "");
 }
 
 /** @param {HTMLTextAreaElement | null} box */

@@ -22,8 +22,5 @@ export function Diff({ path, folder, text }) {
 
 /** @param {string} line */
 function kindOf(line) {
-    if (line.startsWith("diff ") || line.startsWith("+++") || line.startsWith("---") || line.startsWith("index ")) {
-        return "is-file";
-    }
     return { "+": "is-added", "-": "is-removed", "@": "is-place" }[line[0]] ?? "";
 }

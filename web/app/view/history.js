@@ -96,7 +96,7 @@ function Hit({ app, hit, isNamed }) {
     const name = titleOf({ name: hit.threadName, preview });
     return html`
         <li>
-            <button onClick=${() => app.reveal(hit.threadId, hit.turnId)}>
+            <button onClick=${() => app.reveal(hit.threadId, hit.turnId, hit.entryId)}>
                 <span class="hit-place">
                     ${isNamed && html`<span class="hit-thread" dir="auto">${name}</span>`}
                     <span>Turn ${hit.turn} · ${KINDS[hit.kind]}</span>

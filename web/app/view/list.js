@@ -44,6 +44,7 @@ export class List extends Component {
         this._refs = new Map();
         /** @type {{key: string, offset: number} | null} what is to stay where it is on the screen */
         this._anchor = null;
+        this._lastTop = 0;
         this._isAtEnd = true;
         this._observer = new ResizeObserver((changes) => this._measured(changes));
     }
@@ -112,7 +113,10 @@ export class List extends Component {
 
     _onScroll = () => {
         const scroller = /** @type {HTMLElement} */ (this._scroller);
-        this._isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+        const isNear = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END_PX;
+        // What grows below moves the end away, too; only a person goes up.
+        this._isAtEnd = isNear || (this._isAtEnd && scroller.scrollTop >= this._lastTop);
+        this._lastTop = scroller.scrollTop;
         this._place();
     };
 

@@ -5,7 +5,7 @@
  * @import {Token, Tokens} from "../vendor.js"
  */
 import { GrowingMarkdown, safeLink } from "../model/markdown.js";
-import { shortCount } from "../model/format.js";
+import { counted, shortCount } from "../model/format.js";
 import { Component, h, html, useRef, useState } from "../vendor.js";
 import { Code } from "./code.js";
 
@@ -13,6 +13,7 @@ const UPPERMOST = 3;
 const LONGEST = 100_000;
 const LONGEST_REST = 400_000;
 const TAIL = 4000;
+const MOST_CELLS = 1500;
 /** @type {Record<string, string>} */
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
 
@@ -87,7 +88,7 @@ function block(token, at) {
         case "list":
             return list(/** @type {Tokens.List} */ (token), at);
         case "table":
-            return table(/** @type {Tokens.Table} */ (token), at);
+            return html`<${Table} key=${at} token=${/** @type {Tokens.Table} */ (token)} />`;
         case "hr":
             return html`<hr key=${at} />`;
         case "space":
@@ -120,24 +121,28 @@ function list(token, at) {
     return h(token.ordered ? "ol" : "ul", { key: at, start, dir: "auto" }, items);
 }
 
-/**
- * @param {Tokens.Table} token
- * @param {number} at
+/** Of a table that is larger than anybody reads, the first rows are shown, and all on a click.
+ * @param {{token: Tokens.Table}} props
  */
-function table(token, at) {
+function Table({ token }) {
+    const [isWhole, setWhole] = useState(false);
+    const most = Math.max(1, Math.floor(MOST_CELLS / token.header.length));
+    const rows = isWhole ? token.rows : token.rows.slice(0, most);
     /** @param {Tokens.TableCell} cell */
     const side = (cell) => (cell.align ? `align-${cell.align}` : "");
     return html`
-        <div class="table" key=${at} tabindex="0" role="region" aria-label="Table">
+        <div class="table" tabindex="0" role="region" aria-label="Table">
             <table>
                 <thead><tr>${token.header.map((cell) => html`<th class=${side(cell)} dir="auto">${inline(cell.tokens)}</th>`)}</tr></thead>
                 <tbody>
-                    ${token.rows.map(
+                    ${rows.map(
                         (row) => html`<tr>${row.map((cell) => html`<td class=${side(cell)} dir="auto">${inline(cell.tokens)}</td>`)}</tr>`,
                     )}
                 </tbody>
             </table>
         </div>
+        ${rows.length < token.rows.length && html`<button class="button is-small" onClick=${() => setWhole(true)}>
+            Show the other ${counted(token.rows.length - rows.length, "row")}</button>`}
     `;
 }
 

@@ -87,7 +87,10 @@ function NoThread({ app }) {
         <div class="empty">
             <h1>No thread is open</h1>
             <p>A thread is a conversation with the agent, in one folder.</p>
-            <button class="button is-main" onClick=${() => { app.dialog.value = "new"; }}>New thread</button>
+            <div class="empty-actions">
+                <button class="button only-narrow" onClick=${() => { app.isListOpen.value = true; }}>All threads</button>
+                <button class="button is-main" onClick=${() => { app.dialog.value = "new"; }}>New thread</button>
+            </div>
         </div>
     `;
 }

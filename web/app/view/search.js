@@ -65,7 +65,7 @@ function LoadedHits({ app, thread, text }) {
         <ul class="hits">
             ${hits.slice(0, MOST_SHOWN).map(({ entry, number, at }) => html`
                 <li key=${`${entry.turnId} ${entry.id}`}>
-                    <button onClick=${() => app.reveal(thread.id, entry.turnId)}>
+                    <button onClick=${() => app.reveal(thread.id, entry.turnId, entry.id)}>
                         <span class="hit-place">Turn ${number} · ${entry.role === "user" ? "you" : entry.role === "assistant" ? "agent" : entry.role}</span>
                         <span class="hit-text" dir="auto">${around(entry.text, at, wanted.length)}</span>
                     </button>

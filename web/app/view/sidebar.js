@@ -41,8 +41,8 @@ export function Sidebar({ app }) {
                     </details>
                 `}
                 <${OtherMachines} app=${app} filter=${filter} />
-                <${OtherSessions} app=${app} />
                 ${app.threads.value?.length === 0 && html`<p class="quiet sidebar-empty">No thread yet.</p>`}
+                <${OtherSessions} app=${app} />
             </div>
         </nav>
     `;

@@ -1,15 +1,15 @@
 /**
  * One turn: the prompt, what the agent did, what it said.
  *
- * @import {App} from "../store/app.js"
+ * @import {App, Jump} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
  * @import {TurnRow} from "../model/timeline.js"
  * @import {Entry} from "../model/fold.js"
  * @import {LiveItem} from "../model/live.js"
  */
 import { clock, duration } from "../model/format.js";
-import { html, useState } from "../vendor.js";
-import { Activity, summaryOf } from "./activity.js";
+import { html, useEffect, useState } from "../vendor.js";
+import { Activity, summaryOf, useHit } from "./activity.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
@@ -25,11 +25,12 @@ export function TurnView({ app, thread, row }) {
     }
     const live = isRunning ? liveOf(thread, turn.id, recorded) : [];
     const parts = partsOf([...recorded, ...live]);
+    const jump = app.jump.value?.key === turn.id ? app.jump.value : null;
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
     return html`
-        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${app.jump.value?.key === turn.id ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
+        <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${jump ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
-            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${thread.state?.cwd} isRunning=${isRunning} />`)}
+            ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${thread.state?.cwd} isRunning=${isRunning} jump=${jump} />`)}
             ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
             <${TurnFoot} app=${app} thread=${thread} row=${row} answer=${answer?.text ?? ""} />
         </section>
@@ -69,19 +70,23 @@ function partsOf(entries) {
     return parts;
 }
 
-/** @param {{part: Part, folder?: string, isRunning: boolean}} props */
-function Part({ part, folder, isRunning }) {
-    if ("activities" in part) {
-        return html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} />`;
-    }
-    const { entry } = part;
+/** @param {{part: Part, folder?: string, isRunning: boolean, jump: Jump | null}} props */
+function Part({ part, folder, isRunning, jump }) {
+    return "activities" in part
+        ? html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} jump=${jump} />`
+        : html`<${Message} entry=${part.entry} jump=${jump} />`;
+}
+
+/** @param {{entry: Entry | LiveItem, jump: Jump | null}} props */
+function Message({ entry, jump }) {
+    const { place, isHit } = useHit(entry, jump);
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
     const tag = isDiscarded ? html`<span class="tag">not in context</span>` : null;
     if (entry.role === "user") {
-        return html`<div class=${`prompt ${isDiscarded ? "is-discarded" : ""}`} dir="auto">${tag}<${Prompt} entry=${entry} /></div>`;
+        return html`<div class=${`prompt ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place} dir="auto">${tag}<${Prompt} entry=${entry} /></div>`;
     }
     const isGrowing = "isDone" in entry && !entry.isDone;
-    return html`<div class=${`answer ${isDiscarded ? "is-discarded" : ""}`} aria-busy=${isGrowing}>
+    return html`<div class=${`answer ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place} aria-busy=${isGrowing}>
         ${tag}<${Answer} text=${entry.text} isGrowing=${isGrowing} />
     </div>`;
 }
@@ -98,11 +103,16 @@ function Prompt({ entry }) {
     `;
 }
 
-/** @param {{entries: (Entry | LiveItem)[], folder?: string, isRunning: boolean}} props */
-function Activities({ entries, folder, isRunning }) {
+/** @param {{entries: (Entry | LiveItem)[], folder?: string, isRunning: boolean, jump: Jump | null}} props */
+function Activities({ entries, folder, isRunning, jump }) {
     const [isOpen, setOpen] = useState(false);
+    useEffect(() => {
+        if (entries.some((entry) => entry.id === jump?.entryId)) {
+            setOpen(true);
+        }
+    }, [jump]);
     if (entries.length <= 2 || (isRunning && entries.length <= 4)) {
-        return html`<div class="activities">${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} />`)}</div>`;
+        return html`<div class="activities">${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} jump=${jump} />`)}</div>`;
     }
     const isBad = entries.some((entry) => (entry.detail?.exitCode ?? 0) !== 0);
     return html`
@@ -114,7 +124,7 @@ function Activities({ entries, folder, isRunning }) {
                 <span class="activity-chevron"><${Icon} name="chevron" /></span>
             </button>
             ${isOpen && html`<div class="activities-inner">
-                ${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} />`)}
+                ${entries.map((entry) => html`<${Activity} key=${entry.id} entry=${entry} folder=${folder} jump=${jump} />`)}
             </div>`}
         </div>
     `;

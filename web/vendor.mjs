@@ -10,11 +10,9 @@ import ini from "highlight.js/lib/languages/ini";
 import java from "highlight.js/lib/languages/java";
 import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
-import lua from "highlight.js/lib/languages/lua";
 import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
 import shell from "highlight.js/lib/languages/shell";
-import sql from "highlight.js/lib/languages/sql";
 import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
@@ -26,5 +24,5 @@ export { Lexer } from "marked";
 
 export const html = htm.bind(h);
 export const lowlight = createLowlight({
-    bash, cpp, diff, go, ini, java, javascript, json, lua, python, rust, shell, sql, typescript, xml, yaml,
+    bash, cpp, diff, go, ini, java, javascript, json, python, rust, shell, typescript, xml, yaml,
 });

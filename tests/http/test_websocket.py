@@ -5,7 +5,7 @@ import json
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -93,11 +93,16 @@ async def close_code(wire: Wire) -> int:
 
 
 @asynccontextmanager
-async def opened(stage: Stage) -> AsyncIterator[Wire]:
+async def opened(stage: Stage) -> AsyncGenerator[Wire]:
     async with stage.unix() as wire:
         answer = await wire.ask("GET", "/rpc", UPGRADE)
         assert answer.status == 101
         yield wire
+
+
+def ignored(_: Connection, message: object) -> None:
+    """Takes a message of a client, which this test sends none of."""
+    del message
 
 
 class TestHandshake:
@@ -360,14 +365,14 @@ class TestSlowClients:
     @asynccontextmanager
     async def pair(
         self, limits: Limits
-    ) -> AsyncIterator[tuple[Connection, WebSocketWire, Wire, anyio.Event]]:
+    ) -> AsyncGenerator[tuple[Connection, WebSocketWire, Wire, anyio.Event]]:
         ours, theirs = socket.socketpair()
         end, wire, ended = (
             SocketEnd(ours),
             WebSocketWire(ServerProtocol(state=State.OPEN)),
             anyio.Event(),
         )
-        connection = Connection(Transport(end, end, "a test"), limits, lambda *_: None, wire)
+        connection = Connection(Transport(end, end, "a test"), limits, ignored, wire)
         stream = await anyio.abc.UNIXSocketStream.from_socket(theirs)
         with anyio.fail_after(STEP_S):
             async with stream, anyio.create_task_group() as tasks:
@@ -388,7 +393,7 @@ class TestSlowClients:
                 await anyio.lowlevel.checkpoint()
             assert connection.dropped_because is not None
             assert connection.queued_bytes < MIB
-            numbers = []
+            numbers: list[int] = []
             while (one := await frame(client))[0] == Opcode.TEXT:
                 numbers.append(json.loads(one[1])["n"])
             assert numbers == list(range(len(numbers)))

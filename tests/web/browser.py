@@ -6,10 +6,10 @@ Needs Debian's `chromium-headless-shell` (or `chromium`), PyPI's `playwright`, a
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from trimpoint.http.static_files import BUILT, default_folder
@@ -49,7 +49,7 @@ needs_browser = pytest.mark.skipif(bool(missing()) and not REQUIRED, reason=miss
 
 
 @asynccontextmanager
-async def chromium(**options: Any) -> AsyncIterator[Any]:
+async def chromium(**options: Any) -> AsyncGenerator[Any]:
     """A browser that runs while the block lasts; `options` are those of a launch."""
     from playwright.async_api import async_playwright
 
@@ -65,4 +65,4 @@ async def until_counted(locator: Any, count: int) -> None:
     """
     from playwright.async_api import expect
 
-    await expect(locator).to_have_count(count, timeout=STEP_S * 1000)
+    await cast("Any", expect)(locator).to_have_count(count, timeout=STEP_S * 1000)

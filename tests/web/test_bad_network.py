@@ -3,7 +3,7 @@ many breaks.
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -79,7 +79,7 @@ class Breaks:
 
 
 @asynccontextmanager
-async def breaking_network(port: int) -> AsyncIterator[tuple[int, Breaks]]:
+async def breaking_network(port: int) -> AsyncGenerator[tuple[int, Breaks]]:
     """Relays to a port of this machine; each second all connections end, as without a network."""
     breaks, streams = Breaks(), set[ByteStream]()
 

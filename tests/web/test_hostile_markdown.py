@@ -36,8 +36,15 @@ HOSTILE = """
 
 async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: Stage) -> None:
     requests: list[str] = []
-    stage.page.on("request", lambda request: requests.append(request.url))
-    stage.page.on("dialog", lambda dialog: requests.append(f"dialog {dialog.message}"))
+
+    def on_request(request: Any) -> None:
+        requests.append(request.url)
+
+    def on_dialog(dialog: Any) -> None:
+        requests.append(f"dialog {dialog.message}")
+
+    stage.page.on("request", on_request)
+    stage.page.on("dialog", on_dialog)
     await stage.thread()
     stage.will_answer(say(HOSTILE))
     await stage.send("Write something.")

@@ -187,7 +187,11 @@ async def test_a_thread_is_begun_renamed_forked_and_archived_in_the_page(stage: 
     before = page.url
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Fork").click()
-    await page.wait_for_url(lambda url: url != before)
+
+    def is_another(url: str) -> bool:
+        return url != before
+
+    await page.wait_for_url(is_another)
     await page.get_by_text("apple-1.", exact=True).wait_for()
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("menuitem", name="Archive").click()
@@ -229,7 +233,11 @@ async def test_what_is_discarded_leaves_the_context_and_stays_readable(stage: St
 
 async def test_the_page_asks_no_other_host_and_stays_small(stage: Stage) -> None:
     urls: list[str] = []
-    stage.page.on("request", lambda request: urls.append(request.url))
+
+    def on_request(request: Any) -> None:
+        urls.append(request.url)
+
+    stage.page.on("request", on_request)
     await stage.page.reload()
     await stage.page.get_by_text("No thread is open").wait_for()
     assert [url for url in urls if not url.startswith(stage.origin)] == []

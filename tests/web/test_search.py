@@ -88,7 +88,8 @@ async def test_a_daemon_that_cannot_search_has_its_thread_searched_by_the_page(
     stage: Stage,
 ) -> None:
     def without_search(message: Any) -> Any:
-        if "commands" in (result := message.get("result") or {}):
+        result: Any = message.get("result") or {}
+        if "commands" in result:
             result["commands"] = [one for one in result["commands"] if one["name"] != "search"]
         assert "history/search" not in json.dumps(message)
         return message
@@ -120,8 +121,15 @@ async def altered(
 
     def on_socket(socket: Any) -> None:
         server = socket.connect_to_server()
-        socket.on_message(lambda text: server.send(through(sent, text)))
-        server.on_message(lambda text: socket.send(through(received, text)))
+
+        def on_sent(text: str) -> None:
+            server.send(through(sent, text))
+
+        def on_received(text: str) -> None:
+            socket.send(through(received, text))
+
+        socket.on_message(on_sent)
+        server.on_message(on_received)
 
     await page.route_web_socket("**", on_socket)
     await page.reload()

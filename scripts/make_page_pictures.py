@@ -20,6 +20,7 @@ from tests.web.stage import SETTINGS, Stage, staged
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "img"
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+IN_README = {"width": 1280, "height": 800}
 QUESTIONS = "features.default_mode_request_user_input=true"
 SUMMARY = """\
 **Goal**: the parser must not lose the last line of a file without a newline.
@@ -153,6 +154,7 @@ async def all_states(pictures: Pictures) -> None:
     await stage.thread(approvalPolicy="untrusted")
     await pictures.take("03-nothing-said")
     await conversation(pictures)
+    await pictures.say("How fast is it now?", run("echo 10 MB: 0.41 s"), say(TABLE, usage=SMALL))
     await pictures.take("04-long-timeline")
     await streaming(pictures)
     await asking(pictures)
@@ -204,7 +206,6 @@ async def conversation(pictures: Pictures) -> None:
     if await card.count():
         await pictures.take("06-approval-of-files")
     await pictures.ended("Mend it, and keep the chunk size")
-    await pictures.say("How fast is it now?", run("echo 10 MB: 0.41 s"), say(TABLE, usage=SMALL))
 
 
 async def streaming(pictures: Pictures) -> None:
@@ -297,6 +298,7 @@ async def of_the_readme(pictures: Pictures) -> None:
     await conversation(pictures)
     await pictures.panel("Context")
     await page.locator(".segment").first.wait_for()
+    await page.set_viewport_size(IN_README)
     for theme in ("light", "dark"):
         await page.emulate_media(color_scheme=theme)
         await page.wait_for_timeout(350)

@@ -119,7 +119,7 @@ SCENES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_lines_in_any_order_end_nothing(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

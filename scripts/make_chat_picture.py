@@ -20,9 +20,10 @@ from tests.chat.terminal import chat, in_git
 from tests.cli.stage import CliHarness, opened_stage
 
 ROWS, COLUMNS = 30, 92
-SUMMARY = """\
-The parser of prices accepted "1,5" and read it as 15. Cause: the comma was dropped before the
-number was read. Fixed in prices.py, with a test. Open: the same in discounts.py."""
+SUMMARY = (
+    'The parser of prices accepted "1,5" and read it as 15. Cause: the comma was dropped before '
+    "the number was read. Fixed in prices.py, with a test. Open: the same in discounts.py."
+)
 FIX = """\
 `discounts.py` had the same mistake. I reused the reader of prices:
 
@@ -32,6 +33,17 @@ def discount(text: str) -> Decimal:
 ```
 
 Both tests pass."""
+TESTS = """\
+import unittest
+
+
+class Discounts(unittest.TestCase):
+    def test_a_comma(self):
+        self.assertEqual(float("1,5".replace(",", ".")), 1.5)
+
+    def test_a_point(self):
+        self.assertEqual(float("1.5"), 1.5)
+"""
 _COLOURS = {"brown": "yellow", "brightbrown": "bright_yellow"}
 
 
@@ -49,7 +61,7 @@ async def main() -> None:
                 await terminal.shows("To undo")
                 await terminal.types("Now the same for discounts")
                 await terminal.shows("Both tests pass.")
-                await terminal.shows("2 passed")
+                await terminal.shows("unittest")
                 await terminal.types("/c", enter=False)
                 await terminal.shows("/clear [N]")
                 OUT.joinpath("chat.svg").write_text(
@@ -61,8 +73,8 @@ async def begin(stage: CliHarness) -> None:
     """Has three turns in the thread, and the next ones prepared."""
     usage = Usage(input_tokens=184_000, output_tokens=900)
     stage.script.then(*(say(f"Done, step {number}.", usage=usage) for number in (1, 2, 3)))
-    command = "printf '..  [100%%]\\n2 passed in 0.03s\\n'"
-    stage.script.then(run(f'sh -c "{command}"'), say(FIX, usage=usage))
+    (stage.worktree / "test_discounts.py").write_text(TESTS)
+    stage.script.then(run("python3 -m unittest"), say(FIX, usage=usage))
     for prompt in ("Prices with a comma are wrong", "Write a test first", "Now mend it"):
         words = ["ask", "-a", "never", "-s", "danger-full-access", prompt]
         assert (await stage.run(*words)).code == 0

@@ -23,6 +23,9 @@ def main() -> None:
     """Writes one SVG for each section of the demo that the README shows."""
     OUT.mkdir(parents=True, exist_ok=True)
     sections = by_heading(demo_output())
+    timeline = sections[PICTURES["timeline"]]
+    end = next(at for at, line in enumerate(timeline) if line.plain.startswith("✓ pruned"))
+    sections[PICTURES["timeline"]] = timeline[: end - 1]
     for name, heading in PICTURES.items():
         (OUT / f"{name}.svg").write_text(svg(sections[heading], name), encoding="utf-8")
 

@@ -12,6 +12,7 @@ __all__ = [
     "default_socket_path",
     "default_state_dir",
     "home",
+    "home_or_root",
     "xdg_directory",
 ]
 
@@ -56,6 +57,14 @@ def home(environ: Mapping[str, str]) -> Path:
         return Path(environ.get("HOME") or "~").expanduser()
     except RuntimeError:
         raise HomeUnknown from None
+
+
+def home_or_root(environ: Mapping[str, str]) -> Path:
+    """Returns the user's home folder; the root for a uid that has none, as in a container."""
+    try:
+        return home(environ)
+    except HomeUnknown:
+        return Path("/")
 
 
 def codex_home(environ: Mapping[str, str]) -> Path:

@@ -149,7 +149,7 @@ async def test_a_thread_is_deleted_only_when_that_was_said_twice(
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
         unnamed = await stage.run("delete", "--yes")
-        assert (unnamed.code, "Delete takes a THREAD" in unnamed.err) == (2, True)
+        assert (unnamed.code, "trimpoint delete needs a THREAD" in unnamed.err) == (2, True)
         unasked = await stage.run("delete", thread[-8:])
         assert (unasked.code, "--yes" in unasked.err) == (2, True)
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}

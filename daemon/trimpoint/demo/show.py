@@ -92,10 +92,16 @@ def _cells(row: Row) -> tuple[Text, Text, Text, Text]:
             before,
             Text("✂", "bold red"),
             Text(row.role, "red dim"),
-            Text(_cut(row.text), "red dim strike"),
+            _struck(_cut(row.text)),
         )
     after = Text("●", "green") if row.before else Text("✚", "bold cyan")
     return before, after, Text(row.role, _ROLES.get(row.role, "")), Text(_cut(row.text))
+
+
+def _struck(text: str) -> Text:
+    """Returns the text struck through, and not the blanks behind it."""
+    struck = Text()
+    return struck.append(text, "red dim strike")
 
 
 def verdict(console: Console, findings: Findings) -> None:

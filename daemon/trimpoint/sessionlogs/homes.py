@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from trimpoint_protocol.locations import home_or_root
+
 
 class Homes(NamedTuple):
     """The folders of the agents."""
@@ -15,7 +17,7 @@ class Homes(NamedTuple):
 
 def homes_in(environ: Mapping[str, str]) -> Homes:
     """Returns the folders that the agents themselves would use in this environment."""
-    home = Path(environ.get("HOME") or "~").expanduser()
+    home = home_or_root(environ)
     return Homes(
         codex=Path(environ.get("CODEX_HOME") or home / ".codex"),
         claude=Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude"),
@@ -26,5 +28,5 @@ def homes_in(environ: Mapping[str, str]) -> Homes:
 def cache_file(environ: Mapping[str, str]) -> Path:
     """Returns where the list of sessions is kept between two calls."""
     base = environ.get("XDG_CACHE_HOME", "")
-    home = Path(environ.get("HOME") or "~").expanduser()
+    home = home_or_root(environ)
     return (Path(base) if base.startswith("/") else home / ".cache") / "trimpoint" / "sessions"

@@ -89,6 +89,9 @@ class UnixStream:
 async def connect_unix(path: str | os.PathLike[str]) -> UnixStream:
     """Connects to the socket at `path`.
 
-    :raises OSError: no program listens there.
+    :raises OSError: no program listens there; it names the path.
     """
-    return UnixStream(await anyio.connect_unix(path))
+    try:
+        return UnixStream(await anyio.connect_unix(path))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None

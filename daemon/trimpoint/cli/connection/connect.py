@@ -71,7 +71,7 @@ async def _with_daemon(
     except ConnectionLost:
         raise NoDaemon(
             "The daemon closed the connection.",
-            "Is it still running? See its log; under systemd: `trimpoint service logs`.",
+            "`trimpoint logs` shows its log. The next command starts a new one if none runs.",
         ) from None
 
 

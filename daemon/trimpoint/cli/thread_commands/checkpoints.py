@@ -67,7 +67,9 @@ def _print(console: Console, found: CheckpointList) -> None:
     for row in found.turns:
         # What is not in one checkpoint is mostly not in the next either: it is said once.
         for note in (note for note in row.notes if note not in said):
-            console.print(Text(f"{_turn_name(row)}: {one_line(note)}", "dim"))
+            # A sentence is about the capture; anything else names what is not part of it.
+            what = "" if note.endswith(".") else "left out, "
+            console.print(Text(f"{_turn_name(row)}: {what}{one_line(note)}", "dim"))
         said = row.notes
     if found.safety is not None:
         before = "Before the last revert the files were as in `safety`"

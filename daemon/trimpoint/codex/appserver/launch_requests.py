@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from trimpoint_protocol.locations import home_or_root
 
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment
 
@@ -57,7 +58,7 @@ def codex_home(profile: LaunchProfile, inherited: Mapping[str, str]) -> Path:
     """Returns where a child of the profile keeps its threads."""
     environment = child_environment(profile, inherited)
     named = environment.get(_HOME_VARIABLE)
-    return Path(named) if named else Path(environment.get("HOME") or Path.home()) / ".codex"
+    return Path(named) if named else home_or_root(environment) / ".codex"
 
 
 def _own(default: Sequence[str], asked: Sequence[str]) -> list[str]:

@@ -11,4 +11,4 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(command, "find_spec", lambda _: None)
     with pytest.raises(CliError) as raised:
         command.run(argparse.Namespace())
-    assert "trimpoint[tui]" in raised.value.hint
+    assert "[tui]" in raised.value.hint

@@ -85,8 +85,9 @@ async def _speak(registry: ThreadRegistry, events: int) -> int:
     return writer.state.thread_sequence
 
 
-async def _sent(fleet: "Fleet", events: int) -> None:
-    while fleet.mirror.counts.events < events:  # noqa: ASYNC110
+async def _sent(fleet: "Fleet") -> None:
+    # Not until so many are counted: what was stored without an answer in time is not.
+    while fleet.mirror.behind or not fleet.mirror.counts.events:  # noqa: ASYNC110
         await anyio.sleep(0.02)
 
 
@@ -96,9 +97,9 @@ async def write(state: str, url: str, events: str) -> tuple[list[float], float]:
         await _make(url)
     began = time.perf_counter()
     async with _daemon(state, url) as (registry, fleet):
-        written = await _speak(registry, int(events))
+        await _speak(registry, int(events))
         if fleet is not None:
-            await _sent(fleet, written)
+            await _sent(fleet)
     return [], began
 
 
@@ -114,8 +115,7 @@ async def catch_up(state: str, url: str) -> tuple[list[float], float]:
     began = time.perf_counter()
     async with _daemon(state, url) as (_, fleet):
         assert fleet is not None
-        while fleet.mirror.behind or not fleet.mirror.counts.events:  # noqa: ASYNC110
-            await anyio.sleep(0.05)
+        await _sent(fleet)
         return [fleet.mirror.counts.events], began
 
 

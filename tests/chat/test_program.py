@@ -201,6 +201,8 @@ async def test_in_tmux_it_suspends_resumes_and_takes_another_size(stage: CliHarn
             await window.shows("Stopped")
             await window.types("fg")
             await window.shows("An answer.")
+            await window.shows("Ask, or type / for commands")
+            await window.shows("[Context:")
             await window.resizes(40, 16)
             await window.shows(lambda text: max(map(len, text.splitlines())) <= 40)
             await window.shows("[Context:")

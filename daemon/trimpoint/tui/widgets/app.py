@@ -105,6 +105,7 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         self._menu.display = False
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())  # Textual does not
         self._spinner = self.set_interval(_SPIN_S, self._spin)
         self.run_worker(self._chat.run())
         self.run_worker(self._follow())

@@ -1,6 +1,7 @@
 """The lines around the composer: what is going on, what is said, and the status bar."""
 
 import os
+from itertools import accumulate
 
 from rich.text import Text
 from textual.widgets import Static
@@ -13,7 +14,6 @@ from trimpoint.tui.model.status import LEVELS, status_bar
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
-_MAX_NOTICE_LINES = 24
 
 
 class Quiet(Static):
@@ -49,12 +49,10 @@ class ActivityBar(Quiet):
 
     def show(self, state: ChatState, frame: int, seconds: float) -> None:
         """Draws the lines, or hides them where there is nothing to say."""
-        lines = [
-            *_notice(state),
-            *_advice(state),
-            *_queued(state),
-            *_doing(state, frame, seconds),
-        ]
+        others = [*_advice(state), *_queued(state), *_doing(state, frame, seconds)]
+        width, height = self.app.size
+        room = height // 2 - len(others)
+        lines = [*_in_rows(_notice(state), room, max(1, width - 2)), *others]
         if self.display is not bool(lines):
             self.display = bool(lines)
         self.show_text(Text("\n").join(lines))
@@ -126,14 +124,20 @@ def _notice(state: ChatState) -> list[Text]:
         return []
     glyph, style = _TONES[state.notice.tone]
     said = printable(state.notice.text.strip()).splitlines() or [""]
-    shown = said[:_MAX_NOTICE_LINES]
-    lines = [Text.assemble((f"{glyph} ", f"bold {style}"), shown[0])]
-    lines += [Text(f"  {line}") for line in shown[1:]]
-    if len(said) > len(shown):
-        lines.append(Text(f"  … {len(said) - len(shown)} more lines", "bright_black"))
+    lines = [Text.assemble((f"{glyph} ", f"bold {style}"), said[0])]
+    lines += [Text(f"  {line}") for line in said[1:]]
     if state.notice.hint:
         lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "bright_black"))
     return lines
+
+
+def _in_rows(lines: list[Text], rows: int, width: int) -> list[Text]:
+    """Returns the first of these lines, and how many more there are where not all have room."""
+    ends = list(accumulate(-(-max(1, line.cell_len) // width) for line in lines))
+    if not ends or ends[-1] <= rows:
+        return lines
+    count = sum(end < rows for end in ends)
+    return [*lines[:count], Text(f"  … {len(lines) - count} more lines", "bright_black")]
 
 
 def _short_folder(folder: str) -> str:

@@ -124,12 +124,16 @@ async def test_a_selection_is_asked_about_with_its_place() -> None:
 async def test_the_context_can_be_looked_at_and_the_thread_searched() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
-        await chat.turns("One?|a needle in a haystack", "Two?|second answer")
+        await chat.turns("One?|An answer.\n\nIt has theNeedle in a haystack", "Two?|second answer")
         await editor.command("Trimpoint clear")
         await editor.shows("✓ ")
-        await editor.command("Trimpoint search needle")
-        await editor.shows("[Location List] trimpoint: needle")
-        assert "a needle in a haystack" in str(await editor.lua("return vim.fn.getloclist(0)"))
+        await editor.command("Trimpoint search haystack needle")
+        await editor.shows("[Location List] trimpoint: haystack needle")
+        [found] = await editor.lua("return vim.fn.getloclist(0)")
+        assert (
+            found["text"] == "turn 1, assistant, pruned: An answer. It has theNeedle in a haystack"
+        )
+        assert (await editor.history())[found["lnum"] - 1] == "It has theNeedle in a haystack"
         await editor.command("Trimpoint context")
         await editor.shows("instructions")
 

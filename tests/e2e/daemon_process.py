@@ -61,6 +61,8 @@ def _command(harness: Harness) -> list[str]:
         f'[context]\nauto = "{harness.config.context.auto}"\n'
         f"preserve_recent_turns = {harness.config.context.preserve_recent_turns}\n"
         f'[log]\nlevel = "{harness.config.log.level}"\n'
+        f"[discard]\nfloor_tokens = {harness.config.discard.floor_tokens}\n"
+        f"target_tokens = {harness.config.discard.target_tokens}\n"
         "[limits]\n"
         + "".join(
             f"{name} = {value}\n"

@@ -1,0 +1,205 @@
+"""SIGKILL of the daemon at random instants while things are pinned, unpinned, discarded, cleared and
+undone (docs/spec/context.md): what the model is shown next is what it was before, or what it is to
+be after, by a model in plain Python.
+
+`TRIMPOINT_E2E_LONG=n` kills n times as often.
+"""
+
+import copy
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from trimpoint.cli.connection.client import ConnectionLost, RemoteError
+from trimpoint.config import DiscardSection
+from trimpoint.testkit import codex_overrides, say
+from trimpoint.threads.ids import new_uuid7
+
+from tests.deadlines import SCENARIO_S
+from tests.e2e.conftest import Harness, longer, opened_harness
+from tests.e2e.conversation import AnswersByPrompt, Conversation
+from tests.e2e.daemon_process import daemon_process, kill
+from tests.e2e.expectation import Piece, pieces
+
+pytestmark = pytest.mark.codex
+
+SEEDS = range(longer())
+KILLS = 9
+# From the beginning of a command to a little after its end, on a machine that is not busy.
+LONGEST_S = 0.2
+
+
+@dataclass
+class World:
+    """What is in the thread: its turns by number, what is pinned, and the trims that stand, each as
+    the first turn that it keeps or the prompt that it discards.
+    """
+
+    turns: list[int] = field(default_factory=list[int])
+    pins: list[tuple[int, int | str]] = field(default_factory=list[tuple[int, int | str]])
+    trims: list[int | str] = field(default_factory=list[int | str])
+
+    @property
+    def first_active(self) -> int:
+        return next((trim for trim in reversed(self.trims) if isinstance(trim, int)), 0)
+
+    @property
+    def active(self) -> list[int]:
+        return self.turns[self.first_active :]
+
+    def standing(self) -> list[tuple[int, int | str]]:
+        return sorted(self.pins, key=lambda pin: (pin[0], isinstance(pin[1], str)))
+
+    def is_pinned(self, number: int) -> bool:
+        return any(what == number for _, what in self.pins)
+
+    def of_turn(self, number: int) -> list[Piece]:
+        said = [Piece("user", f"prompt-{number}."), Piece("assistant", f"answer-{number}.")]
+        return [piece for piece in said if piece.text not in self.trims]
+
+    def context(self) -> list[Piece]:
+        shown: list[Piece] = []
+        for _, what in self.standing():
+            if isinstance(what, str):
+                shown.append(Piece("user", f"<pinned-note>{what}</pinned-note>"))
+            elif what not in self.active:
+                shown += self.of_turn(what)
+        return shown + [piece for number in self.active for piece in self.of_turn(number)]
+
+
+class Life:
+    """A thread whose daemon is killed again and again. `possible` are the worlds that it may be in,
+    all of them right.
+    """
+
+    def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
+        self.harness = harness
+        self.script = script
+        self.chance = random.Random(seed)
+        self.possible = [World()]
+        self.thread_id = ""
+        self.said = 0
+        self.log: list[str] = []
+
+    async def talk(self, client: Any) -> Conversation:
+        if not self.thread_id:
+            begun = await Conversation.begin(
+                client, self.harness.worktree, self.harness.model, self.script
+            )
+            self.thread_id = begun.thread_id
+        return Conversation(client, self.thread_id, self.harness.model, self.script)
+
+    async def look(self, talk: Conversation) -> None:
+        """A turn, which shows in what world the thread is."""
+        self.said += 1
+        prompt = f"prompt-{self.said}."
+        self.script.when(prompt, say(f"answer-{self.said}."))
+        turn = await talk.prompt(prompt)
+        assert turn["status"] == "completed", turn
+        shown = pieces(talk.asked(prompt).input)[:-1]
+        pins = [one["note"] or one["turnId"] for one in (await talk.snapshot())["pins"]]
+        # A pin of what is in the context changes nothing that the model is shown.
+        right = [
+            world
+            for world in self.possible
+            if world.context() == shown and len(world.pins) == len(pins)
+        ]
+        assert right, (shown, pins, [(world.context(), world.pins) for world in self.possible])
+        self.possible = right[:1]
+        self.possible[0].turns.append(self.said)
+
+    async def strike(self, talk: Conversation, daemon: Any) -> None:
+        """Begin a command, and kill the daemon at a random instant of it."""
+        before = self.possible[0]
+        after = copy.deepcopy(before)
+        actions: list[Callable[[Conversation, World], Any]] = [
+            self._pin, self._pin, self._note, self._unpin, self._clear, self._undo, self._discard
+        ]  # fmt: skip
+        command = await self.chance.choice(actions)(talk, after)
+        instant_s = self.chance.random() * LONGEST_S
+        answered = False
+        with anyio.move_on_after(instant_s):
+            try:
+                full = {**command, "commandId": new_uuid7(), "threadId": self.thread_id}
+                await talk.client.request("orchestration/dispatch", command=full)
+                answered = True
+            except ConnectionLost:
+                pass
+            except RemoteError as error:
+                self.log.append(f"{command} refused: {error}")
+                raise
+        await kill(daemon)
+        self.log.append(f"{command} after {instant_s:.3f} s{': acknowledged' * answered}")
+        self.possible = [after] if answered else [before, after]
+
+    async def _pin(self, talk: Conversation, world: World) -> dict[str, Any]:
+        place = self.chance.randrange(len(world.turns))
+        if not world.is_pinned(world.turns[place]):
+            world.pins.append((place, world.turns[place]))
+        return {"type": "thread.context.pin", "turns": [place + 1]}
+
+    async def _note(self, talk: Conversation, world: World) -> dict[str, Any]:
+        note = f"note {self.said}"
+        world.pins.append((len(world.turns), note))
+        return {"type": "thread.context.pin", "note": note}
+
+    async def _unpin(self, talk: Conversation, world: World) -> dict[str, Any]:
+        standing = world.standing()
+        if not standing:
+            return await self._pin(talk, world)
+        number = self.chance.randrange(len(standing))
+        world.pins.remove(standing[number])
+        return {"type": "thread.context.unpin", "pins": [number + 1]}
+
+    async def _clear(self, talk: Conversation, world: World) -> dict[str, Any]:
+        keep = self.chance.randrange(len(world.active))
+        world.trims.append(len(world.turns) - keep)
+        return {"type": "thread.context.trim", "keepLastNTurns": keep}
+
+    async def _undo(self, talk: Conversation, world: World) -> dict[str, Any]:
+        if not world.trims:
+            return await self._clear(talk, world)
+        world.trims.pop()
+        return {"type": "thread.context.undo"}
+
+    async def _discard(self, talk: Conversation, world: World) -> dict[str, Any]:
+        listed = await talk.client.request("context/messages/list", threadId=self.thread_id)
+        free = [
+            (row, f"prompt-{number}.")
+            for number in world.active[:-1]
+            if not world.is_pinned(number)
+            for row in listed["messages"]
+            if row["preview"] == f"prompt-{number}."
+        ]
+        if not free:
+            return await self._note(talk, world)
+        row, prompt = self.chance.choice(free)
+        world.trims.append(prompt)
+        return {"type": "thread.context.discard", "entryIds": row["entryIds"]}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_daemon_killed_while_it_pins_discards_or_undoes_leaves_one_side_or_the_other(
+    seed: int,
+) -> None:
+    script = AnswersByPrompt()
+    async with opened_harness(codex_overrides, script) as harness:
+        floor = DiscardSection(floor_tokens=1, target_tokens=1)
+        harness.config = msgspec.structs.replace(harness.config, discard=floor)
+        life = Life(harness, script, seed)
+        try:
+            for _ in range(KILLS + 1):
+                async with daemon_process(harness) as daemon, harness.client() as client:
+                    with anyio.fail_after(SCENARIO_S):
+                        talk = await life.talk(client)
+                        await life.look(talk)
+                        await life.look(talk)
+                        await life.strike(talk, daemon)
+        except BaseException as error:
+            error.add_note(f"seed {seed}, after {life.log}")
+            error.add_note((harness.home / "daemon.log").read_text()[-3000:])
+            raise

@@ -4,9 +4,10 @@ import asyncio
 import time
 from typing import ClassVar
 
-from textual import work
+from textual import on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.timer import Timer
 from textual.widgets import TextArea
 from trimpoint_protocol.agent_sessions import SessionOverview
@@ -35,8 +36,6 @@ _FRAME_S = 1 / 30
 _SPIN_S = 0.12
 _QUIT_WITHIN_S = 2.0
 _ANSWER_AFTER_S = 0.4
-
-
 _EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 
 
@@ -105,7 +104,6 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         self._menu.display = False
-        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())  # Textual does not
         self._spinner = self.set_interval(_SPIN_S, self._spin)
         self.run_worker(self._chat.run())
         self.run_worker(self._follow())
@@ -163,7 +161,7 @@ class ChatApp(App[None]):
             self._busy_since = time.monotonic()
         since = self._busy_since
         seconds = 0.0 if since is None else time.monotonic() - since
-        self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds)
+        self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds, self.size)
         self._status.show(state, self.size.width)
 
     def _spin(self) -> None:
@@ -306,6 +304,7 @@ class ChatApp(App[None]):
         else:
             self.exit()
 
+    @on(Driver.SignalResume)
     def action_redraw(self) -> None:
         """Draws everything anew."""
         self.refresh(repaint=True, layout=True)

@@ -4,6 +4,7 @@ import os
 from itertools import accumulate
 
 from rich.text import Text
+from textual.geometry import Size
 from textual.widgets import Static
 
 from trimpoint.cli.terminal import one_line, printable
@@ -47,12 +48,11 @@ class StatusBar(Quiet):
 class ActivityBar(Quiet):
     """What is going on, the prompts that wait, the advice, and what was said last."""
 
-    def show(self, state: ChatState, frame: int, seconds: float) -> None:
+    def show(self, state: ChatState, frame: int, seconds: float, screen: Size) -> None:
         """Draws the lines, or hides them where there is nothing to say."""
         others = [*_advice(state), *_queued(state), *_doing(state, frame, seconds)]
-        width, height = self.app.size
-        room = height // 2 - len(others)
-        lines = [*_in_rows(_notice(state), room, max(1, width - 2)), *others]
+        room = screen.height // 2 - len(others)
+        lines = [*_in_rows(_notice(state), room, max(1, screen.width - 2)), *others]
         if self.display is not bool(lines):
             self.display = bool(lines)
         self.show_text(Text("\n").join(lines))

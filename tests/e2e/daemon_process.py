@@ -5,7 +5,7 @@ processes it leaves behind.
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ MAX_LINE_BYTES = 65_536
 
 
 @asynccontextmanager
-async def daemon_process(harness: Harness, *options: str) -> AsyncIterator[Process]:
+async def daemon_process(harness: Harness, *options: str) -> AsyncGenerator[Process]:
     """`trimpoint serve` with these options on the harness's state, ready for clients; killed, at
     the latest, when the block ends.
     """

@@ -63,7 +63,7 @@ local function reached()
   local is_over = false
   vim.defer_fn(function()
     if not is_over then
-      vim.api.nvim_echo({ { "trimpoint: starting the daemon …" } }, false, {})
+      vim.api.nvim_echo({ { "trimpoint: waiting for the daemon …" } }, false, {})
     end
   end, SAY_SO_AFTER_MS)
   local refusal = session.connect({ may_start = true })

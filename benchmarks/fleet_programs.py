@@ -12,7 +12,7 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from trimpoint.config import FleetSection
+from trimpoint.config.sections import FleetSection
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy

@@ -1,7 +1,8 @@
 """The configuration file: what may stand in it, and what is said when something else does."""
 
 import pytest
-from trimpoint.config import Config, ConfigInvalid, ContextSection, ModelSection, parse_config
+from trimpoint.config.loading import ConfigInvalid, parse_config
+from trimpoint.config.sections import Config, ContextSection, ModelSection
 
 
 def refused(text: str) -> str:

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import Config
+from trimpoint.config.sections import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.ids.identity import Identity

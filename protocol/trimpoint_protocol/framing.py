@@ -2,10 +2,10 @@
 come.
 
 Law: what is reported depends on the bytes alone, never on where the stream was cut into chunks;
-every byte is copied a bounded number of times; and no more than ``max_message_bytes`` and one chunk
+every byte is copied a bounded number of times; and no more than `max_message_bytes` and one chunk
 are ever held.
 
-A frame is ``bytes`` (one message, unparsed) or an event that says what is wrong. Framers are for
+A frame is `bytes` (one message, unparsed) or an event that says what is wrong. Framers are for
 one connection and one direction each; the caller reads, decodes and answers.
 """
 
@@ -36,7 +36,7 @@ _MAX_LENGTH_DIGITS = 18
 class TooLarge(Struct, frozen=True):
     """A message over the limit was skipped; the stream goes on behind it.
 
-    ``size_bytes`` is the line without its newline (a carriage return counts), or the declared
+    `size_bytes` is the line without its newline (a carriage return counts), or the declared
     length.
     """
 
@@ -50,7 +50,7 @@ class Malformed(Struct, frozen=True):
 
 
 class Truncated(Struct, frozen=True):
-    """The stream ended inside a message; ``received`` is what came (its headers, if its body never
+    """The stream ended inside a message; `received` is what came (its headers, if its body never
     began).
 
     A last line may be whole and lack only its newline: the caller decides whether to take it as a
@@ -274,7 +274,7 @@ class ContentLengthFramer:
 class AutoFramer:
     """Detects the peer's framing by its first byte that is not blank.
 
-    ``C`` or ``c`` begins a Content-Length header, all else a line. Until the peer speaks, it is
+    `C` or `c` begins a Content-Length header, all else a line. Until the peer speaks, it is
     sent lines.
     """
 

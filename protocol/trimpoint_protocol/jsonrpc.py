@@ -1,22 +1,48 @@
-"""The JSON-RPC envelope: bytes to a message, a message to bytes.
+"""The JSON-RPC envelope: bytes to a message, a message to bytes. This module reads;
+`jsonrpc_encoding` writes and `jsonrpc_messages` has the shapes, which can be had from here too.
 
-Law: what is only passed on is never re-encoded. ``params``, ``result``, ``error`` and ids stay the
-JSON text the peer wrote, each message keeps its own bytes in ``wire``, and nothing a peer sends
-makes :func:`decode` raise: bad input is the value :class:`Invalid`.
+What is only passed on is never re-encoded. `params`, `result`, `error` and ids stay the
+JSON text the peer wrote, each message keeps its own bytes in `wire`, and nothing a peer sends
+makes `decode` raise: bad input is the value `Invalid`.
 
 Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex
-app-server does (docs/spec/clients.md). ``versioned`` says which one a message used, so that it can
+app-server does (docs/spec/clients.md). `versioned` says which one a message used, so that it can
 be answered in kind.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from trimpoint_protocol.jsonrpc_encoding import (
+    encode_batch,
+    encode_error,
+    encode_error_object,
+    encode_notification,
+    encode_request,
+    encode_result,
+)
+from trimpoint_protocol.jsonrpc_messages import (
+    INVALID_REQUEST,
+    NULL_ID,
+    PARSE_ERROR,
+    Batch,
+    Decoded,
+    ErrorObject,
+    ErrorResponse,
+    Invalid,
+    Message,
+    Notification,
+    NotificationHead,
+    Request,
+    Response,
+    RoutingParams,
+    Text,
+)
 from trimpoint_protocol.nesting import holds_more_values, nests_deeper
 
 __all__ = [
@@ -53,10 +79,6 @@ __all__ = [
     "replace_members",
 ]
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-NULL_ID = b"null"
-
 MAX_LEVELS = 127
 """Codex ignores a message that is nested deeper, without a word (measured: 0.163), and its sender
 would wait for ever.
@@ -68,103 +90,7 @@ MAX_VALUES = 250_000
 
 MAX_BATCH_MEMBERS = 1024
 """A batch is taken in one go, while all other clients wait."""
-
-Text: TypeAlias = bytes | Raw
-"""JSON that is already encoded; the encoders splice it in as it is."""
 IdKey: TypeAlias = str | int | Decimal | bytes | None
-
-
-class Request(Struct, frozen=True, gc=False):
-    """A call that wants an answer. ``id`` is JSON text to echo; ``params`` is None when absent."""
-
-    wire: bytes
-    id: bytes
-    method: str
-    params: Raw | None
-    versioned: bool
-
-
-class Notification(Struct, frozen=True, gc=False):
-    """A call without an id. ``params`` is None when absent, ``Raw(b"null")`` when it is null."""
-
-    wire: bytes
-    method: str
-    params: Raw | None
-    versioned: bool
-
-
-class Response(Struct, frozen=True, gc=False):
-    """A successful answer; correlate it with ``id_key(id)``, a peer may write our id in another
-    form.
-    """
-
-    wire: bytes
-    id: bytes
-    result: Raw
-    versioned: bool
-
-
-class ErrorResponse(Struct, frozen=True, gc=False):
-    """A failed answer. ``error`` is any JSON but null; :func:`error_object` reads it."""
-
-    wire: bytes
-    id: bytes
-    error: Raw
-    versioned: bool
-
-
-class Invalid(Struct, frozen=True, gc=False):
-    """Input that is no message, with what :func:`encode_error` needs to say so.
-
-    ``id`` is the sender's where it could be told, else null. ``answerable`` is False for what is
-    shaped like a response: two peers that answer each other's bad responses never stop. ``message``
-    quotes no content.
-    """
-
-    code: int
-    message: str
-    id: bytes = NULL_ID
-    versioned: bool = False
-    answerable: bool = True
-
-
-Message: TypeAlias = Request | Notification | Response | ErrorResponse | Invalid
-
-
-class Batch(Struct, frozen=True, gc=False):
-    """At least one message, in the order sent; a bad member is an :class:`Invalid` among good
-    ones.
-    """
-
-    members: tuple[Message, ...]
-
-
-Decoded: TypeAlias = Message | Batch
-
-
-class ErrorObject(Struct, frozen=True, gc=False):
-    """The members of a well-formed ``error``."""
-
-    code: int
-    message: str
-    data: Raw | UnsetType = UNSET
-
-
-class RoutingParams(Struct, frozen=True, gc=False):
-    """The members of ``params`` that decide where a notification goes."""
-
-    thread_id: str | None = msgspec.field(name="threadId", default=None)
-    turn_id: str | None = msgspec.field(name="turnId", default=None)
-
-
-class NotificationHead(Struct, frozen=True, gc=False):
-    """As much of a notification as routing needs. ``id`` is always UNSET in what a caller gets to
-    see.
-    """
-
-    method: str
-    params: RoutingParams = RoutingParams()
-    id: Raw | UnsetType = UNSET
 
 
 class _Envelope(Struct, gc=False):
@@ -225,7 +151,7 @@ _ID_IN_HEAD = re.compile(
 def decode(message: bytes | memoryview) -> Decoded:
     """Read one framed message. Never raises on what a peer can send.
 
-    Of duplicate keys the last counts. The result keeps ``message`` (a copy, if it is a view) in
+    Of duplicate keys the last counts. The result keeps `message` (a copy, if it is a view) in
     memory. The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not
     JSON (measured) and its sender would wait for ever. Codex may be stricter still (nesting, range
     of numbers).
@@ -241,8 +167,8 @@ def decode(message: bytes | memoryview) -> Decoded:
 def decode_trusted(message: bytes) -> Message:
     """Reads one message of a peer that is trusted to write correct ones: Codex, or the daemon.
 
-    Faster than :func:`decode`, of any size, and as safe: what is no JSON, or has members of other
-    types, is :class:`Invalid`. Text that is not looked at is not checked to be UTF-8.
+    Faster than `decode`, of any size, and as safe: what is no JSON, or has members of other
+    types, is `Invalid`. Text that is not looked at is not checked to be UTF-8.
     """
     try:
         envelope = _decode_trusted_envelope(message)
@@ -263,7 +189,7 @@ def decode_trusted(message: bytes) -> Message:
 
 
 def peek_notification(line: bytes) -> NotificationHead | None:
-    """Read only what routes a notification; None sends the caller to :func:`decode`.
+    """Read only what routes a notification; None sends the caller to `decode`.
 
     None covers requests, responses, batches, anything malformed, and params that are not an object
     or have ids that are not strings. Text that is not looked at is not checked to be UTF-8, so this
@@ -280,7 +206,7 @@ def id_key(id_text: bytes) -> IdKey:
     """A dict key for the id of a decoded message: equal for equal JSON values, however they are
     written.
 
-    ``1``, ``1.0`` and ``1e0`` are one key, ``"1"`` is another. A number beyond decimal's range is
+    `1`, `1.0` and `1e0` are one key, ``"1"`` is another. A number beyond decimal's range is
     its text.
     """
     if id_text == NULL_ID:
@@ -296,7 +222,7 @@ def id_key(id_text: bytes) -> IdKey:
 
 
 def error_object(error: Raw) -> ErrorObject | None:
-    """Read the error of an :class:`ErrorResponse`; None if it is not a JSON-RPC error object."""
+    """Read the error of an `ErrorResponse`; None if it is not a JSON-RPC error object."""
     try:
         return _decode_error(error)
     except msgspec.MsgspecError:
@@ -307,70 +233,13 @@ def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
     """Set members of a JSON object and keep all others, unknown ones too, with the text of their
     values.
 
-    Made for relaying: ``replace_members(request.wire, {"id": b"7"})``.
+    Made for relaying: `replace_members(request.wire, {"id": b"7"})`.
 
-    :raises msgspec.DecodeError: if ``json_object`` is not a JSON object.
+    :raises msgspec.DecodeError: if `json_object` is not a JSON object.
     """
     merged = _decode_members(json_object)
     merged.update((name, Raw(text)) for name, text in members.items())
     return _encode(merged)
-
-
-def encode_request(id_text: Text, method: str, params: object = None, *, versioned: bool) -> bytes:
-    """Encode a request. ``params``: bytes or Raw are spliced, None leaves it out, all else is
-    encoded.
-    """
-    return b'%b"id":%b,%b' % (_opening(versioned), id_text, _call_members(method, params))
-
-
-def encode_notification(method: str, params: object = None, *, versioned: bool) -> bytes:
-    """Encode a notification; ``params`` as in :func:`encode_request`."""
-    return _opening(versioned) + _call_members(method, params)
-
-
-def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
-    """Encode a successful answer. ``result``: bytes or Raw are spliced, all else is encoded, None
-    as null.
-    """
-    return b'%b"id":%b,"result":%b}' % (_opening(versioned), id_text, _text(result))
-
-
-def encode_error(
-    id_text: Text, code: int, message: str, data: object = None, *, versioned: bool
-) -> bytes:
-    """Encode a failed answer; ``data`` as params in :func:`encode_request`."""
-    detail = b"" if data is None else b',"data":%b' % _text(data)
-    return b'%b"id":%b,"error":{"code":%d,"message":%b%b}}' % (
-        _opening(versioned),
-        id_text,
-        code,
-        _encode(message),
-        detail,
-    )
-
-
-def encode_error_object(id_text: Text, error: Text, *, versioned: bool) -> bytes:
-    """Encode a failed answer whose ``error`` object is JSON already."""
-    return b'%b"id":%b,"error":%b}' % (_opening(versioned), id_text, error)
-
-
-def encode_batch(messages: Iterable[Text]) -> bytes:
-    """Join encoded messages into a batch; rather than an empty one the caller sends nothing."""
-    return b"[%b]" % b",".join(messages)
-
-
-def _opening(versioned: bool) -> bytes:
-    return b'{"jsonrpc":"2.0",' if versioned else b"{"
-
-
-def _call_members(method: str, params: object) -> bytes:
-    if params is None:
-        return b'"method":%b}' % _encode(method)
-    return b'"method":%b,"params":%b}' % (_encode(method), _text(params))
-
-
-def _text(value: Any) -> Text:
-    return value if isinstance(value, (bytes, Raw)) else _encode(value)
 
 
 def _decode_batch(wire: bytes) -> Batch | Invalid:

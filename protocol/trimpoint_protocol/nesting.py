@@ -20,7 +20,7 @@ _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def nests_deeper(text: bytes, levels: int) -> bool:
-    """Returns whether valid JSON has more than ``levels`` arrays and objects around anything. What
+    """Returns whether valid JSON has more than `levels` arrays and objects around anything. What
     is not JSON gets any answer.
     """
     if text.count(b"[") + text.count(b"{") <= levels:
@@ -36,7 +36,7 @@ def nests_deeper(text: bytes, levels: int) -> bool:
 
 
 def holds_more_values(text: bytes, limit: int) -> bool:
-    """Returns whether valid JSON has more than ``limit`` commas and opening brackets outside its
+    """Returns whether valid JSON has more than `limit` commas and opening brackets outside its
     strings.
 
     A reader pays for each of them, some hundred times what it pays for a byte of a string. What is

@@ -21,7 +21,7 @@ import codex_cli_bin
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import CompactionSection, Config
+from trimpoint.config.sections import CompactionSection, Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
     Script,

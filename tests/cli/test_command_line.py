@@ -15,7 +15,7 @@ from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
 from trimpoint.cli.json_output import print_json, write_text
 from trimpoint.cli.main import main
 from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
-from trimpoint.config import parse_config
+from trimpoint.config.loading import parse_config
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import HttpSection
+from trimpoint.config.sections import HttpSection
 from trimpoint.http.token_file import token_at
 from trimpoint.testkit import codex_environment, config_flags, run, say
 

@@ -15,7 +15,8 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.codex.appserver.orphans import record_child
-from trimpoint.config import Config, HomeUnknown, LimitsSection, parse_config
+from trimpoint.config.loading import parse_config
+from trimpoint.config.sections import Config, LimitsSection
 from trimpoint.doctor import (
     checkpoints,
     codex,
@@ -31,6 +32,7 @@ from trimpoint.journal import framing
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.service import units
 from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, encode_catalogue
+from trimpoint_protocol.locations import HomeUnknown
 
 
 class Machine(NamedTuple):

@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import CodexSection, CompactionSection, Config, ThreadsSection
+from trimpoint.config.sections import CodexSection, CompactionSection, Config, ThreadsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
     Script,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
-from trimpoint.config import FleetSection
+from trimpoint.config.sections import FleetSection
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy

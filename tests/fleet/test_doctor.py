@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from trimpoint.config import Config
+from trimpoint.config.sections import Config
 from trimpoint.doctor import fleet
 from trimpoint.doctor.findings import Finding, Installation
 

@@ -12,7 +12,7 @@ from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import Config, HttpSection, LimitsSection
+from trimpoint.config.sections import Config, HttpSection, LimitsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.token_file import token_at
 from trimpoint_protocol.client.unix import connect_unix

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import HttpSection
+from trimpoint.config.sections import HttpSection
 from trimpoint.http import openapi
 from trimpoint.http.api import Api
 from trimpoint.http.operations import BASE, OPERATIONS

@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import Config, HttpSection, MetricsSection
+from trimpoint.config.sections import Config, HttpSection, MetricsSection
 from trimpoint.http import server, tcp_listener
 from trimpoint.http.channel import MAX_HEAD_BYTES
 from trimpoint.http.tcp_listener import Address, address_of, bind

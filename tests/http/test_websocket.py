@@ -14,7 +14,7 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.config import LimitsSection
+from trimpoint.config.sections import LimitsSection
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.gateway.transport.wire import (

@@ -7,7 +7,8 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
-from trimpoint.config import ENVIRONMENT, Config
+from trimpoint.config.loading import ENVIRONMENT
+from trimpoint.config.sections import Config
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 

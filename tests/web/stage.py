@@ -8,7 +8,7 @@ import anyio
 import msgspec
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.client import Client
-from trimpoint.config import DiscardSection, FleetSection, HttpSection
+from trimpoint.config.sections import DiscardSection, FleetSection, HttpSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Reply, say
 

@@ -18,7 +18,7 @@ import anyio
 
 from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import CompactionSection, Config
+from trimpoint.config.sections import CompactionSection, Config
 from trimpoint.demo.script import BEFORE, FILE, SUMMARY
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (

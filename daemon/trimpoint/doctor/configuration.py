@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trimpoint.config import ENVIRONMENT
+from trimpoint.config.loading import ENVIRONMENT
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.findings import Finding, Installation, fail, ok
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from trimpoint_protocol.locations import HomeUnknown, home
 
-from trimpoint.config import Config
+from trimpoint.config.sections import Config
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 

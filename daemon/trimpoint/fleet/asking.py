@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import msgspec
 
-from trimpoint.config import FLEET_NAME
+from trimpoint.config.sections import FLEET_NAME
 from trimpoint.fleet.errors import NobodyListens
 from trimpoint.fleet.hub import Hub
 from trimpoint.fleet.names import Names

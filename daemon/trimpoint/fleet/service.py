@@ -14,7 +14,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.methods import ThreadOverview
 
-from trimpoint.config import FLEET_NAME, FleetSection
+from trimpoint.config.sections import FLEET_NAME, FleetSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.fleet.answering import Answering, LocalClient, Methods

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 from anyio.abc import TaskGroup
 
-from trimpoint.config import MAX_PORT, HttpSection, is_loopback
+from trimpoint.config.sections import MAX_PORT, HttpSection, is_loopback
 from trimpoint.gateway.methods.http_addresses import HttpAddresses
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.http.front import Front

@@ -3,7 +3,7 @@
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import LimitsSection
+from trimpoint.config.sections import LimitsSection
 from trimpoint.testkit import held, say
 from trimpoint_protocol.client.unix import connect_unix
 

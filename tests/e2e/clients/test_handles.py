@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 from trimpoint.codex.appserver.experimental import experimental_api
-from trimpoint.config import CodexSection
+from trimpoint.config.sections import CodexSection
 from trimpoint.testkit import held, say
 
 from tests.e2e.conftest import Harness

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
-from trimpoint.config import Config
+from trimpoint.config.sections import Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations import build
 from trimpoint.operations.provider.lost_endings import (

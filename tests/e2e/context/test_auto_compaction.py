@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import ContextSection
+from trimpoint.config.sections import ContextSection
 from trimpoint.testkit import failure, held, remote_overrides, say
 
 from tests.deadlines import STEP_S

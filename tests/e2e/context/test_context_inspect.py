@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import DiscardSection
+from trimpoint.config.sections import DiscardSection
 from trimpoint.testkit import ModelRequest, Usage, failure, overflow, reasoning, run, say
 
 from tests.deadlines import SCENARIO_S

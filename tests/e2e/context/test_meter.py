@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.config import ModelSection
+from trimpoint.config.sections import ModelSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import ModelRequest, Reply, overflow, run, say
 

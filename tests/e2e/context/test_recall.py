@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.config import DiscardSection
+from trimpoint.config.sections import DiscardSection
 from trimpoint.recall.index import FILE_NAME
 from trimpoint.testkit import ModelRequest, Reply, call, run, say
 

@@ -17,7 +17,7 @@ import anyio
 import msgspec
 import pytest
 from anyio.abc import Process
-from trimpoint.config import LimitsSection
+from trimpoint.config.sections import LimitsSection
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.listeners import serve_unix
 

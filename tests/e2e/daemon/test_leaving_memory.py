@@ -6,7 +6,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client
-from trimpoint.config import ThreadsSection
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.threads import registry as engines
 
 from tests.deadlines import STEP_S

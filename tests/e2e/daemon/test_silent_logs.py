@@ -7,7 +7,7 @@ import json
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import LogSection
+from trimpoint.config.sections import LogSection
 from trimpoint.testkit import http_error, run, say
 
 from tests.deadlines import STEP_S

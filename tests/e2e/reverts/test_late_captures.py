@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import CheckpointsSection
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.testkit import held, run, say
 
 from tests.deadlines import STEP_S

@@ -9,7 +9,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.config import DiscardSection
+from trimpoint.config.sections import DiscardSection
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX
 from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.config import Config, DiscardSection
+from trimpoint.config.sections import Config, DiscardSection
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.testkit import ModelRequest, reasoning, run, say
 from trimpoint.threads.ids import new_uuid7

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import CompactionSection
+from trimpoint.config.sections import CompactionSection
 from trimpoint.testkit import ModelRequest, hang
 
 from tests.e2e.conftest import Harness

@@ -10,7 +10,8 @@ import msgspec
 from trimpoint_protocol.locations import HomeUnknown, default_socket_path, default_state_dir
 
 from trimpoint.cli.exits import CliError, UsageError
-from trimpoint.config import Config, ConfigInvalid, default_config_path, load_config
+from trimpoint.config.loading import ConfigInvalid, default_config_path, load_config
+from trimpoint.config.sections import Config
 
 CONFIG_INVALID = "config_invalid"
 """The reason of a `UsageError` about the configuration."""

@@ -14,7 +14,7 @@ from rich.text import Text
 from trimpoint.cli.daemon_commands.doctor import installation_of, setting_text
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
-from trimpoint.config import Config
+from trimpoint.config.sections import Config
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.configuration import settings
 

@@ -20,7 +20,7 @@ from trimpoint.cli.connection.settings import (
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, printable, stdout_console
 from trimpoint.cli.views.timeline_view import with_glyph
-from trimpoint.config import default_config_path
+from trimpoint.config.loading import default_config_path
 from trimpoint.doctor.checks import CHECKS
 from trimpoint.doctor.findings import CheckResult, Installation, examine, max_severity
 from trimpoint.doctor.kernel import is_listening

@@ -23,7 +23,7 @@ from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
-from trimpoint.config import BACKGROUND_IDLE_EXIT_S
+from trimpoint.config.sections import BACKGROUND_IDLE_EXIT_S
 from trimpoint.doctor.codex import binary_version
 from trimpoint.service.activation import handed_over
 from trimpoint.service.notify import own_notifier

@@ -19,7 +19,7 @@ from trimpoint.cli.connection.connect import answering
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
-from trimpoint.config import default_config_path
+from trimpoint.config.loading import default_config_path
 from trimpoint.service import units
 from trimpoint.service.systemctl import (
     SystemdUnavailable,

@@ -9,7 +9,7 @@ from rich.text import Text
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.fleet_commands.hub_client import Person, with_hub
 from trimpoint.cli.terminal import print_json, stdout_console
-from trimpoint.config import FLEET_NAME
+from trimpoint.config.sections import FLEET_NAME
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node, make_streams
 

@@ -10,7 +10,7 @@ import anyio
 
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
-from trimpoint.config import FLEET_NAME
+from trimpoint.config.sections import FLEET_NAME
 from trimpoint.extras import install_command
 
 try:

@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from trimpoint.cli.exits import UsageError
+from trimpoint.cli.parsing import agent_arguments as agent
+from trimpoint.cli.parsing import context_arguments as context
 from trimpoint.cli.parsing import daemon_arguments as daemons
 from trimpoint.cli.parsing import fleet_arguments as fleet
+from trimpoint.cli.parsing import machine_arguments as machine
 from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
 
@@ -37,15 +40,15 @@ GENERAL = (
 DESCRIPTION = "Keep long Codex conversations going: clear, compact, compress and revert them."
 
 GROUPS = (
-    ("talk", (daemons.add_chat, daemons.add_ask, threads.add_interrupt, threads.add_watch)),
+    ("talk", (agent.add_chat, agent.add_ask, threads.add_interrupt, threads.add_watch)),
     (
         "the agent's context",
         (
-            threads.add_context,
-            threads.add_clear,
-            threads.add_compact,
-            threads.add_compress,
-            threads.add_new,
+            context.add_context,
+            context.add_clear,
+            context.add_compact,
+            context.add_compress,
+            context.add_new,
         ),
     ),
     (
@@ -53,11 +56,11 @@ GROUPS = (
         (
             threads.add_timeline,
             threads.add_search,
-            threads.add_revert,
-            threads.add_undo,
-            threads.add_pin,
-            threads.add_unpin,
-            threads.add_pins,
+            context.add_revert,
+            context.add_undo,
+            context.add_pin,
+            context.add_unpin,
+            context.add_pins,
             threads.add_diff,
             threads.add_checkpoints,
             threads.add_export,
@@ -79,13 +82,13 @@ GROUPS = (
     (
         "the daemon",
         (
-            daemons.add_open,
-            daemons.add_desktop,
+            agent.add_open,
+            agent.add_desktop,
             daemons.add_serve,
             daemons.add_status,
             daemons.add_shutdown,
             daemons.add_logs,
-            daemons.add_service,
+            machine.add_service,
             daemons.add_metrics,
             daemons.add_token,
         ),
@@ -93,14 +96,14 @@ GROUPS = (
     (
         "this installation",
         (
-            daemons.add_doctor,
-            daemons.add_config,
-            daemons.add_journal,
-            daemons.add_completion,
-            daemons.add_demo,
+            machine.add_doctor,
+            machine.add_config,
+            machine.add_journal,
+            machine.add_completion,
+            machine.add_demo,
         ),
     ),
-    ("for programs", (daemons.add_acp, daemons.add_probe, daemons.add_stdio, daemons.add_schema)),
+    ("for programs", (daemons.add_acp, agent.add_probe, daemons.add_stdio, machine.add_schema)),
 )
 # These take a value, wherever they stand.
 _WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})

@@ -1,0 +1,201 @@
+"""What can be typed about trimpoint on this machine: its service, configuration and journals, and
+what helps to use it.
+"""
+
+import argparse
+
+from trimpoint.cli.parsing.options import (
+    Commands,
+    as_codex_daemon,
+    command,
+    for_daemons,
+    json_option,
+    positive,
+)
+
+EXPIRE = """\
+Threads that were archived more than retention.archived_after_days ago go to the folder
+expired/ of the state directory, or for good if retention.delete says so. In doubt they stay.
+exit code 3: the rule is off, or names nothing
+"""
+
+REPAIR = """\
+exit codes:
+  0  repaired
+  1  something is left as it was, for the reason given
+  3  there was nothing to repair
+"""
+
+COMPLETION = """\
+  bash:  trimpoint completion bash >> ~/.bashrc
+  zsh:   trimpoint completion zsh >> ~/.zshrc
+  fish:  trimpoint completion fish > ~/.config/fish/completions/trimpoint.fish
+"""
+
+
+def add_journal(commands: Commands) -> None:
+    """`journal`."""
+    parser = commands.add_parser(
+        "journal",
+        help="look at the journals on disk, check, repair and export them",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
+    _offline(actions, "inspect", "show the journals, or all about one")
+    _offline(actions, "verify", "read everything and say what is wrong; exit code 1 if anything is")
+    repair = _offline(
+        actions, "repair", "cut off torn ends; no daemon may run, and nothing is deleted", REPAIR
+    )
+    repair.add_argument(
+        "--salvage",
+        action="store_true",
+        help="write damaged journals anew with all that can still be read",
+    )
+    expire = _offline(
+        actions, "expire", "remove what the rule in [retention] names; no daemon may run", EXPIRE
+    )
+    expire.add_argument("--dry-run", action="store_true", help="only show what would go")
+    export = _offline(actions, "export", "write events as JSON lines, of all threads or one")
+    export.add_argument(
+        "--private",
+        action="store_true",
+        help="with what no client is shown: Codex's own ids, raw items, settings",
+    )
+
+
+def _offline(
+    actions: Commands, name: str, summary: str, details: str = ""
+) -> argparse.ArgumentParser:
+    run = f"daemon_commands.journal:run_{name}"
+    parser = command(actions, name, run, summary, details, "journal")
+    parser.add_argument(
+        "-t",
+        "--thread",
+        metavar="ID",
+        help="which thread: its id, or the beginning or end of it (default: all)",
+    )
+    json_option(parser)
+    parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
+    parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
+    parser.set_defaults(socket=None)
+    return parser
+
+
+def add_service(commands: Commands) -> None:
+    """`service`."""
+    parser = command(
+        commands,
+        "service",
+        "daemon_commands.service:run_status",
+        "run the daemon as a systemd service of yours",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
+    for action, summary, changes in (
+        (
+            "install",
+            "write the units and have systemd listen; the first client starts the daemon",
+            True,
+        ),
+        ("uninstall", "stop the service and remove its units; journals stay", True),
+        ("status", "show what systemd knows of it", False),
+    ):
+        run = f"daemon_commands.service:run_{action}"
+        sub = command(actions, action, run, summary, group="service")
+        if changes:
+            sub.add_argument(
+                "--dry-run", action="store_true", help="print what would be done, and do nothing"
+            )
+        json_option(sub)
+        if action == "install":
+            as_codex_daemon(sub)
+        for_daemons(sub)
+    logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
+    logs.add_argument(
+        "-n",
+        "--lines",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="the newest N lines (default 100)",
+    )
+
+
+def add_doctor(commands: Commands) -> None:
+    """`doctor`."""
+    parser = command(
+        commands,
+        "doctor",
+        "daemon_commands.doctor:run",
+        "say what is found on this machine, what is wrong and what to do",
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="with everything that is all right, and all settings",
+    )
+    json_option(parser)
+    for_daemons(parser)
+
+
+def add_schema(commands: Commands) -> None:
+    """`schema`."""
+    parser = command(
+        commands,
+        "schema",
+        "daemon_commands.schema:run",
+        "write what trimpoint adds to the protocol as JSON Schema",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="where to write; created if missing"
+    )
+    json_option(parser)
+
+
+def add_demo(commands: Commands) -> None:
+    """`demo`."""
+    parser = command(
+        commands,
+        "demo",
+        "daemon_commands.demo:run",
+        "see /clear, /compact and /new at work, in a minute and without an account",
+    )
+    parser.add_argument("--plain", action="store_true", help="no colour and no animation")
+    parser.add_argument("--web", action="store_true", help="play it in the web page, live")
+    parser.add_argument(
+        "--print", action="store_true", help="with --web: print the address, open no browser"
+    )
+    parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
+    json_option(parser)
+
+
+def add_config(commands: Commands) -> None:
+    """`config`."""
+    parser = command(
+        commands, "config", "daemon_commands.config:run_show", "show or begin the configuration"
+    )
+    actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
+    for action, summary in (
+        ("show", "show what is in force and where it comes from"),
+        ("init", "write a file with all settings, commented out"),
+        ("path", "print where the file is"),
+        ("socket", "print where the daemon listens, or would"),
+    ):
+        run = f"daemon_commands.config:run_{action}"
+        sub = command(actions, action, run, summary, group="config")
+        json_option(sub)
+        for_daemons(sub)
+
+
+def add_completion(commands: Commands) -> None:
+    """`completion`."""
+    parser = command(
+        commands,
+        "completion",
+        "daemon_commands.completion:run",
+        "print what makes a shell complete trimpoint",
+        COMPLETION,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+    parser.add_argument("--words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -1,0 +1,3 @@
+"""The configuration: `sections` says what can be configured, `loading` reads the file and the
+environment.
+"""

@@ -1,0 +1,77 @@
+"""A JSON-RPC message to bytes."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint_protocol.jsonrpc_messages import Text
+
+__all__ = [
+    "encode_batch",
+    "encode_error",
+    "encode_error_object",
+    "encode_notification",
+    "encode_request",
+    "encode_result",
+]
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_request(id_text: Text, method: str, params: object = None, *, versioned: bool) -> bytes:
+    """Encode a request. `params`: bytes or Raw are spliced, None leaves it out, all else is
+    encoded.
+    """
+    return b'%b"id":%b,%b' % (_opening(versioned), id_text, _call_members(method, params))
+
+
+def encode_notification(method: str, params: object = None, *, versioned: bool) -> bytes:
+    """Encode a notification; `params` as in `encode_request`."""
+    return _opening(versioned) + _call_members(method, params)
+
+
+def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
+    """Encode a successful answer. `result`: bytes or Raw are spliced, all else is encoded, None
+    as null.
+    """
+    return b'%b"id":%b,"result":%b}' % (_opening(versioned), id_text, _text(result))
+
+
+def encode_error(
+    id_text: Text, code: int, message: str, data: object = None, *, versioned: bool
+) -> bytes:
+    """Encode a failed answer; `data` as params in `encode_request`."""
+    detail = b"" if data is None else b',"data":%b' % _text(data)
+    return b'%b"id":%b,"error":{"code":%d,"message":%b%b}}' % (
+        _opening(versioned),
+        id_text,
+        code,
+        _encode(message),
+        detail,
+    )
+
+
+def encode_error_object(id_text: Text, error: Text, *, versioned: bool) -> bytes:
+    """Encode a failed answer whose `error` object is JSON already."""
+    return b'%b"id":%b,"error":%b}' % (_opening(versioned), id_text, error)
+
+
+def encode_batch(messages: Iterable[Text]) -> bytes:
+    """Join encoded messages into a batch; rather than an empty one the caller sends nothing."""
+    return b"[%b]" % b",".join(messages)
+
+
+def _opening(versioned: bool) -> bytes:
+    return b'{"jsonrpc":"2.0",' if versioned else b"{"
+
+
+def _call_members(method: str, params: object) -> bytes:
+    if params is None:
+        return b'"method":%b}' % _encode(method)
+    return b'"method":%b,"params":%b}' % (_encode(method), _text(params))
+
+
+def _text(value: Any) -> Text:
+    return value if isinstance(value, (bytes, Raw)) else _encode(value)

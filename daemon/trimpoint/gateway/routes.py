@@ -39,11 +39,15 @@ from trimpoint.gateway.methods.samples import Samples
 from trimpoint.gateway.methods.terminal_methods import TerminalMethods
 from trimpoint.gateway.methods.thread_lists import ThreadLists
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_reads import ThreadReads
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.methods.thread_search import ThreadSearch
+from trimpoint.gateway.methods.turn_methods import TurnMethods
 from trimpoint.gateway.methods.whole_threads import WholeThreads
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods
+from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.build import Operations
 from trimpoint.operations.imports import Imports
 from trimpoint.recall.history import History
@@ -109,34 +113,38 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )
     side.codex_events.add_interceptor(agent_tools.intercept)
     meters = ContextMeters(engine, side.clients, router.foreign_usage)
+    method_deps = MethodDeps(engine, sessions, threads, identity)
+    requests = ThreadRequests(method_deps)
+    subscriptions = Subscriptions(side.clients, side.server_requests)
+    reads = ThreadReads(method_deps, requests)
+    turns = TurnMethods(method_deps, requests, reads, subscriptions, starts)
     methods = ThreadMethods(
-        engine, sessions, threads, identity, side.server_requests, side.clients, starts,
-        agent_tools=rules.agent_tools,
-    )  # fmt: skip
-    archive = ArchiveMethods(
-        engine, sessions, threads, identity, side.lifecycle, methods.forward, methods.without_turns
+        method_deps, requests, reads, subscriptions, agent_tools=rules.agent_tools
     )
-    revert = RevertMethods(sessions, identity, methods, side.lifecycle, rules.wait_s)
+    archive = ArchiveMethods(method_deps, requests, reads, side.lifecycle)
+    revert = RevertMethods(method_deps, requests, reads, side.lifecycle, rules.wait_s)
     lists = ThreadLists(engine, link, identity, deps.is_here)
     picker = TurnPicker(engine, side.own_questions)
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker)
     notices = TrimNotices(engine, side.clients, identity, side.played)
     handlers = {
         **methods.handlers,
+        **reads.handlers,
+        **turns.handlers,
         **lists.handlers,
-        **WholeThreads(methods).handlers,
+        **WholeThreads(requests, reads).handlers,
         **ThreadSearch(engine, link, identity, lists).handlers,
         **TerminalMethods(threads, identity).handlers,
-        **Forks(sessions, threads, identity, methods).handlers,
-        **Samples(sessions, identity, methods.handlers["thread/sample"]).handlers,
+        **Forks(method_deps, requests, methods).handlers,
+        **Samples(sessions, identity, turns.handlers["thread/sample"]).handlers,
         **archive.handlers,
         **revert.handlers,
-        **Interrupts(sessions, threads, identity, methods, lost_endings, side.played).handlers,
-        **SkillMenu(link, methods.forward).handlers,
-        **StatusLine(link, meters, identity, methods.forward).handlers,
-        **ClearHint(engine, identity, methods.handlers["thread/name/set"]).handlers,
+        **Interrupts(method_deps, requests, lost_endings, side.played).handlers,
+        **SkillMenu(link, requests.forward).handlers,
+        **StatusLine(link, meters, identity, requests.forward).handlers,
+        **ClearHint(engine, identity, turns.handlers["thread/name/set"]).handlers,
     }
-    handlers = side.played.wrap(notices.wrap(typed.wrap(handlers, methods.forward)))
+    handlers = side.played.wrap(notices.wrap(typed.wrap(handlers, requests.forward)))
     extension_deps = HandlerDeps(
         engine,
         sessions,
@@ -163,5 +171,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **inspections.table,
     }
     return Routes(
-        ExtensionMethods(extensions), side.handles.wrap(handlers, methods.forward), methods.forward
+        ExtensionMethods(extensions),
+        side.handles.wrap(handlers, requests.forward),
+        requests.forward,
     )

@@ -2,9 +2,6 @@
 its generations.
 """
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 import anyio
 import msgspec
 from msgspec import Raw
@@ -14,49 +11,34 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.methods.thread_reads import ThreadReads
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler
-from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.notification_router import ThreadRole
-from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
-Forward = Callable[[ClientRequest], Awaitable[None]]
-Shown = Callable[[ThreadState, Raw], Any]
-
-# How long `thread/archive` waits for Codex to put the thread away; for clients it is archived all
-# the same.
+# How long `thread/archive` waits for Codex to archive the thread. For clients it is archived then,
+# whether Codex has done so or not.
 ARCHIVE_WAIT_S = 10.0
 
 
 class ArchiveMethods:
-    """Handlers of the archive methods. `handlers` is the table, as in `ThreadMethods`; `forward`
-    passes on requests about threads that are not ours; `shown` makes of Codex's answer about a
-    provider thread one about the thread.
-    """
+    """`handlers` is the table, as in `ThreadMethods`."""
 
     def __init__(
         self,
-        engine: ThreadRegistry,
-        sessions: Sessions,
-        threads: ProviderThreads,
-        identity: Identity,
+        deps: MethodDeps,
+        requests: ThreadRequests,
+        reads: ThreadReads,
         announcements: LifecycleNotifications,
-        forward: Forward,
-        shown: Shown,
     ) -> None:
-        self._engine = engine
-        self._sessions = sessions
-        self._threads = threads
-        self._link = threads.link
-        self._identity = identity
+        self._engine, self._sessions, self._threads, self._identity = deps
+        self._link = self._threads.link
+        self._requests = requests
+        self._reads = reads
         self._announcements = announcements
-        self._forward = forward
-        self._shown = shown
         self.handlers: dict[str, Handler] = {
             "thread/archive": self._archive,
             "thread/unarchive": self._unarchive,
@@ -66,7 +48,7 @@ class ArchiveMethods:
     async def _archive(self, client_request: ClientRequest) -> None:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None or self._is_in_codex_archive(thread_id):
-            return await self._forward(client_request)
+            return await self._requests.forward(client_request)
         with self._announcements.deferred(thread_id):
             await self._archive_thread(thread_id)
             client_request.answer({})
@@ -75,19 +57,20 @@ class ArchiveMethods:
     async def _unarchive(self, client_request: ClientRequest) -> None:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._forward(client_request)
+            return await self._requests.forward(client_request)
         writer = await self._engine.thread(thread_id)
         with self._announcements.deferred(thread_id):
             raw = await self._unarchive_thread(writer)
             writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
             await writer.flush()
-            client_request.answer(self._shown(writer.state, raw or await self._reload(writer)))
+            raw = raw or await self._reload(writer)
+            client_request.answer(self._reads.without_turns(writer.state, raw))
         return None
 
     async def _delete(self, client_request: ClientRequest) -> None:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._forward(client_request)
+            return await self._requests.forward(client_request)
         writer = await self._engine.thread(thread_id)
         if busy(writer.state) is not None:
             await self._archive_thread(thread_id)  # refused, with the reason
@@ -98,9 +81,8 @@ class ArchiveMethods:
                 await self._delete_provider_thread(generation.provider_thread_id)
         with self._announcements.deferred(thread_id) as untold:
             if not writer.state.archived:
-                await self._archive_thread(
-                    thread_id, waits=False
-                )  # Codex has nothing left to put away
+                # Codex has nothing left to archive.
+                await self._archive_thread(thread_id, waits=False)
             untold.clear()  # to clients it is gone, and not archived
             client_request.answer({})
         self._announcements.deleted(thread_id)
@@ -137,8 +119,8 @@ class ArchiveMethods:
             self._engine.unsubscribe(hear)
 
     async def _unarchive_thread(self, writer: ThreadWriter) -> Raw | None:
-        """Codex's answer; None when it never put the thread away: it has no turn in its present
-        generation, or terminals run in it.
+        """Returns Codex's answer; None when it never archived the thread, because that has no turn
+        in its present generation or terminals run in it.
         """
         if self._threads.reattach(writer):
             return None
@@ -159,8 +141,8 @@ class ArchiveMethods:
         return Raw(msgspec.json.encode({"thread": thread}))
 
     async def _delete_provider_thread(self, provider_id: str) -> None:
-        # Retired, because that one life of the thread is gone is not for clients to hear; that the
-        # thread is, comes with the answer.
+        # Retired, because clients are not told that one generation is deleted; the answer says that
+        # the thread is.
         route = self._threads.inbound.route_of(provider_id)
         if route is not None:
             self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))

@@ -16,29 +16,22 @@ from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_context
-from trimpoint.operations.provider.provider_threads import FORKED_AT, ProviderThreads, thread_in
+from trimpoint.operations.provider.provider_threads import FORKED_AT, thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
-from trimpoint.operations.sessions import ReadySession, Sessions
+from trimpoint.operations.sessions import ReadySession
 
 
 class Forks:
     """`handlers` is the table, as in `ThreadMethods`."""
 
-    def __init__(
-        self,
-        sessions: Sessions,
-        threads: ProviderThreads,
-        identity: Identity,
-        methods: ThreadMethods,
-    ) -> None:
-        self._sessions = sessions
-        self._threads = threads
-        self._identity = identity
+    def __init__(self, deps: MethodDeps, requests: ThreadRequests, methods: ThreadMethods) -> None:
+        _, self._sessions, self._threads, self._identity = deps
+        self._requests = requests
         self._methods = methods
         self.handlers: dict[str, Handler] = {"thread/fork": self._fork}
 
@@ -47,8 +40,8 @@ class Forks:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self._methods.adopt(client_request, params, "forked")
-        if self._methods.is_archived(thread_id):
-            return await self._methods.forward(client_request)
+        if self._requests.is_archived(thread_id):
+            return await self._requests.forward(client_request)
         session = await self._sessions.ready(thread_id)
         state = session.writer.state
         named = next(
@@ -115,7 +108,9 @@ class Forks:
 
 
 def ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
-    """Returns whether Codex knows the turn, or nobody does and Codex says so."""
+    """Returns whether Codex knows the turn; True also for one that the ledger does not have, of
+    which Codex says that it does not exist.
+    """
     at = state.turn_index.get(turn_id)
     if at is None:
         return True

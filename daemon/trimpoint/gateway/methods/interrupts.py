@@ -7,14 +7,11 @@ from typing import Any
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
-from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
-from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.sessions import Sessions
 
 
 class Interrupts:
@@ -22,17 +19,13 @@ class Interrupts:
 
     def __init__(
         self,
-        sessions: Sessions,
-        threads: ProviderThreads,
-        identity: Identity,
-        methods: ThreadMethods,
+        deps: MethodDeps,
+        requests: ThreadRequests,
         lost: LostEndings,
         played: PlayedTurns,
     ) -> None:
-        self._sessions = sessions
-        self._threads = threads
-        self._identity = identity
-        self._methods = methods
+        _, self._sessions, self._threads, self._identity = deps
+        self._requests = requests
         self._lost = lost
         self._played = played
         self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
@@ -47,7 +40,7 @@ class Interrupts:
             return {}
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._methods.forward(client_request)
+            return await self._requests.forward(client_request)
         if self._sessions.interrupt_recovery(thread_id, turn_id):
             return {}
         if await self._interrupt_operation(thread_id, turn_id):
@@ -92,7 +85,7 @@ class Interrupts:
         self, client_request: ClientRequest, thread_id: str, turn_id: str
     ) -> Any:
         try:
-            await self._methods.forward(client_request, deadline_s=self._lost.limits.answer_s)
+            await self._requests.forward(client_request, deadline_s=self._lost.limits.answer_s)
         except ProviderTimeout:
             await self._lost.end(thread_id, turn_id, NOT_ANSWERED)
             return {}

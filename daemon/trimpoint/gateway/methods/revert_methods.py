@@ -13,12 +13,12 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase
-from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_reads import ThreadReads
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler
-from trimpoint.operations.sessions import ReadySession, Sessions
+from trimpoint.operations.sessions import ReadySession
 
 
 class RevertMethods:
@@ -28,15 +28,16 @@ class RevertMethods:
 
     def __init__(
         self,
-        sessions: Sessions,
-        identity: Identity,
-        methods: ThreadMethods,
+        deps: MethodDeps,
+        requests: ThreadRequests,
+        reads: ThreadReads,
         announcements: LifecycleNotifications,
         wait_s: float,
     ) -> None:
-        self._sessions = sessions
-        self._identity = identity
-        self._methods = methods
+        _, self._sessions, threads, self._identity = deps
+        self._link = threads.link
+        self._requests = requests
+        self._reads = reads
         self._announcements = announcements
         self._wait_s = wait_s
         self.handlers: dict[str, Handler] = {
@@ -47,18 +48,18 @@ class RevertMethods:
     async def _revert(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
-            return await self._methods.forward(client_request)
+            return await self._requests.forward(client_request)
         session = await self._sessions.ready(thread_id)
         turn_id = client_request.params().get("beforeTurnId")
         if not isinstance(turn_id, str) or turn_id not in session.writer.state.turn_index:
-            return await self._methods.forward(client_request)  # Codex says what is wrong with it
+            return await self._requests.forward(client_request)  # Codex says what is wrong with it
         return await self._roll_back_turns(client_request, session, turn_id)
 
     async def _rollback(self, client_request: ClientRequest) -> Any:
         thread_id = self._identity.thread_named_in(client_request)
         count = client_request.params().get("numTurns")
         if thread_id is None or not isinstance(count, int) or count < 1:
-            return await self._methods.forward(client_request)
+            return await self._requests.forward(client_request)
         session = await self._sessions.ready(thread_id)
         active = session.writer.state.active_turns
         if count > len(active):
@@ -79,7 +80,7 @@ class RevertMethods:
             if "beforeTurnId" in request:
                 request["beforeTurnId"] = self._identity.provider_turn(turn_id)
             try:
-                raw = await self._methods.link.request(client_request.method, request)
+                raw = await self._link.request(client_request.method, request)
             except ProviderError as error:
                 # A fork has turns from its parent that ran where Codex does not see them.
                 if state.parent_thread_id is None or lacks_method(error):
@@ -87,15 +88,15 @@ class RevertMethods:
             else:
                 await session.writer.execute(RollBackTurns(turn_id, provider_did=True))
                 self._announcements.taken_back(state.id, client_request.client)
-                return self._methods.with_whole_history(raw, state, {})
+                return self._reads.with_whole_history(raw, state, {})
         await self._open_without(session, turn_id)
         current = await self._sessions.ready(state.id)
-        raw = await self._methods.link.request(
+        raw = await self._link.request(
             "thread/read", {"threadId": current.provider_thread_id, "includeTurns": False}
         )
         self._announcements.reverted(state.id)
         self._announcements.taken_back(state.id, client_request.client)
-        return self._methods.with_whole_history(raw, current.writer.state, {})
+        return self._reads.with_whole_history(raw, current.writer.state, {})
 
     async def _open_without(self, session: ReadySession, turn_id: str) -> None:
         """A new generation with the turns before `turn_id`.

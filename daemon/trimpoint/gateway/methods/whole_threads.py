@@ -6,7 +6,8 @@ from typing import Any
 
 from trimpoint.gateway.methods.history_occurrences import occurrences_page
 from trimpoint.gateway.methods.history_positions import positions_page
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.thread_reads import ThreadReads
+from trimpoint.gateway.methods.thread_requests import ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.request import ClientRequest, Handler
 
@@ -14,22 +15,23 @@ from trimpoint.gateway.session.request import ClientRequest, Handler
 class WholeThreads:
     """`handlers` is the table, as in `ThreadMethods`."""
 
-    def __init__(self, methods: ThreadMethods) -> None:
-        self._methods = methods
+    def __init__(self, requests: ThreadRequests, reads: ThreadReads) -> None:
+        self._requests = requests
+        self._reads = reads
         self.handlers: dict[str, Handler] = {
             "thread/searchOccurrences": self._search_occurrences,
             "thread/timeline/list": self._timeline_list,
         }
 
     async def _search_occurrences(self, client_request: ClientRequest) -> Any:
-        state = await self._methods.known_in_part(client_request)
+        state = await self._reads.known_in_part(client_request)
         if state is None:
-            return await self._methods.forward(client_request)
+            return await self._requests.forward(client_request)
         return await occurrences_page(state, client_request.params())
 
     async def _timeline_list(self, client_request: ClientRequest) -> Any:
-        state = await self._methods.known_in_part(client_request)
+        state = await self._reads.known_in_part(client_request)
         if state is None:
-            return await self._methods.forward(client_request)
+            return await self._requests.forward(client_request)
         with_messages = is_codex_tui(client_request.client)
         return positions_page(state, client_request.params(), with_messages=with_messages)

@@ -1,0 +1,178 @@
+"""`thread/read`, `thread/turns/list` and the like: the whole history of a thread, whichever Codex
+threads it ran in.
+"""
+
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.core.model.lenient import as_dict
+from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.methods import history
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.session.codex_tui import is_codex_tui
+from trimpoint.gateway.session.request import ClientRequest, Handler
+
+log = structlog.get_logger()
+
+
+class ThreadReads:
+    """`handlers` is the table, as in `ThreadMethods`."""
+
+    def __init__(self, deps: MethodDeps, requests: ThreadRequests) -> None:
+        self._engine, self._sessions, threads, self._identity = deps
+        self._link = threads.link
+        self._requests = requests
+        self.handlers: dict[str, Handler] = {
+            "thread/read": self._read,
+            "thread/turns/list": self._turns_list,
+            "thread/items/list": self._items_list,
+            "thread/items/read": self._items_read,
+        }
+
+    def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
+        """Codex's answer about the current provider thread, as one about the whole thread.
+
+        `params` are those of `thread/resume`, as far as they ask for turns.
+        """
+        if is_one_provider_thread(state):
+            return raw
+        answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
+        thread = as_dict(answer.get("thread"))
+        first = next((entry.text for entry in state.entries if entry.role == "user"), "")
+        thread |= {
+            "turns": [] if params.get("excludeTurns") else history.all_turns(state),
+            "preview": first,
+            "createdAt": state.created_at_ms // 1000,
+            "name": state.name,
+            # To Codex, the present provider thread may be a fork of an earlier one.
+            **({"forkedFromId": self._parent_of(state)} if "forkedFromId" in thread else {}),
+        }
+        if state.recovering_turn_id is not None:
+            thread["status"] = {"type": "active", "activeFlags": []}
+        return {
+            **answer,
+            **_own_cursors(answer, state, params.get("initialTurnsPage")),
+            "thread": thread,
+        }
+
+    async def _read(self, client_request: ClientRequest) -> Any:
+        params = client_request.params()
+        state = await self._requests.state_of(client_request)
+        if state is None or is_one_provider_thread(state):
+            try:
+                return await self._requests.forward(client_request)
+            except ProviderError as error:
+                if state is None or state.turns or not is_missing_error(error):
+                    raise
+        raw = await self._provider_thread(state)
+        return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
+
+    async def _provider_thread(self, state: ThreadState) -> Raw:
+        """Returns what Codex says of the thread, without its turns.
+
+        Codex forgets a thread without a turn when it ends. The thread is still there for clients,
+        so another is made.
+        """
+        provider_id = state.generation.provider_thread_id
+        if provider_id is None:
+            provider_id = (await self._sessions.ready(state.id)).provider_thread_id
+        await self._take_in(state)
+        try:
+            return await self._read_provider(provider_id)
+        except ProviderError as error:
+            if state.archived or not is_missing_error(error):
+                raise
+        return await self._read_provider((await self._sessions.ready(state.id)).provider_thread_id)
+
+    async def _read_provider(self, provider_id: str) -> Raw:
+        params = {"threadId": provider_id, "includeTurns": False}
+        return await self._link.request("thread/read", params)
+
+    async def _turns_list(self, client_request: ClientRequest) -> Any:
+        state = await self._requests.state_of(client_request)
+        if state is None or is_one_provider_thread(state):
+            return await self._forward_page(client_request, state)
+        await self._take_in(state)
+        return history.turns_page(
+            state, client_request.params(), with_messages=is_codex_tui(client_request.client)
+        )
+
+    async def _items_list(self, client_request: ClientRequest) -> Any:
+        state = await self._requests.state_of(client_request)
+        if state is None or is_one_provider_thread(state):
+            return await self._forward_page(client_request, state)
+        await self._take_in(state)
+        return history.items_page(
+            state, client_request.params(), with_messages=is_codex_tui(client_request.client)
+        )
+
+    async def _forward_page(self, client_request: ClientRequest, state: ThreadState | None) -> Any:
+        """Codex has no history of a thread before its first prompt and refuses; a client that comes
+        back then needs a page.
+        """
+        try:
+            return await self._requests.forward(client_request)
+        except ProviderError:
+            if state is None or state.turns:
+                raise
+        return {"data": [], "nextCursor": None, "backwardsCursor": None}
+
+    async def _items_read(self, client_request: ClientRequest) -> Any:
+        state = await self._requests.state_of(client_request)
+        if state is None or is_one_provider_thread(state):
+            return await self._requests.forward(client_request)
+        return history.items_read(state, client_request.params())
+
+    async def known_in_part(self, client_request: ClientRequest) -> ThreadState | None:
+        """Returns the thread that is named, with what other programs did to it, if Codex knows only
+        a part of its history; else None.
+        """
+        state = await self._requests.state_of(client_request)
+        if state is None or is_one_provider_thread(state):
+            return None
+        await self._take_in(state)
+        return state
+
+    async def _take_in(self, state: ThreadState) -> None:
+        """Have in the ledger what other programs did with the thread, as far as Codex says so."""
+        try:
+            await self._sessions.take_in(await self._engine.thread(state.id))
+        except ProviderFailure as error:
+            log.info("not_taken_in", thread_id=state.id, detail=str(error))
+
+    def without_turns(self, state: ThreadState, raw: Raw) -> Any:
+        """Returns what `with_whole_history` makes of an answer that has no turns."""
+        return self.with_whole_history(raw, state, {"excludeTurns": True})
+
+    def _parent_of(self, state: ThreadState) -> str | None:
+        parent = state.parent_thread_id
+        return None if parent is None else self._engine.owner_of(parent) or parent
+
+
+def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:
+    """In place of Codex's places in one provider thread's history, places in the whole of it."""
+    own = {
+        "turnsBackwardsCursor": history.newest_turns(state),
+        "itemsBackwardsCursor": history.newest_items(state),
+        "initialTurnsPage": history.turns_page(state, as_dict(first_page))
+        if first_page is not None
+        else None,
+    }
+    return {name: value for name, value in own.items() if name in answer}
+
+
+def is_one_provider_thread(state: ThreadState) -> bool:
+    """Returns whether Codex knows the thread just as clients do: under its own id, with all its
+    turns.
+
+    After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
+    """
+    served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
+    served_by_one = served_by_one and not state.generation.turn_ids
+    # To Codex, a turn that is about to be tried again is over.
+    return served_by_one and not state.trim_points and state.recovering_turn_id is None

@@ -1,0 +1,125 @@
+"""What handlers of app-server methods have in common: they find the thread of a request, refuse
+archived ones, and pass requests on to Codex.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.ids.identity import Identity
+from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
+from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.sessions import ReadySession, Sessions
+from trimpoint.threads.errors import ThreadNotFound
+from trimpoint.threads.registry import ThreadRegistry
+
+# These take as long as a program, a tool, a download or a person takes.
+MAY_TAKE_LONG = frozenset(
+    {
+        "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add",
+        "marketplace/upgrade", "plugin/install", "externalAgentConfig/import", "feedback/upload",
+        "fs/copy", "fs/remove", "windowsSandbox/setupStart",
+    }
+)  # fmt: skip
+
+
+class MethodDeps(NamedTuple):
+    """The collaborators of handlers of app-server methods."""
+
+    engine: ThreadRegistry
+    sessions: Sessions
+    threads: ProviderThreads
+    identity: Identity
+
+
+class ThreadRequests:
+    """Requests about threads, as far as all of them are handled alike."""
+
+    def __init__(self, deps: MethodDeps) -> None:
+        self._engine, _, self._threads, self._identity = deps
+
+    async def forward(
+        self,
+        client_request: ClientRequest,
+        *,
+        deadline_s: float | None = None,
+        shown: Callable[[Raw], Any] | None = None,
+    ) -> None:
+        """Passes a request on as it is, and its answer back with the ids that clients know, or as
+        `shown` returns it.
+        """
+        mapped = self.mapped_params(client_request)
+
+        def answered(raw: Raw) -> None:
+            client_request.answer(
+                self._identity.to_client(bytes(raw)) if shown is None else shown(raw)
+            )
+
+        deadline_s = LONG_DEADLINE_S if client_request.method in MAY_TAKE_LONG else deadline_s
+        await request_in_order(
+            self._threads.link,
+            client_request.method,
+            mapped,
+            answered,
+            deadline_s=deadline_s,
+            on_sent=client_request.on_sent,
+        )
+
+    def mapped_params(self, client_request: ClientRequest) -> Raw | None:
+        """Returns the parameters with the ids that Codex knows; None without parameters."""
+        params = client_request.message.params
+        return (
+            Raw(self._identity.to_provider(bytes(params), client_request.method))
+            if params is not None
+            else None
+        )
+
+    def with_provider_id(
+        self, client_request: ClientRequest, session: ReadySession
+    ) -> dict[str, Raw]:
+        """Returns the parameters for the Codex thread that serves the thread."""
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
+        return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
+
+    async def state_of(self, client_request: ClientRequest) -> ThreadState | None:
+        """Returns the state of the thread that is named; None when it is not one of ours."""
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return None
+        try:
+            return (await self._engine.thread(thread_id)).state
+        except ThreadNotFound:
+            return None
+
+    def is_archived(self, thread_id: str) -> bool:
+        """Returns whether Codex has the thread in its archive, as it may not while terminals of it
+        run.
+
+        :raises Refusal: when it is archived for clients only, or went on as another thread.
+        """
+        has_successor = self._engine.summaries[thread_id].new_thread_id is not None
+        if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
+            self.refuse_archived(thread_id)
+        return self._engine.summaries[thread_id].archived
+
+    def refuse_archived(self, thread_id: str) -> None:
+        """:raises Refusal: the thread is archived."""
+        writer = self._engine.loaded(thread_id)
+        archived = (
+            writer.state.archived
+            if writer is not None
+            else self._engine.summaries[thread_id].archived
+        )
+        successor = self._engine.summaries[thread_id].new_thread_id
+        if archived and successor is not None:
+            problem = f"The thread {thread_id} is archived; it went on as {successor}."
+            hint = "Go on in that thread, or unarchive this one."
+            raise Refusal(Reason.THREAD_ARCHIVED, problem, hint, new_thread_id=successor)
+        if archived:
+            raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")

@@ -1,0 +1,212 @@
+"""`turn/start`, `turn/steer` and all requests that act on a thread's session: the session is made
+ready first, and what Codex acknowledges is recorded.
+"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.methods.thread_reads import ThreadReads
+from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.subscriptions import Subscriptions
+from trimpoint.operations.provider.settings import (
+    UPDATABLE,
+    with_memory_mode,
+    with_unconfirmed,
+)
+from trimpoint.operations.sessions import ReadySession
+
+Facts = tuple[ev.AnyEvent, ...]
+
+# These act on a session, so the thread's context must be in place before they reach Codex.
+NEED_SESSION = frozenset(
+    {
+        "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set",
+        "thread/goal/set", "thread/goal/clear", "thread/queue/add", "thread/queue/start",
+        "thread/queue/update", "thread/queue/delete", "thread/queue/reorder", "thread/queue/list",
+        "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
+        "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
+    }
+)  # fmt: skip
+# These begin a turn by another name.
+BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
+
+
+class TurnMethods:
+    """`handlers` is the table, as in `ThreadMethods`."""
+
+    def __init__(
+        self,
+        deps: MethodDeps,
+        requests: ThreadRequests,
+        reads: ThreadReads,
+        subscriptions: Subscriptions,
+        starts: TurnStarts,
+    ) -> None:
+        _, self._sessions, self._threads, self._identity = deps
+        self._link = self._threads.link
+        self._requests = requests
+        self._reads = reads
+        self._subscriptions = subscriptions
+        self._starts = starts
+        self.handlers: dict[str, Handler] = {
+            "thread/inject_items": self._inject_items,
+            "turn/start": self._turn_start,
+            "turn/steer": self._turn_steer,
+            **dict.fromkeys(NEED_SESSION, self._forward_with_session),
+        }
+
+    async def _turn_start(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return await self._requests.forward(client_request)
+        self._requests.refuse_archived(thread_id)
+        with self._starts.client_prompt_pending(thread_id):
+            return await self._prompt(client_request, thread_id)
+
+    async def _prompt(self, client_request: ClientRequest, thread_id: str) -> Any:
+        try:
+            return await self._start_turn(client_request, thread_id)
+        except ProviderError as error:
+            if not is_missing_error(error):
+                raise
+        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second
+        # sending (docs/spec/sessions.md).
+        provider_id = self._identity.provider_of(thread_id)
+        if provider_id is not None:
+            self._threads.forget(provider_id)
+        return await self._start_turn(client_request, thread_id)
+
+    async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
+        session, baseline = await self._starts.ready(thread_id)
+        self._requests.refuse_archived(thread_id)  # it may have been archived meanwhile
+        # Unlike with Codex, a client that sends a prompt is subscribed: the thread may have been
+        # loaded on its behalf just now.
+        self._subscriptions.join(client_request.client, thread_id)
+        params = self._requests.with_provider_id(client_request, session)
+        await self._starts.send(
+            session,
+            baseline,
+            params,
+            lambda raw: client_request.answer(self._identity.to_client(bytes(raw))),
+        )
+
+    async def _turn_steer(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return await self._requests.forward(client_request)
+        self._requests.refuse_archived(thread_id)
+        session = await self._sessions.ready(thread_id)
+        params = self._requests.with_provider_id(client_request, session)
+        expected = client_request.params().get("expectedTurnId")
+        if isinstance(expected, str):
+            params["expectedTurnId"] = Raw(
+                msgspec.json.encode(self._identity.provider_turn(expected))
+            )
+        return self._identity.to_client(bytes(await self._link.request("turn/steer", params)))
+
+    async def _forward_with_session(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return await self._requests.forward(client_request)
+        self._requests.refuse_archived(thread_id)
+        session = await self._sessions.ready(thread_id)
+        if client_request.method in BEGIN_TURNS:
+            self._subscriptions.join(client_request.client, thread_id)  # as with `turn/start`
+        if client_request.method == "thread/metadata/update":
+            shown = partial(self._reads.without_turns, session.writer.state)
+            return await self._requests.forward(client_request, shown=shown)
+        facts = _ACKNOWLEDGED.get(client_request.method)
+        if facts is None:
+            return await self._requests.forward(client_request)
+        params = client_request.params()
+        mapped = self._requests.mapped_params(client_request)
+        return await self._request_recorded(
+            client_request, session, mapped, lambda state: facts(state, params)
+        )
+
+    async def _inject_items(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is None:
+            return await self._requests.forward(client_request)
+        self._requests.refuse_archived(thread_id)
+        session = await self._sessions.ready(thread_id)
+        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
+        request = {**params, "threadId": session.provider_thread_id}
+        await self._request_recorded(
+            client_request, session, request, lambda state: _injected(state, params)
+        )
+        return None
+
+    async def _request_recorded(
+        self,
+        client_request: ClientRequest,
+        session: ReadySession,
+        params: Any,
+        facts: Callable[[ThreadState], Facts],
+    ) -> None:
+        """Ask Codex, record what that makes true of the thread, and answer once it is durable.
+
+        What Codex says of the thread meanwhile waits: it answers first and speaks of it afterwards.
+
+        :raises JournalRefuses: Codex did it, and it could not be written down.
+        """
+        writer = session.writer
+        with ExitStack() as paused:
+
+            def acknowledged(raw: Raw) -> Raw:
+                writer.record_facts(*facts(writer.state))
+                paused.enter_context(self._threads.inbound.pausing(session.provider_thread_id))
+                return raw.copy()
+
+            method, on_sent = client_request.method, client_request.on_sent
+            raw = await request_in_order(self._link, method, params, acknowledged, on_sent=on_sent)
+            # On a read-only journal nothing can be written down, and no trim can lose it.
+            if writer.read_only is None:
+                await writer.flush()
+            client_request.answer(self._identity.to_client(bytes(raw)))
+
+
+def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
+    """Injected items belong to the context from here on: they share the fate of the last turn
+    before them.
+    """
+    active = state.active_turns
+    items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
+    if not active or not items:
+        return ()
+    behind_its_end = 0 if active[-1].status == "running" else len(items)
+    return (ev.ContextItemsRecorded(active[-1].id, items, injected=behind_its_end),)
+
+
+def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
+    return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
+
+
+def _memory_mode_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    return (ev.SettingsChanged(with_memory_mode(state.settings, str(params["mode"]))),)
+
+
+def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
+    return (ev.ThreadRenamed(str(params["name"])),)
+
+
+# Codex acknowledges these first and says what came of them a moment later; a trim in between must
+# not lose them (measured: 0.163).
+_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
+    "thread/settings/update": _settings_acknowledged,
+    "thread/name/set": _name_acknowledged,
+    "thread/memoryMode/set": _memory_mode_acknowledged,
+}

@@ -289,7 +289,7 @@ class Profiles:
         profile = RunningProfile(key, request, link, kept, owns, is_sub_agent)
         self.running.add(profile)
         link.start(tasks, operations.router)
-        operations.sessions.resume()
+        operations.reactions.resume()
         served = ProfileRoutes(profile, routes, Handshake(link), ExperimentalGate(link))
         return _Built(served, engine)
 

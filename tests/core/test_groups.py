@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.core.context.groups import ItemGroup, grouped
-from trimpoint.core.model.state import Entry
+from trimpoint.core.model.ledger import Entry
 
 from tests.core.items import call, message, output, thought
 

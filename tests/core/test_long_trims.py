@@ -9,7 +9,8 @@ from trimpoint.core.context.pins import carried_pins, pinned_turns
 from trimpoint.core.evolve.evolve import DROPPED_AT_ONCE, apply, replay
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.events import Record, TrimPointCreated
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.trim_outcome import undo_command
 
 from tests.core.given import THREAD, Conversation, started, trim

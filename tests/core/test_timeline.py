@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Entry
+from trimpoint.core.model.ledger import Entry
 from trimpoint.core.views.timeline import Timeline, derive_timeline_entries
 
 from tests.core.given import Conversation, activity, started

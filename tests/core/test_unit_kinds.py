@@ -12,7 +12,7 @@ from trimpoint.core.context.segment_kinds import (
     preview,
     preview_of,
 )
-from trimpoint.core.model.state import Entry
+from trimpoint.core.model.ledger import Entry
 
 from tests.core.items import call, message, output, thought
 

@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.gateway.ids.handles import CANCELS, HANDLE_TYPES, Cancel, Handles, HandleType
+from trimpoint.gateway.ids.handle_types import CANCELS, HANDLE_TYPES, Cancel, HandleType
+from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.request import ClientRequest

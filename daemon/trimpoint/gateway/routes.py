@@ -93,7 +93,7 @@ class RouteDeps(NamedTuple):
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler; those that work in the background run in `tasks`."""
     engine, link, side, daemon = deps.engine, deps.link, deps.client_side, deps.daemon
-    router, threads, captures, sessions, worktrees, lost_endings = deps.operations
+    router, threads, captures, sessions, _, worktrees, lost_endings = deps.operations
     identity = side.identity
     previews = RevertPreviews(engine, sessions, identity, worktrees)
     inspections = ContextInspections(engine, sessions)

@@ -13,6 +13,7 @@ from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.runner import OperationRunner, RunnerLimits
+from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -39,6 +40,7 @@ class Operations(NamedTuple):
     threads: ProviderThreads
     captures: TurnCaptures
     sessions: Sessions
+    reactions: SessionReactions
     worktrees: FileReverts
     lost_endings: LostEndings
 
@@ -73,6 +75,7 @@ def build_operations(
     threads = ProviderThreads(engine, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
     runner = OperationRunner(engine, threads, worktrees, limits, tasks)
-    sessions = Sessions(engine, threads, runner, rules.wait_s, tasks)
+    reactions = SessionReactions(engine, threads, runner, tasks)
+    sessions = Sessions(engine, threads, runner, reactions, rules.wait_s, tasks)
     lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)
-    return Operations(router, threads, captures, sessions, worktrees, lost_endings)
+    return Operations(router, threads, captures, sessions, reactions, worktrees, lost_endings)

@@ -19,7 +19,7 @@ from trimpoint.operations.provider.provider_threads import (
     thread_in,
 )
 from trimpoint.operations.provider.settings import initial_settings
-from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 

@@ -9,15 +9,9 @@ from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import (
-    Boundary,
-    Discard,
-    Operation,
-    Reverting,
-    ThreadState,
-    TrimPoint,
-)
+from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.core.views.trim_outcome import called, came_back, tokens_text, undo_line
 from trimpoint.threads.worktrees import Preview, Restored
 

@@ -14,8 +14,9 @@ from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Operation, ThreadState, Turn
+from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writer import ThreadWriter
 

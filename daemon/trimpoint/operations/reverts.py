@@ -27,7 +27,7 @@ from trimpoint.operations.phases import complete_context, journal_phase, journal
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import session_params
-from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
 from trimpoint.threads.writer import ThreadWriter

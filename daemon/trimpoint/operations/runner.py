@@ -1,13 +1,12 @@
-"""Drives a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
+"""Carries a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
 
-The law: what a phase did is appended to the journal before the next begins, and `ready` is durable
-before anyone hears of it, so a daemon that dies anywhere finishes or undoes the operation at its
-next start.
+What a phase did is appended to the journal before the next begins, and `ready` is durable before
+subscribers are called. So a daemon that is killed finishes or undoes the operation at its next
+start.
 
-A half-prepared provider thread is never used: it is thrown away and another prepared.
+A half-prepared provider thread is never used: it is deleted and another is prepared.
 """
 
-import time
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -20,32 +19,25 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
-from trimpoint.codex.notifications.watches import TurnWatch
-from trimpoint.core.context.generations import bootstrap_items, items_beside, rebuilt_generation
-from trimpoint.core.decide.trimming import not_smaller, summarizer_guidance
-from trimpoint.core.model import commands as internal
+from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Generation, Operation, ThreadState
-from trimpoint.core.model.usage import model_in
+from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import (
     CompactionFailed,
-    carried_usage,
-    sealed_context,
 )
+from trimpoint.operations.compaction.compaction_steps import CompactionSteps
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
-from trimpoint.operations.compaction.summarizing import summarize
-from trimpoint.operations.messages import CANCELLED, failure_message, ready_message
+from trimpoint.operations.messages import failure_message, ready_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
-    TemporaryThread,
     thread_in,
 )
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
-from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
@@ -93,15 +85,13 @@ class OperationRunner:
         self._engine = engine
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
-        self._limits = limits
+        self.compactions = CompactionSteps(threads, limits.compaction_deadline_s)
         self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
-        # Kept as long as somebody holds it or waits for it: a lock for every thread there ever was
-        # would add up.
+        # Each is dropped when no task holds it or waits for it: a lock for every thread there ever
+        # was would add up.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._running: set[str] = set()
-        self._compactions: dict[str, anyio.CancelScope] = {}
-        self._unwanted: set[str] = set()
         self._tasks = tasks
 
     def resume_open_operations(self) -> None:
@@ -119,22 +109,6 @@ class OperationRunner:
         if thread_id not in self._running:
             self._running.add(thread_id)
             self._tasks.start_soon(self._run, thread_id)
-
-    def cancel_compaction(self, writer: ThreadWriter) -> bool:
-        """Give up the thread's compaction; False when none is under way, or its summary has come
-        and the context is trimmed.
-        """
-        operation = writer.state.open_operation
-        if (
-            operation is None
-            or operation.kind != "compact"
-            or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING)
-        ):
-            return False
-        self._unwanted.add(operation.id)
-        if (scope := self._compactions.get(operation.id)) is not None:
-            scope.cancel()
-        return True
 
     def on_ended(self, thread_id: str) -> None:
         """An operation of the thread has ended; those who wait go on."""
@@ -201,9 +175,8 @@ class OperationRunner:
             await anyio.sleep(RETRY_WRITE_S)
         except EngineError:
             raise
-        except (
-            Exception
-        ):  # the boundary of an operation: whatever goes wrong ends it, not the daemon
+        except Exception:
+            # The boundary of an operation: a defect in a step ends the operation, not the daemon.
             log.exception("operation_broke", thread_id=writer.thread_id, kind=operation.kind)
             await self._fail(
                 writer,
@@ -250,7 +223,7 @@ class OperationRunner:
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)
             case Phase.REQUESTED if operation.kind == "compact":
-                await self._compact_unless_cancelled(writer, operation)
+                await self.compactions.run(writer, operation)
             case Phase.REQUESTED if operation.kind == "start":
                 journal_phase_deferred(writer, operation, Phase.STARTING, "Starting the session.")
             case Phase.REQUESTED:
@@ -270,109 +243,6 @@ class OperationRunner:
                 )
             case _:
                 await self._open_generation(writer, operation)
-
-    async def _compact_unless_cancelled(self, writer: ThreadWriter, operation: Operation) -> None:
-        scope = self._compactions[operation.id] = anyio.CancelScope()
-        if operation.id in self._unwanted:
-            scope.cancel()
-        try:
-            with scope:
-                await self._compact(writer, operation)
-        finally:
-            del self._compactions[operation.id]
-            self._unwanted.discard(operation.id)
-        if scope.cancelled_caught:
-            await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
-
-    async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
-        await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
-        began = time.monotonic()
-        provider_id = await self._loaded_provider(writer)
-        await complete_context(writer, writer.state.active_turns)
-        fork = await self._forked(writer, provider_id, operation)
-        writer.record_facts(ev.CompactionForked(operation.id, fork.id))
-        carries_on = False
-        try:
-            guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
-            deadline_s = self._limits.compaction_deadline_s
-            # Without a readable summary the compacted thread carries on.
-            summary = await summarize(self._threads, writer, fork, guidance, deadline_s)
-            carries_on = summary is None
-            _check_summary(writer.state, operation, summary)
-            if summary is None:
-                fork = await self._with_kept_turns(writer, operation, fork)
-            await self._complete(
-                writer, operation, summary, fork, round((time.monotonic() - began) * 1000)
-            )
-        except BaseException:
-            carries_on = False
-            raise
-        finally:
-            if not carries_on:
-                with anyio.CancelScope(shield=True):
-                    await self._threads.delete_quietly(fork.id)
-
-    async def _forked(
-        self, writer: ThreadWriter, provider_id: str, operation: Operation
-    ) -> TemporaryThread:
-        # Cancelled while Codex makes it, it would stay behind and be listed.
-        with anyio.CancelScope(shield=True):
-            return await self._threads.fork_temporary(
-                writer,
-                provider_id,
-                model=operation.compaction_model,
-                effort=operation.compaction_effort,
-            )
-        raise AssertionError("nothing cancels the scope")  # pragma: no cover
-
-    async def _with_kept_turns(
-        self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread
-    ) -> TemporaryThread:
-        """Returns a thread that holds the sealed summary, behind it the pins and the kept turns.
-
-        The compacted thread has the prompts of all turns before its summary, and nothing can be
-        taken out of it. So with kept turns another thread is given what it holds, each kept prompt
-        at its place alone.
-        """
-        kept = items_beside(writer.state, operation.compaction_keep)
-        if not kept:
-            return compacted
-        held = await sealed_context(compacted.path, kept)
-        carrier = await self._threads.start_temporary(writer)
-        carrier.watch.usage = compacted.watch.usage
-        writer.record_facts(ev.CompactionForked(operation.id, carrier.id))
-        try:
-            await self._threads.inject(carrier.id, [*held, *kept])
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self._threads.delete_quietly(carrier.id)
-            raise
-        await self._threads.delete_quietly(compacted.id)
-        return carrier
-
-    async def _complete(
-        self,
-        writer: ThreadWriter,
-        operation: Operation,
-        summary: str | None,
-        fork: TemporaryThread,
-        duration_ms: int,
-    ) -> None:
-        carried = (fork.id, fork.path) if summary is None else (None, None)
-        with anyio.CancelScope(
-            shield=True
-        ):  # from here on it has happened, and cannot be cancelled
-            await writer.execute(
-                internal.CompleteCompaction(operation.id, summary, duration_ms, *carried)
-            )
-        if summary is None:
-            watch = self._threads.inbound.watches.pop(fork.id)
-            assert isinstance(watch, TurnWatch)  # as every compaction is watched
-            self._threads.use(
-                fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
-            )
-            kept = items_beside(writer.state, len(writer.state.active_turns))
-            writer.record_facts(*carried_usage(watch.usage, kept))
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
         previous = writer.state.generations[-2]
@@ -424,9 +294,8 @@ class OperationRunner:
             await self._rebuild(writer, operation, generation)
             return
         not_carried: list[str] = []
-        if (
-            operation.kind == "compact"
-        ):  # the compacted thread carries on: a fork, which has the context and no more
+        if operation.kind == "compact":
+            # The compacted thread carries on: a fork, which has the context and no more.
             previous = writer.state.generations[-2].provider_thread_id
             not_carried = await inherit_state(
                 self._threads.link, writer, previous, str(generation.provider_thread_id)
@@ -475,21 +344,3 @@ class OperationRunner:
         await self._ready(
             writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number)
         )
-
-    async def _loaded_provider(self, writer: ThreadWriter) -> str:
-        generation = writer.state.generation
-        if generation.provider_thread_id is None or not generation.ready:
-            raise CompactionFailed("the thread has no session yet")
-        if not self._threads.is_loaded(generation.provider_thread_id):
-            writer.record_facts(*await self._threads.resume(writer, generation))
-        return generation.provider_thread_id
-
-
-def _check_summary(state: ThreadState, operation: Operation, summary: str | None) -> None:
-    """:raises CompactionFailed: the summary is not taken."""
-    if summary is None:
-        if operation.compaction_model not in (None, model_in(state.settings)):
-            # The compacted thread would carry on, and with another model than the thread's.
-            raise CompactionFailed("only Codex can read what that model wrote")
-    elif (refusal := not_smaller(state, operation, summary)) is not None:
-        raise CompactionFailed(refusal.message, refusal.reason)

@@ -1,15 +1,9 @@
-"""A thread's session: ready when it is used, let go when it is not, following what the thread's
-events ask for.
-"""
+"""A thread's session: made ready when it is used, and the entry for all commands of clients."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-import anyio
-import msgspec
 import structlog
 from anyio.abc import TaskGroup
-from msgspec import Raw
 from trimpoint_protocol.commands import (
     AnyClientCommand,
     CompactContext,
@@ -29,45 +23,28 @@ from trimpoint.codex.appserver.supervisor import (
     is_in_use_error,
     is_missing_error,
 )
-from trimpoint.codex.history.adoption import imported_turns, inherited_history, started_with
-from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
-from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import model_in
+from trimpoint.core.model.operations import Phase
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
-    model_in_answer,
-    thread_in,
 )
 from trimpoint.operations.provider.settings import (
-    has_agent_tools,
-    inherited_params,
-    initial_settings,
-    lasting,
     overridden_settings,
 )
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
-from trimpoint.operations.routing.notification_router import Route, ThreadRole
 from trimpoint.operations.runner import OperationRunner
-from trimpoint.threads.errors import EngineError
+from trimpoint.operations.session_reactions import SessionReactions
+from trimpoint.threads.receipts import CommandResult
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import CommandResult, ThreadWriter
+from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
-
-# How long a retired provider thread may stay loaded after the last of its background terminals has
-# ended.
-TERMINAL_SWEEP_S = 30.0
-
-Step = Callable[[ThreadWriter], Awaitable[None]]
 
 # Commands whose outcome depends on the turns that the thread has.
 LOOKS_AT_TURNS = (
@@ -96,6 +73,7 @@ class Sessions:
         engine: ThreadRegistry,
         threads: ProviderThreads,
         runner: OperationRunner,
+        reactions: SessionReactions,
         wait_s: float,
         tasks: TaskGroup,
     ) -> None:
@@ -103,107 +81,13 @@ class Sessions:
         self._threads = threads
         self._runner = runner
         self._wait_s = wait_s
-        self._tasks = tasks
-        engine.subscribe(self._on_record)
+        self._reactions = reactions
         self._auto = AutoCompaction(engine, threads.link, tasks)
-        threads.inbound.subscribe_child_exit(self._on_child_exit)
 
     @property
     def link(self) -> CodexLink:
         """The way to Codex."""
         return self._threads.link
-
-    def resume(self) -> None:
-        """Continues what an earlier daemon left open."""
-        self._runner.resume_open_operations()
-        self._finish_archiving()
-        self._tasks.start_soon(self._sweep_terminals)
-
-    async def begin(
-        self,
-        params: dict[str, Any],
-        on_begun: Callable[[Raw, str], None],
-        *,
-        agent_tools: bool = False,
-        launch: bytes = b"",
-    ) -> None:
-        """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
-        thread's stable id. The thread keeps `launch`.
-
-        It is called before anything that Codex says of the thread is passed on, as Codex itself
-        answers first.
-
-        The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is
-        Codex's alone: nothing of it is kept.
-
-        :raises ProviderFailure: Codex refused or is gone.
-        :raises JournalRefuses: the thread could not be written down.
-        """
-        with self._threads.inbound.buffering():
-            raw = await self._threads.start(params)
-            thread = thread_in(raw)
-            thread_id = str(thread["id"])
-            if not params.get("ephemeral"):
-                settings = initial_settings(
-                    params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools
-                )
-                creation = _creation(thread, params, "started", settings, raw_events=True)
-                await self._engine.create(msgspec.structs.replace(creation, launch=launch))
-                self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
-            on_begun(raw, thread_id)
-            self._threads.inbound.release(thread_id)
-
-    async def adopt(
-        self,
-        raw: Raw,
-        params: dict[str, Any],
-        origin: str,
-        parent: ThreadState | None = None,
-        launch: bytes = b"",
-    ) -> None:
-        """Take a thread that Codex has loaded for us (resumed, forked) into the books, its turns
-        with it.
-
-        `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose
-        earlier generations are its past too, and whose launch it keeps; without one, `launch`.
-
-        :raises JournalRefuses: it could not be written down.
-        """
-        thread = thread_in(raw)
-        thread_id = str(thread["id"])
-        has_tools = parent is not None and has_agent_tools(parent.settings)
-        whole = (
-            {**await started_with(thread), **lasting(params)}
-            if parent is None
-            else inherited_params(params, parent.settings)
-        )
-        settings = initial_settings(
-            whole,
-            _cwd(thread, params),
-            model_in_answer(raw),
-            agent_tools=has_tools,
-            answer=msgspec.json.decode(raw),
-        )
-        inherited = inherited_history(parent, thread_id) if parent is not None else ()
-        unknown_to_provider = tuple(
-            fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted)
-        )
-        creation = _creation(thread, params, origin, settings, raw_events=False)
-        creation = msgspec.structs.replace(
-            creation,
-            inherited_turn_ids=unknown_to_provider,
-            launch=launch if parent is None else parent.launch,
-            **({} if parent is None else _measured_in(parent, settings)),
-        )
-        writer = await self._engine.create(creation)
-        self._threads.use(
-            thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number)
-        )
-        if not writer.state.turns:
-            writer.record_facts(
-                *inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent)
-            )
-            await writer.flush()
 
     async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:
         """Make the thread's session ready, with a client's own request to resume it if that has to
@@ -276,7 +160,7 @@ class Sessions:
     def begin_cancelling(self, thread_id: str) -> bool:
         """Give up the thread's compaction; False when none is under way that could be."""
         writer = self._engine.loaded(thread_id)
-        return writer is not None and self._runner.cancel_compaction(writer)
+        return writer is not None and self._runner.compactions.cancel(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
         """As `begin_cancelling`, and wait until it has ended."""
@@ -309,14 +193,6 @@ class Sessions:
         writer.record_facts(ev.ThreadUnarchived())
         await writer.flush()
 
-    async def _sweep_terminals(self) -> None:
-        while True:
-            await anyio.sleep(TERMINAL_SWEEP_S)
-            try:
-                await self._threads.archive_finished()
-            except ProviderFailure as error:
-                log.info("terminal_sweep_failed", detail=str(error))
-
     def _is_in_place(self, writer: ThreadWriter) -> bool:
         generation = writer.state.generation
         return generation.ready and self._threads.is_loaded(generation.provider_thread_id)
@@ -342,7 +218,7 @@ class Sessions:
                     writer.record_facts(*await self._threads.resume(writer, generation, asked))
                     # A daemon may have died before it was archived.
                     number = generation.number
-                    self._spawn(
+                    self._reactions.spawn(
                         lambda writer: self._threads.archive_superseded(writer, number),
                         writer.thread_id,
                     )
@@ -398,8 +274,7 @@ class Sessions:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
                 if must_look and (is_in_use_error(error) or is_archived_error(error)):
-                    # what the command would do is done to a conversation that is not the present
-                    # one
+                    # The command would act on a conversation that is no longer the present one.
                     raise
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
 
@@ -429,139 +304,9 @@ class Sessions:
         ):
             raise ProviderUnavailable(operation.message)
 
-    def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        for event in record.events:
-            match event:
-                case ev.OperationStarted():
-                    self._runner.schedule(thread_id)
-                case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
-                    self._runner.on_ended(thread_id)
-                    self._threads.prompts.forget(thread_id)
-                case ev.TurnCompleted():
-                    self._forget_prompt(thread_id)
-                case _ if record.command_id is not None and record.operation_id is None:
-                    self._on_client_event(thread_id, event)
-                case _:
-                    pass
-
-    def _forget_prompt(self, thread_id: str) -> None:
-        """A turn is over, unless its recovery was begun in the same breath."""
-        writer = self._engine.loaded(thread_id)
-        if writer is None or writer.state.recovering_turn_id is None:
-            self._threads.prompts.forget(thread_id)
-
-    def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
-        match event:
-            case ev.SessionStopRequested():
-                self._spawn(self._release, thread_id)
-            case ev.ThreadUnarchived():
-                self._spawn(self._unarchive, thread_id)
-            case ev.ThreadRenamed():
-                self._spawn(self._rename, thread_id)
-            case _:
-                pass
-
-    def _spawn(self, step: Step, thread_id: str) -> None:
-        self._tasks.start_soon(self._run_guarded, step, thread_id)
-
-    async def _run_guarded(self, step: Step, thread_id: str) -> None:
-        structlog.contextvars.bind_contextvars(
-            thread_id=thread_id
-        )  # it has a task, and so a context, of its own
-        try:
-            await step(await self._engine.thread(thread_id))
-        except (ProviderFailure, EngineError) as error:
-            log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
-        # a boundary: what an event asks for is done in a task of its own, and must not end the
-        # daemon
-        except Exception:
-            log.exception("session_step_broke", thread_id=thread_id)
-
-    async def _release(self, writer: ThreadWriter) -> None:
-        retained = ""
-        async with self._runner.lock(writer.thread_id):
-            generation = writer.state.generation
-            if busy(writer.state) is not None or (
-                writer.state.session_stopped and not writer.state.archived
-            ):
-                return  # a prompt that came in between keeps its session
-            if writer.state.archived:
-                retained = await self._threads.detach(writer, generation)
-                await self._threads.archive(writer, generation)
-            elif generation.provider_thread_id is not None:
-                await self._threads.release(generation.provider_thread_id)
-        writer.record_facts(ev.SessionStopped(generation.number, retained))
-
-    async def _unarchive(self, writer: ThreadWriter) -> None:
-        provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and not self._threads.reattach(writer):
-            await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
-
-    async def _rename(self, writer: ThreadWriter) -> None:
-        provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and writer.state.name is not None:
-            await self._threads.link.request(
-                "thread/name/set", {"threadId": provider_id, "name": writer.state.name}
-            )
-
-    def _on_child_exit(self) -> None:
-        self._threads.forget_epoch()
-        self._threads.link.wake()
-        self._finish_archiving()
-
-    def _finish_archiving(self) -> None:
-        """Stops the sessions of archived threads that were still open when a daemon or a child
-        died.
-        """
-        for writer in self._engine.loaded_writers():
-            state = writer.state
-            if writer.read_only is None and state.archived and not state.session_stopped:
-                self._spawn(self._release, writer.thread_id)
-
 
 def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
     """Returns whether a client asks for settings that Codex takes only when it loads the thread,
     and nothing stands in the way.
     """
     return asked is not None and asked.wants_reload() and busy(writer.state) is None
-
-
-def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
-    return str(thread.get("cwd") or params.get("cwd") or "")
-
-
-def _measured_in(parent: ThreadState, settings: bytes) -> dict[str, Any]:
-    """Returns what a fork knows of its context before Codex reports anything: the overhead and the
-    window that were measured in its parent, where both have the same model.
-    """
-    if model_in(settings) != model_in(parent.settings):
-        return {}
-    return {
-        "overhead_tokens": overhead_tokens(parent),
-        "window_tokens": parent.usage.window,
-    }
-
-
-def _creation(
-    thread: dict[str, Any],
-    params: dict[str, Any],
-    origin: str,
-    settings: bytes,
-    *,
-    raw_events: bool,
-) -> internal.CreateThread:
-    cwd = _cwd(thread, params)
-    return internal.CreateThread(
-        thread_id=str(thread["id"]),
-        cwd=cwd,
-        origin=origin,
-        settings=settings,
-        provider_thread_id=str(thread["id"]),
-        rollout_path=thread.get("path"),
-        raw_events=raw_events,
-        parent_thread_id=thread.get("forkedFromId"),
-        project_id=thread.get("projectId"),
-        worktree_id=cwd,
-        branch_name=as_dict(thread.get("gitInfo")).get("branch"),
-        name=thread.get("name"),
-    )

@@ -17,7 +17,8 @@ from anyio.lowlevel import checkpoint
 
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.records import UnreadableRecord, decode_record
 from trimpoint.journal.codec.snapshots import Snapshot, SnapshotWriter, decode_snapshot
 from trimpoint.journal.errors import JournalError

@@ -1,10 +1,9 @@
 """The registry of threads: opens and creates writers, knows which provider thread is whose, and
 tells listeners.
 
-Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so
-whatever its journal says is still under way is ended as part of loading (docs/spec/model.md: at
-start-up the daemon finishes or undoes every open operation; the operations themselves are finished
-by the sessions reactor).
+Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so work
+that its journal leaves open is ended as part of loading; open operations are continued by
+`operations/session_reactions.py` (docs/spec/model.md).
 """
 
 import time
@@ -16,12 +15,10 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
-from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy, Stamp
+from trimpoint.core.model.decision import Policy
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
@@ -33,9 +30,11 @@ from trimpoint.threads.errors import (
 )
 from trimpoint.threads.flushing import Flusher
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
-from trimpoint.threads.ids import is_uuid, new_uuid7
+from trimpoint.threads.receipts import CommandResult
+from trimpoint.threads.replacements import check_new_id, replacement_of
+from trimpoint.threads.sequencer import Sequencer, first_number_of_this_run, new_stamp
 from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.writer import CommandResult, Sequencer, ThreadWriter, WriterDeps
+from trimpoint.threads.writer import ThreadWriter, WriterDeps
 
 log = structlog.get_logger()
 
@@ -48,7 +47,7 @@ ABANDONED = "The daemon was restarted while this was under way."
 
 
 class ThreadRegistry:
-    """Use as `async with Engine.running(store, policy) as engine`."""
+    """Use as `async with ThreadRegistry.running(store, policy) as engine`."""
 
     def __init__(
         self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup
@@ -71,7 +70,7 @@ class ThreadRegistry:
         self._tasks = tasks
         self._flusher = Flusher(self._is_current, tasks)
         self._deps = WriterDeps(
-            store, self._sequencer, _stamp, policy, self._publish, self._flusher.mark
+            store, self._sequencer, new_stamp, policy, self._publish, self._flusher.mark
         )
 
     @classmethod
@@ -79,8 +78,8 @@ class ThreadRegistry:
     async def running(
         cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
     ) -> AsyncGenerator["ThreadRegistry"]:
-        """An engine with its threads known and its flusher at work; everything is durable when the
-        block ends.
+        """Opens a registry, with its threads known and its flusher at work. Everything is durable
+        when the block ends.
         """
         known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
@@ -106,8 +105,8 @@ class ThreadRegistry:
         self._subscribers.remove(listener)
 
     def clear_subscribers(self) -> None:
-        """Call no listener any more: those that they belong to have ended, and what is still
-        written is for the next daemon.
+        """Removes all subscribers: at shutdown their owners have ended, while records may still be
+        written.
         """
         self._subscribers.clear()
 
@@ -207,24 +206,16 @@ class ThreadRegistry:
         :raises EngineError: when it was refused; see `ThreadWriter.execute`.
         """
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
-            self._check_new_id(command)
+            check_new_id(command, self.summaries, taken=self._is_taken)
         writer = await self.thread(command.thread_id)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
             await self._replace(writer)
         return result
 
-    def _check_new_id(self, command: ArchiveAndNew) -> None:
-        new_id = str(command.new_thread_id)
-        if not is_uuid(new_id):
-            raise CommandRefused(
-                Reason.INVALID_PARAMS, f"newThreadId must be a UUID in lower case, not {new_id!r}."
-            )
-        known = self.summaries.get(new_id)
-        replaced = self.summaries.get(command.thread_id)
-        taken = known is not None or new_id in self._index.owners or new_id in self._delayed
-        if taken and (replaced is None or replaced.new_thread_id != new_id):
-            raise CommandRefused(Reason.INVALID_PARAMS, f"There is a thread {new_id!r} already.")
+    def _is_taken(self, thread_id: str) -> bool:
+        is_known = thread_id in self.summaries or thread_id in self._delayed
+        return is_known or thread_id in self._index.owners
 
     async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
         try:
@@ -337,9 +328,8 @@ class ThreadRegistry:
         except (JournalRefuses, ThreadNotFound) as error:
             log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
             return
-        if (
-            writer.state.new_thread_id is not None
-        ):  # it is None when the journal is damaged before that
+        # It is None when the journal is damaged before that event.
+        if writer.state.new_thread_id is not None:
             await self._replace(writer)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
@@ -408,37 +398,3 @@ class ThreadRegistry:
         else:
             self._index.changes -= known
         self._catalogue_due_s = time.monotonic() + CATALOGUE_S
-
-
-def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
-    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no
-    history.
-    """
-    state = writer.state
-    return internal.CreateThread(
-        thread_id=str(state.new_thread_id),
-        cwd=state.cwd,
-        origin="new",
-        settings=state.settings,
-        parent_thread_id=state.id,
-        project_id=state.project_id,
-        worktree_id=state.worktree_id,
-        branch_name=state.branch_name,
-        overhead_tokens=overhead_tokens(state),
-        window_tokens=state.usage.window,
-        launch=state.launch,
-    )
-
-
-def first_number_of_this_run() -> int:
-    """Returns where this daemon begins to number events: microseconds since 1970, above all runs
-    before it.
-
-    So no number is given twice, not even after a backup was restored, and a client's cursor tells
-    whether it belongs to this history. JSON readers that have only doubles take it until 2255.
-    """
-    return time.time_ns() // 1_000
-
-
-def _stamp() -> Stamp:
-    return Stamp(time.time_ns() // 1_000_000, new_uuid7())

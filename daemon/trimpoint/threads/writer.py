@@ -9,56 +9,39 @@ refused.
 """
 
 import contextlib
-import hashlib
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 import anyio
-import msgspec
 import structlog
 from trimpoint_protocol import commands as wire
-from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.decider import AnyCommand, decide
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
-from trimpoint.core.model.state import Receipt, ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
-from trimpoint.threads.errors import CommandIdConflict, CommandRefused, JournalRefuses
+from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.loading import load, read_turns, write_snapshot
+from trimpoint.threads.receipts import CommandResult, fingerprint_of, stored_answer
+from trimpoint.threads.sequencer import Sequencer
 
 log = structlog.get_logger()
 # What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
 RECENT_RECORDS = 256
 UNWRITTEN = "what was heard before is not written yet"
 
-fingerprint_encoder = msgspec.msgpack.Encoder()
-
 ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RollBackTurns
 """Commands that tell what happened, whether or not it can be written down; they outlive a disk that
 refuses.
 """
-
-
-class Sequencer:
-    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same
-    number.
-    """
-
-    def __init__(self, last: int = 0) -> None:
-        self.last = last
-
-    def reserve(self, count: int) -> int:
-        """Returns the first of `count` consecutive numbers."""
-        first = self.last + 1
-        self.last += count
-        return first
 
 
 class WriterDeps(NamedTuple):
@@ -72,24 +55,6 @@ class WriterDeps(NamedTuple):
     policy: Policy
     subscriber: Callable[[str, ev.Record], None]
     dirty: Callable[["ThreadWriter"], None]
-
-
-class CommandResult(NamedTuple):
-    """The acknowledgement of a command: the record's place and events, and the operation it belongs
-    to.
-    """
-
-    record: ev.Record
-
-    @property
-    def operation_id(self) -> str | None:
-        """The operation that goes on after the acknowledgement, if there is one."""
-        return self.record.operation_id
-
-    @property
-    def sequence(self) -> int:
-        """Global sequence of the last event."""
-        return self.record.sequence + len(self.record.events) - 1
 
 
 class Unpublished(NamedTuple):
@@ -275,10 +240,10 @@ class ThreadWriter:
             raise JournalRefuses(str(self._journal.failure or UNWRITTEN))
         if not isinstance(command, wire.ClientCommand):
             return self._decide(command, None, b"")
-        fingerprint = _fingerprint(command)
+        fingerprint = fingerprint_of(command)
         receipt = self.state.receipts.get(command.command_id)
         if receipt is not None:
-            return _stored(command.command_id, receipt, fingerprint)
+            return stored_answer(command.command_id, receipt, fingerprint)
         return self._decide(command, command.command_id, fingerprint)
 
     def _decide(
@@ -432,28 +397,3 @@ def _as_fact(command: AnyCommand) -> ExternalFact | None:
             return command
         case _:
             return None
-
-
-def _fingerprint(command: wire.ClientCommand) -> bytes:
-    """Identifies a command's arguments; the sender's clock is none of them, or a repetition would
-    conflict with itself.
-    """
-    encoded = fingerprint_encoder.encode(msgspec.structs.replace(command, created_at=None))
-    return hashlib.blake2b(encoded, digest_size=16).digest()
-
-
-def _stored(command_id: str, receipt: Receipt, fingerprint: bytes) -> ev.Record | Rejected:
-    if receipt.fingerprint != fingerprint:
-        raise CommandIdConflict(command_id)
-    first = receipt.events[0] if receipt.events else None
-    if isinstance(first, ev.CommandRejected):
-        return Rejected(Reason(first.reason), first.message)
-    return ev.Record(
-        receipt.sequence,
-        receipt.thread_sequence,
-        receipt.occurred_at_ms,
-        receipt.events,
-        command_id,
-        fingerprint,
-        receipt.operation_id,
-    )

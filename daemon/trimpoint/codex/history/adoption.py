@@ -17,8 +17,9 @@ from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import Generation, ThreadState, Turn
+from trimpoint.core.model.state import Generation, ThreadState
 
 
 async def imported_turns(

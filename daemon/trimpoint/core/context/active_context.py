@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Discard, Entry, TrimPoint, Turn
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import Discard, Entry, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import ThreadState
 
 # Blocks that Codex writes into a conversation by itself, as user-role messages, in versions that do
 # not label their content.

@@ -19,7 +19,8 @@ from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
-from trimpoint.core.model.state import Entry, Generation, ThreadState
+from trimpoint.core.model.ledger import Entry
+from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
 

@@ -11,7 +11,8 @@ from trimpoint.core.context.active_context import (
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Generation, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.ledger import TrimPoint, Turn
+from trimpoint.core.model.state import Generation, ThreadState
 
 
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:

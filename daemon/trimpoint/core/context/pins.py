@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from trimpoint.core.context.active_context import message_item, placed_items
-from trimpoint.core.model.state import Pin, ThreadState, Turn
+from trimpoint.core.model.ledger import Pin, Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 
 NOTE_PREFIX = "<pinned-note>"

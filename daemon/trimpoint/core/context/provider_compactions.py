@@ -10,7 +10,8 @@ from typing import NamedTuple
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.decision import Rejected, counted
-from trimpoint.core.model.state import Entry, ThreadState
+from trimpoint.core.model.ledger import Entry
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 
 COMPACTION = "contextCompaction"

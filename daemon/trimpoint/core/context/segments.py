@@ -25,7 +25,8 @@ from trimpoint.core.context.active_context import (
 from trimpoint.core.context.groups import ItemGroup, grouped, is_message
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import SegmentKind, kind_of, preview, preview_of
-from trimpoint.core.model.state import Entry, ThreadState, Turn, qualified_entry_id
+from trimpoint.core.model.ledger import Entry, Turn, qualified_entry_id
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 
 SUMMARY_ID: Final = "summary"

@@ -25,7 +25,8 @@ from trimpoint.core.model.decision import (
     Stamp,
     counted,
 )
-from trimpoint.core.model.state import ThreadState, qualified_entry_id
+from trimpoint.core.model.ledger import qualified_entry_id
+from trimpoint.core.model.state import ThreadState
 
 # What `/compress` takes, in this order; within a class the oldest first.
 PRIORITY: tuple[SegmentKind, ...] = (

@@ -38,9 +38,10 @@ from trimpoint.core.model.decision import (
     operation_under_way,
     when_idle,
 )
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.reviews import ENTERED
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 
 EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED

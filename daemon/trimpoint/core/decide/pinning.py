@@ -17,7 +17,8 @@ from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, when_idle
-from trimpoint.core.model.state import Pin, ThreadState
+from trimpoint.core.model.ledger import Pin
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
 MAX_NOTE_CHARS = 2_000

@@ -25,8 +25,9 @@ from trimpoint.core.model.decision import (
     operation_under_way,
     when_idle,
 )
+from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Checkpoint, Discard, Reverting, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
 FILES = "files+context"
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.decision import Rejected, counted
-from trimpoint.core.model.state import Checkpoint, ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import Checkpoint, ThreadState
 
 NOW, SAFETY = "now", "safety"
 

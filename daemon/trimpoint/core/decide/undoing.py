@@ -17,7 +17,8 @@ from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.provider_compactions import newest_own_compaction
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
-from trimpoint.core.model.state import Boundary, ThreadState
+from trimpoint.core.model.ledger import Boundary
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
 REDO_ENDS = "A turn, a trim or a revert since then ends what can be redone."

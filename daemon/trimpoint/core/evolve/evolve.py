@@ -7,8 +7,7 @@ It trusts events: what may happen was decided before they were written.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
-from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim, note_turn_end
+from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
@@ -21,29 +20,25 @@ from trimpoint.core.evolve.revert_folds import (
     restore_files,
     roll_back_turns,
 )
+from trimpoint.core.evolve.turn_folds import (
+    close_request,
+    complete_turn,
+    end_turn_request,
+    open_request,
+    record_entry,
+    record_items,
+    request_turn,
+    start_turn,
+)
 from trimpoint.core.evolve.undo_folds import COMPACTIONS, redo_trim, undo_trim
 from trimpoint.core.evolve.usage_folds import (
     change_settings,
-    note_overflow,
     report_usage,
-    weigh_injected,
 )
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Discard, Entry, Pin, TrimPoint, qualified_entry_id
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import (
-    MAX_RECEIPTS,
-    Discard,
-    Entry,
-    Generation,
-    Operation,
-    Pending,
-    Pin,
-    Receipt,
-    ThreadState,
-    TrimPoint,
-    Turn,
-    qualified_entry_id,
-)
+from trimpoint.core.model.state import MAX_RECEIPTS, Generation, Operation, Receipt, ThreadState
 from trimpoint.core.model.usage import begin_era
 
 DROPPED_AT_ONCE = 512
@@ -278,102 +273,6 @@ def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
     state.name = event.name
 
 
-def _request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
-    state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
-
-
-def _end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
-    answered = state.turn_requests.pop(event.request_id, None)
-    state.may_have_missed |= event.turn_id is None
-    if answered is not None and event.turn_id is not None and event.turn_id not in state.turn_index:
-        state.turn_requests[event.turn_id] = Pending(event.turn_id, "turn", answered.since_ms)
-
-
-def _start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
-    state.turn_requests.pop(event.turn_id, None)
-    state.turn_index[event.turn_id] = len(state.turns)
-    state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
-    state.running_turn_id = event.turn_id
-    state.generations[event.generation - 1].turn_count += 1
-    state.redoable = 0
-
-
-def _record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
-    entry = Entry(
-        event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail
-    )
-    index = state.turn_index[event.turn_id]
-    if entry.kind == "message":
-        state.turns[index].message_count += 1
-        state.active_messages += index >= state.active_from_turn
-    elif entry.role == COMPACTION:
-        state.provider_compaction_count += 1
-        if is_own_compaction(entry):
-            state.compacted_in.append(entry.turn_id)
-    if index == len(state.turns) - 1 and index >= state.active_from_turn:
-        state.entry_index[entry.id] = len(state.entries)
-        state.entries.append(entry)
-    else:
-        _file_late_entry(state, entry, index)
-    for discard in state.discards:
-        discard.entry_index += discard.turn_index > index
-
-
-def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
-    """Put an entry at the end of its turn, though later turns or a trim came in between.
-
-    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position
-    tells what is trimmed only where the entries of a turn stand together.
-    """
-    at = state.entries_end(turn_index)
-    state.entries.insert(at, entry)
-    for later in state.turns[turn_index + 1 :]:
-        later.first_entry_index += 1
-    state.entry_index.update(
-        (moved.id, at + offset) for offset, moved in enumerate(state.entries[at:])
-    )
-    passed = [point for point in state.trim_points if point.turn_index > turn_index]
-    for point in passed:
-        point.entry_index += 1
-        point.before_entry_id = state.entries[point.entry_index - 1].id
-    if passed and entry.kind == "message":
-        passed[0].pruned_message_count += 1
-
-
-def _record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
-    turn = state.turns[state.turn_index[event.turn_id]]
-    if event.source == "rollout":
-        turn.items[turn.earlier_items :], turn.items_complete = event.items, True
-        turn.injected, turn.injected_apart = event.injected, []
-    else:
-        turn.items.extend(event.items)
-        turn.injected += event.injected
-        weigh_injected(state, event)
-
-
-def _complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
-    turn = state.turns[state.turn_index[event.turn_id]]
-    turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
-    turn.error_kind = event.error_kind
-    if event.error_kind == ev.CONTEXT_WINDOW_EXCEEDED:
-        note_overflow(state, turn)
-    if state.running_turn_id == event.turn_id:
-        state.running_turn_id = None
-        note_turn_end(state)
-    state.may_have_missed |= event.status == "interrupted" and not event.items_heard
-    if event.items_heard and state.generations[turn.generation - 1].raw_events:
-        turn.items_complete = True
-
-
-def _open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:
-    state.pending_requests[event.request_id] = Pending(event.request_id, event.method, at_ms)
-
-
-def _close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> None:
-    state.pending_requests.pop(event.request_id, None)
-    state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION
-
-
 # A table instead of a match: replay looks a fold up some 300,000 times a second
 # (docs/spec/running.md), and a match of thirty cases is a chain of thirty tests.
 # `tests/core/test_projector.py` holds the table against `AnyEvent`, so that no event goes unfolded.
@@ -404,14 +303,14 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ThreadUnarchived: _unarchive,
     ev.ThreadRenamed: _rename,
     ev.SettingsChanged: change_settings,
-    ev.TurnRequested: _request_turn,
-    ev.TurnRequestEnded: _end_turn_request,
-    ev.TurnStarted: _start_turn,
-    ev.EntryRecorded: _record_entry,
-    ev.ContextItemsRecorded: _record_items,
+    ev.TurnRequested: request_turn,
+    ev.TurnRequestEnded: end_turn_request,
+    ev.TurnStarted: start_turn,
+    ev.EntryRecorded: record_entry,
+    ev.ContextItemsRecorded: record_items,
     ev.UsageReported: report_usage,
     ev.TurnInterruptRequested: _intent_only,
-    ev.TurnCompleted: _complete_turn,
+    ev.TurnCompleted: complete_turn,
     ev.TurnsRolledBack: roll_back_turns,
     ev.CheckpointCaptured: capture_checkpoint,
     ev.CheckpointFailed: miss_checkpoint,
@@ -420,8 +319,8 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.RevertPlanned: plan_revert,
     ev.FilesRestored: restore_files,
     ev.CheckpointRestored: complete_revert,
-    ev.RequestOpened: _open_request,
-    ev.RequestClosed: _close_request,
+    ev.RequestOpened: open_request,
+    ev.RequestClosed: close_request,
     ev.ContextLost: _intent_only,
     ev.CommandRejected: _intent_only,
 }

@@ -6,7 +6,8 @@ threads the context was trimmed by it.
 
 from trimpoint.core.evolve.revert_folds import count_active_messages, place_boundaries
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Discard, ThreadState, TrimPoint, UndoneTrim
+from trimpoint.core.model.ledger import Discard, TrimPoint, UndoneTrim
+from trimpoint.core.model.state import ThreadState
 
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
 """What triggers a trim that summarizes."""

@@ -4,7 +4,8 @@ from itertools import takewhile
 
 from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import FirstCall, ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import FirstCall, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.core.model.usage import UsageSample, add_report, model_in, overflowed
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from trimpoint_protocol.history_kinds import HistoryKind
 
-from trimpoint.core.model.state import Entry, ThreadState, qualified_entry_id
+from trimpoint.core.model.ledger import Entry, qualified_entry_id
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
 
 _SHORT_ID = re.compile(r"h([1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")

@@ -9,7 +9,8 @@ from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, counted
-from trimpoint.core.model.state import Pin, ThreadState
+from trimpoint.core.model.ledger import Pin
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
 

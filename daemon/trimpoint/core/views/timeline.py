@@ -18,7 +18,8 @@ from trimpoint_protocol.readmodel import (
 )
 
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.model.state import Discard, Entry, ThreadState, TrimPoint
+from trimpoint.core.model.ledger import Discard, Entry, TrimPoint
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.pins_view import pinned_within
 
 BANNER_HEADER = "Context compacted"

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.state import ThreadState, TrimPoint
+from trimpoint.core.model.ledger import TrimPoint
+from trimpoint.core.model.state import ThreadState
 
 TURNS_SHOWN = 20
 _ENDS = {"failed": " (failed)", "interrupted": " (interrupted)", "running": " (still running)"}

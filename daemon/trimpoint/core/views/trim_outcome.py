@@ -21,7 +21,8 @@ from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
-from trimpoint.core.model.state import Boundary, Discard, Reverting, ThreadState
+from trimpoint.core.model.ledger import Boundary, Discard
+from trimpoint.core.model.state import Reverting, ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.core.model.usage import model_in
 

@@ -11,8 +11,9 @@ import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.core.model.clock import rfc3339
+from trimpoint.core.model.ledger import Entry, TrimPoint, Turn
 from trimpoint.core.model.lenient import as_dict
-from trimpoint.core.model.state import Entry, ThreadState, TrimPoint, Turn
+from trimpoint.core.model.state import ThreadState
 
 KINDS = {"user": "prompt", "assistant": "answer"}
 TOOLS = ("commandExecution", "mcpToolCall", "dynamicToolCall", "fileChange", "webSearch")

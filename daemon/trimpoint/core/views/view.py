@@ -17,16 +17,9 @@ from trimpoint.core.context.active_context import (
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import BusyReason, Policy
 from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated
+from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import (
-    Checkpoint,
-    Discard,
-    Operation,
-    Pending,
-    ThreadState,
-    TrimPoint,
-    Turn,
-)
+from trimpoint.core.model.state import Checkpoint, Operation, Pending, ThreadState
 from trimpoint.core.views.meter import context_status
 from trimpoint.core.views.pins_view import context_pins
 

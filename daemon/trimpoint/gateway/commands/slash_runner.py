@@ -4,24 +4,20 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, assert_never
 
 import msgspec
 import structlog
-from trimpoint_protocol.checkpoints import RevertedFiles
 from trimpoint_protocol.commands import (
     AnyClientCommand,
     ArchiveAndNew,
-    CompactContext,
     DiscardContext,
     PinContext,
     RevertToCheckpoint,
-    TrimContext,
     UndoTrim,
     UnpinContext,
 )
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import CommandOutcome, CommandProgress, CommandStatus, TokenChange
+from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
 from trimpoint.core.context.context_size import (
     ContextSize,
@@ -35,7 +31,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import Discard, Operation, ThreadState
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.pins_view import pin_names, pins_text, pins_weight, unpin_command
@@ -51,43 +47,27 @@ from trimpoint.core.views.trim_outcome import (
     undo_command,
     undo_line,
 )
-from trimpoint.core.views.view import blocker
 from trimpoint.gateway.commands.context_inspections import ContextInspections
 from trimpoint.gateway.commands.history_searches import HistorySearches
 from trimpoint.gateway.commands.revert_previews import RevertPreviews
+from trimpoint.gateway.commands.slash_outcomes import (
+    STATUS_OF,
+    failed_outcome,
+    refused_outcome,
+    revert_members,
+    successor_of,
+    trim_point_members,
+)
+from trimpoint.gateway.commands.slash_requests import CommandIds, as_command
 from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.receipts import CommandResult
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import CommandResult, ThreadWriter
+from trimpoint.threads.writer import ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
-
-# A refusal for one of these left everything as it was, and need not be repaired.
-SKIPS = frozenset(
-    {
-        Reason.NOTHING_TO_TRIM,
-        Reason.NOT_ENOUGH_MESSAGES,
-        Reason.ALREADY_IN_PROGRESS,
-        Reason.TURN_IN_PROGRESS,
-        Reason.REQUEST_PENDING,
-        Reason.NOTHING_TO_REVERT,
-        Reason.NOTHING_TO_UNDO,
-    }
-)
-
-_STATUS_OF: dict[Phase, CommandStatus] = {
-    Phase.FAILED: "failed",
-    Phase.CANCELLED: "cancelled",
-}
-
-
-class _Ids(NamedTuple):
-    """The ids that every command has."""
-
-    thread_id: str
-    command_id: str
 
 
 class SlashRunner:
@@ -130,14 +110,14 @@ class SlashRunner:
             case invocations.NotACommand():
                 return CommandOutcome(handled=False)
             case invocations.UsageError(command, message):
-                return _failed(command, Reason.USAGE, message)
+                return failed_outcome(command, Reason.USAGE, message)
             case invocations.Help(name):
                 return CommandOutcome(
                     handled=True, command="help", status="completed", message=slash.help_text(name)
                 )
             case _ if thread_id is None:
                 problem = f"/{parsed.command} needs a thread to act on; give its threadId."
-                return _failed(parsed.command, Reason.USAGE, problem)
+                return failed_outcome(parsed.command, Reason.USAGE, problem)
             case invocations.Search(query):
                 return await self._searches.run(thread_id, query)
             case invocations.Context():
@@ -155,10 +135,10 @@ class SlashRunner:
                 )
             case invocations.Compress(target_tokens):
                 dry_run = parsed.dry_run or dry_run
-                ids = _Ids(thread_id, command_id or new_uuid7())
+                ids = CommandIds(thread_id, command_id or new_uuid7())
                 return await self._compress(target_tokens, ids, progress, dry_run=dry_run)
             case _:
-                request = _as_command(parsed, _Ids(thread_id, command_id or new_uuid7()))
+                request = as_command(parsed, CommandIds(thread_id, command_id or new_uuid7()))
                 dry_run = getattr(parsed, "dry_run", False) or dry_run
                 with structlog.contextvars.bound_contextvars(thread_id=thread_id):
                     if dry_run and isinstance(request, RevertToCheckpoint):
@@ -175,8 +155,8 @@ class SlashRunner:
         try:
             result = await self._sessions.dispatch(request)
         except CommandRefused as refused:
-            outcome = _refused(command, refused)
-            return msgspec.structs.replace(outcome, new_thread_id=_went_on_as(writer, refused))
+            outcome = refused_outcome(command, refused)
+            return msgspec.structs.replace(outcome, new_thread_id=successor_of(writer, refused))
         if isinstance(request, PinContext | UnpinContext):
             return await self._after_pin(command, writer, result, progress)
         if isinstance(request, ArchiveAndNew):
@@ -226,7 +206,7 @@ class SlashRunner:
         decision = decide(writer.state, request, stamp, self._engine.policy)
         if isinstance(decision, Rejected):
             refused = CommandRefused(decision.reason, decision.message, decision.block)
-            return msgspec.structs.replace(_refused(command, refused), dry_run=True)
+            return msgspec.structs.replace(refused_outcome(command, refused), dry_run=True)
         if isinstance(request, UndoTrim):
             await self._sessions.complete_undone(writer, redo=request.redo)
         change = planned_change(writer.state, request, self._engine.policy)
@@ -242,7 +222,7 @@ class SlashRunner:
         )
 
     async def _compress(
-        self, target_tokens: int | None, ids: _Ids, progress: Progress, *, dry_run: bool
+        self, target_tokens: int | None, ids: CommandIds, progress: Progress, *, dry_run: bool
     ) -> CommandOutcome:
         thread_id, command_id = ids
         target = target_tokens or self._discard.target_tokens
@@ -263,7 +243,7 @@ class SlashRunner:
         await self._sessions.complete_context(writer)
         plan = plan_compression(writer.state, target_tokens, self._discard)
         if isinstance(plan, Rejected):
-            return _failed("compress", plan.reason, plan.message)
+            return failed_outcome("compress", plan.reason, plan.message)
         outcome = CommandOutcome(
             handled=True,
             command="compress",
@@ -298,7 +278,7 @@ class SlashRunner:
                 sequence=result.sequence,
                 operation_id=operation_id,
             )
-        status = _STATUS_OF.get(operation.phase, "completed")
+        status = STATUS_OF.get(operation.phase, "completed")
         return CommandOutcome(
             handled=True,
             command=command,
@@ -307,8 +287,8 @@ class SlashRunner:
             reason=None if status == "completed" else operation.reason or None,
             message=operation.message,
             sequence=writer.state.sequence,
-            **_trim_point_of(writer.state, operation),
-            **(_reverted(operation) if status == "completed" else {}),
+            **trim_point_members(writer.state, operation),
+            **(revert_members(operation) if status == "completed" else {}),
         )
 
     async def _after_pin(
@@ -369,118 +349,18 @@ class SlashRunner:
         def hear(thread_id: str, record: ev.Record) -> None:
             for event in record.events if thread_id == writer.thread_id else ():
                 if isinstance(event, ev.OperationAdvanced):
-                    step = (event.phase, event.message, event.operation_id)
-                    progress(_progress(thread_id, command, *step))
+                    progress(
+                        CommandProgress(
+                            thread_id=thread_id,
+                            command=command,
+                            phase=event.phase,
+                            message=event.message,
+                            operation_id=event.operation_id,
+                        )
+                    )
 
         self._engine.subscribe(hear)
         try:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
             self._engine.unsubscribe(hear)
-
-
-def _as_command(
-    parsed: invocations.Change, ids: _Ids
-) -> Planned | RevertToCheckpoint | PinContext | UnpinContext:
-    thread_id, command_id = ids
-    match parsed:
-        case invocations.Clear(keep, force):
-            return TrimContext(
-                command_id=command_id, thread_id=thread_id, keep_last_n_turns=keep or 0, force=force
-            )
-        case invocations.Compact(keep, force, guidance, _, model):
-            return CompactContext(
-                command_id=command_id,
-                thread_id=thread_id,
-                keep_last_n_turns=keep,
-                force=force,
-                guidance=guidance,
-                model=model,
-            )
-        case invocations.Pin(turns, note, force):
-            return PinContext(
-                command_id=command_id,
-                thread_id=thread_id,
-                turns=[*turns] or None,
-                note=note,
-                force=force,
-            )
-        case invocations.Unpin(pins):
-            return UnpinContext(command_id=command_id, thread_id=thread_id, pins=[*pins] or None)
-        case invocations.Undo(redo, force):
-            return UndoTrim(command_id=command_id, thread_id=thread_id, redo=redo, force=force)
-        case invocations.Revert(turn_id, turn_count, undo, scope, force):
-            return RevertToCheckpoint(
-                command_id=command_id,
-                thread_id=thread_id,
-                turn_id=turn_id,
-                turn_count=turn_count,
-                undo=undo,
-                scope=scope,
-                force=force,
-            )
-        case invocations.New():
-            return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
-        case _:
-            assert_never(parsed)
-
-
-def _reverted(operation: Operation) -> dict[str, Any]:
-    """Returns what a revert did to the files, and what takes it back."""
-    reverting = operation.reverting
-    if reverting is None:
-        return {}
-    files = RevertedFiles(
-        written=list(reverting.written), removed=list(reverting.removed), kept=list(reverting.kept)
-    )
-    return {"undo": UNDO, "files": files if reverting.commit else None}
-
-
-def _trim_point_of(state: ThreadState, operation: Operation) -> dict[str, Any]:
-    """Returns the trim point of the thread's last operation, as members of the outcome."""
-    point = max(state.boundaries, key=lambda one: one.generation, default=None)
-    if point is None or point.created_at_ms < operation.started_at_ms:
-        return {}
-    if isinstance(point, Discard):
-        return {"trim_point_id": point.id}
-    return {
-        "trim_point_id": point.id,
-        "summary": point.summary,
-        "summary_unavailable": point.summary_unavailable or None,
-    }
-
-
-def _failed(command: str, reason: Reason, message: str) -> CommandOutcome:
-    return CommandOutcome(
-        handled=True, command=command, status="failed", reason=reason, message=message
-    )
-
-
-def _went_on_as(writer: ThreadWriter, refused: CommandRefused) -> str | None:
-    """Returns the thread that an archived one went on as, if that is why it was refused."""
-    is_archived = refused.reason is Reason.THREAD_ARCHIVED
-    return writer.state.new_thread_id if is_archived else None
-
-
-def _refused(command: str, refused: CommandRefused) -> CommandOutcome:
-    block = blocker(refused.block) if refused.block is not None else None
-    return CommandOutcome(
-        handled=True,
-        command=command,
-        status="skipped" if refused.reason in SKIPS else "failed",
-        reason=refused.reason,
-        message=str(refused),
-        blocker=block,
-    )
-
-
-def _progress(
-    thread_id: str, command: str, phase: str, message: str, operation_id: str
-) -> CommandProgress:
-    return CommandProgress(
-        thread_id=thread_id,
-        command=command,
-        phase=phase,
-        message=message,
-        operation_id=operation_id,
-    )

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from trimpoint.core.model import invocations
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.own_questions import OwnQuestions

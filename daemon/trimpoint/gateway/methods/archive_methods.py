@@ -15,7 +15,7 @@ from trimpoint.gateway.methods.thread_reads import ThreadReads
 from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler
-from trimpoint.operations.routing.notification_router import ThreadRole
+from trimpoint.operations.routing.routes import ThreadRole
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.writer import ThreadWriter
 

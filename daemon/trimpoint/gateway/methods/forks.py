@@ -21,7 +21,8 @@ from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_context
-from trimpoint.operations.provider.provider_threads import FORKED_AT, thread_in
+from trimpoint.operations.provider.forking import FORKED_AT
+from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
 

@@ -8,7 +8,8 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from trimpoint.core.model.decision import counted
-from trimpoint.core.model.state import Discard, ThreadState, TrimPoint
+from trimpoint.core.model.ledger import Discard, TrimPoint
+from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.lone_messages import agent_message
 
 

@@ -14,7 +14,8 @@ import anyio.lowlevel
 import msgspec
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.model.state import Entry, ThreadState
+from trimpoint.core.model.ledger import Entry
+from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history import item_object, turn_cursor
 from trimpoint.gateway.session.errors import Refusal
 

@@ -23,6 +23,7 @@ from trimpoint.operations.provider.settings import (
     in_force,
 )
 from trimpoint.operations.sessions import ReadySession
+from trimpoint.operations.thread_starts import adopt_thread, begin_thread
 from trimpoint.threads.ids import new_uuid7
 
 
@@ -69,7 +70,9 @@ class ThreadMethods:
             client_request.answer(raw)
 
         launch = client_request.client.launch
-        await self._sessions.begin(params, begun, agent_tools=agent_tools, launch=launch)
+        await begin_thread(
+            self._engine, self._threads, params, begun, agent_tools=agent_tools, launch=launch
+        )
 
     async def _resume(self, client_request: ClientRequest) -> None:
         params = client_request.params()
@@ -121,12 +124,12 @@ class ThreadMethods:
         parent: ThreadState | None = None,
         open_thread: Callable[[], Awaitable[Raw]] | None = None,
     ) -> None:
-        """Open a thread that is new to us, and take it into the books unless it is ephemeral.
+        """Opens a thread that is new to us, and records it unless it is ephemeral.
 
         `open_thread` opens it in the client's place, and gives what Codex would have answered.
         """
         with self._threads.inbound.buffering():
-            # Its turns are wanted for the books; Codex gives none of a thread that is kept nowhere.
+            # Its turns are recorded; Codex returns none of a thread that is kept nowhere.
             whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
             if open_thread is not None:
                 raw = await open_thread()
@@ -137,7 +140,7 @@ class ThreadMethods:
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 launch = client_request.client.launch
-                await self._sessions.adopt(raw, params, origin, parent, launch)
+                await adopt_thread(self._engine, self._threads, raw, params, origin, parent, launch)
             client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self._subscriptions.join(client_request.client, str(thread["id"]), again=True)
             self._threads.inbound.release(str(thread["id"]))

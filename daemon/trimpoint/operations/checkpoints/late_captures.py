@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import anyio
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, find, keep

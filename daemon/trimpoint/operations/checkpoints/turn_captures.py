@@ -16,8 +16,9 @@ from anyio.abc import TaskGroup
 
 from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import Checkpoint as RecordedCheckpoint
-from trimpoint.core.model.state import ThreadState, Turn
+from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import checkpoint_ref, keep

@@ -36,7 +36,7 @@ from trimpoint.operations.messages import recovered_message
 from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
-from trimpoint.operations.routing.notification_router import Route, ThreadRole
+from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writer import ThreadWriter
 

@@ -20,7 +20,7 @@ from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.operations.routing.notification_router import RESTING
+from trimpoint.operations.routing.thread_messages import RESTING
 from trimpoint.operations.routing.turn_end_buffer import ENDED
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry

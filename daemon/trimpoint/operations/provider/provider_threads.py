@@ -1,8 +1,8 @@
-"""Codex threads as things to start, resume, fork, fill and put away; knows which are loaded in the
+"""Starts, resumes, forks, fills and archives Codex threads, and knows which are loaded in the
 present epoch.
 
-Every provider thread that is opened here is bound to its stable thread before anything said of it
-is passed on.
+Every provider thread that is opened here is bound to its stable thread before a notification about
+it is passed on.
 """
 
 from collections.abc import Awaitable, Callable
@@ -23,28 +23,23 @@ from trimpoint.codex.appserver.supervisor import (
     lacks_method,
 )
 from trimpoint.codex.history.resync import catch_up
-from trimpoint.codex.history.rollout import Ending, injected_ending
-from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
-from trimpoint.operations.provider.outside_changes import record_missed, renamed
+from trimpoint.operations.provider.forking import Forking
+from trimpoint.operations.provider.outside_changes import record_missed
 from trimpoint.operations.provider.prompts import Prompts
+from trimpoint.operations.provider.resuming import Resumption
 from trimpoint.operations.provider.settings import (
-    fork_as_start_params,
     fork_params,
-    is_confirmed,
-    lasting,
-    missing_params,
-    resume_params,
-    resumed_settings,
     session_params,
     update_params,
     with_effort,
 )
 from trimpoint.operations.provider.terminals import Terminals
-from trimpoint.operations.routing.notification_router import NotificationRouter, Route, ThreadRole
+from trimpoint.operations.routing.notification_router import NotificationRouter
+from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
@@ -52,18 +47,9 @@ log = structlog.get_logger()
 
 Thread = dict[str, Any]
 
-# Codex's own setting of how much its model thinks.
-# Parameters of `thread/fork` that name a turn.
-FORKED_AT = ("beforeTurnId", "lastTurnId")
-# Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
-FORKS_BEHIND_A_TURN = (0, 153, 0)
-# Older ones resume a thread with sandbox and approvals as configured, not as they were, and tell
-# the model so in the middle of the conversation (measured: 0.153 does, 0.163 does not).
-REMEMBERS_SETTINGS = (0, 163, 0)
-
 
 class TemporaryThread(NamedTuple):
-    """A provider thread to try something on, hidden from everyone. `path` is its rollout."""
+    """A provider thread to try something on, hidden from clients. `path` is its rollout."""
 
     id: str
     path: str | None
@@ -85,6 +71,8 @@ class ProviderThreads:
         self._engine = engine
         self._loaded: set[str] = set()
         self._begun: dict[str, Raw] = {}
+        self._resumption = Resumption(link, inbound)
+        self._forking = Forking(link, self)
 
     def is_loaded(self, provider_id: str | None) -> bool:
         """Returns whether the present child has the thread loaded and subscribed for us."""
@@ -109,7 +97,7 @@ class ProviderThreads:
 
     async def start(self, params: dict[str, Any]) -> Raw:
         """A new provider thread that reports raw items: Codex's answer. Call inside
-        `inbound.holding()`.
+        `inbound.buffering()`.
         """
         raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
         self._begun[str(thread_in(raw)["id"])] = raw.copy()
@@ -137,37 +125,18 @@ class ProviderThreads:
     async def resume(
         self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
     ) -> tuple[ev.AnyEvent, ...]:
-        """Load a generation's provider thread again, with a client's own request if there is one;
-        the facts to record about it.
+        """See `Resumption.resume`."""
+        facts = await self._resumption.resume(writer, generation, asked)
+        self._loaded.add(str(generation.provider_thread_id))
+        return facts
 
-        What Codex did without the daemon is written down: it, and not the ledger, is what the model
-        sees.
-        """
-        provider_id = str(generation.provider_thread_id)
-        self.inbound.bind(
-            provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
-        )
-        by_client = asked if asked is not None and asked.may_load else None
-        raw = await self._resume_or_unarchive(writer, provider_id, by_client)
-        params = by_client.params if by_client is not None else {}
-        answer = msgspec.json.decode(raw)
-        missed = await catch_up(self.link, writer.state, generation)
-        record_missed(writer, missed)
-        is_known = self._keeps_settings(generation) and is_confirmed(writer.state.settings)
-        if missed.is_anything or lasting(params) or is_known:
-            settings = resumed_settings(writer.state.settings, params, answer)
-            writer.record_facts(ev.SettingsChanged(settings))
-            if by_client is not None:
-                by_client.answer = raw.copy()
-        else:
-            await self._confirm_settings(writer, provider_id, answer)
-        self._loaded.add(provider_id)
-        thread: Thread = answer["thread"]
-        path = thread.get("path") or generation.rollout_path
-        # A resumed thread reports no raw items (measured), so from here on the rollout has to bring
-        # them.
-        bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
-        return *renamed(writer.state, thread), bound, ev.SessionReady(generation.number)
+    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """See `Forking.fork`."""
+        return await self._forking.fork(state, params)
+
+    async def start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
+        """See `Forking.start_in_place`."""
+        return await self._forking.start_in_place(state, params)
 
     async def take_in(self, writer: ThreadWriter) -> None:
         """Write down the turns that other programs added to a thread that is not loaded, or took
@@ -177,111 +146,6 @@ class ProviderThreads:
             writer,
             await catch_up(self.link, writer.state, writer.state.generation, only_ended=True),
         )
-
-    def _keeps_settings(self, generation: Generation) -> bool:
-        """whether Codex loads the thread with what was set on it: not before its first turn, though
-        it said so (measured: 0.163).
-        """
-        return generation.turn_count > 0 and not self._forgets_settings
-
-    @property
-    def _forgets_settings(self) -> bool:
-        return (self.link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
-
-    async def _confirm_settings(
-        self, writer: ThreadWriter, provider_id: str, answer: dict[str, Any]
-    ) -> None:
-        """Set once more what Codex had acknowledged and forgot when it was killed (measured:
-        0.163).
-        """
-        changes = missing_params(writer.state.settings, answer)
-        if changes:
-            await self.link.request("thread/settings/update", {**changes, "threadId": provider_id})
-
-    async def _resume_or_unarchive(
-        self, writer: ThreadWriter, provider_id: str, asked: ClientResume | None
-    ) -> Raw:
-        params: dict[str, Any] = {"threadId": provider_id, "excludeTurns": True}
-        if asked is not None:
-            asked.pause(self.inbound.pausing(provider_id))
-            params = asked.request_for(provider_id)
-        if self._forgets_settings:
-            params = {**resume_params(writer.state.settings), **params}
-        try:
-            return await self.link.request("thread/resume", params)
-        except ProviderError as error:
-            if not is_archived_error(error):
-                raise
-            if not writer.state.session_stopped:
-                # It was archived without the daemon, and a person meant it.
-                writer.record_facts(
-                    ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
-                )
-                raise
-        await self.link.request("thread/unarchive", {"threadId": provider_id})
-        return await self.link.request("thread/resume", params)
-
-    async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """`thread/fork` with these parameters: Codex's answer. Call inside `inbound.buffering()`.
-
-        Codex takes a thread that ends with injected items for one that was broken off in a turn,
-        and each fork of it tells the model that the person did so (measured: 0.133 to 0.171). Such
-        a thread is forked behind its last turn, and the fork is given the items anew; where no turn
-        ran, a new thread is given all of them.
-        """
-        ending = (
-            None
-            if any(params.get(name) for name in FORKED_AT)
-            else await self._ending(state, params["threadId"])
-        )
-        if ending is None:
-            return await self.link.request("thread/fork", params)
-        if ending.last_turn_id is not None:
-            raw = await self.link.request(
-                "thread/fork", {**params, "lastTurnId": ending.last_turn_id}
-            )
-        else:
-            raw = await self.start_in_place_of_fork(state, params)
-        try:
-            await self.inject(str(thread_in(raw)["id"]), ending.injected)
-        except BaseException:
-            with anyio.CancelScope(shield=True):
-                await self.delete_quietly(str(thread_in(raw)["id"]))
-            raise
-        return raw
-
-    async def _ending(self, state: ThreadState, provider_id: str) -> Ending | None:
-        """The injected items that a provider thread of ours ends with; None where Codex does not
-        fork behind a turn.
-        """
-        paths = [
-            one.rollout_path for one in state.generations if one.provider_thread_id == provider_id
-        ]
-        if not paths or paths[-1] is None:
-            return None
-        ending = injected_ending(await anyio.to_thread.run_sync(conversation_lines, paths[-1]))
-        if (
-            ending is not None
-            and ending.last_turn_id is not None
-            and (self.link.version or (0,)) < FORKS_BEHIND_A_TURN
-        ):
-            return None
-        return ending
-
-    async def start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """An empty thread that is otherwise as `thread/fork` with these parameters would make it,
-        and an answer as to that.
-        """
-        request = {**fork_as_start_params(state.settings, params), "sessionStartSource": "clear"}
-        answer = msgspec.json.decode(await self.start(request))
-        thread = answer["thread"]
-        thread["forkedFromId"] = params["threadId"]
-        if state.name is not None:
-            await self.link.request(
-                "thread/name/set", {"threadId": thread["id"], "name": state.name}
-            )
-            thread["name"] = state.name
-        return Raw(msgspec.json.encode(answer))
 
     async def fork_temporary(
         self,

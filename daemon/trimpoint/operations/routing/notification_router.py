@@ -8,11 +8,10 @@ under a provider's id.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import structlog
@@ -27,50 +26,20 @@ from trimpoint.codex.notifications.provider_compactions import ProviderCompactio
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
-from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents, status_in
+from trimpoint.operations.routing.routes import (
+    RETIRED_THREAD_METHODS,
+    TEMPORARY_THREAD_METHODS,
+    Route,
+    ThreadRole,
+)
+from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
+from trimpoint.operations.routing.thread_messages import interrupted, provider_thread_of, rests
 from trimpoint.operations.routing.turn_end_buffer import ENDED, TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
-
-# What a retired provider thread may still tell: the output of a terminal that outlives the trim.
-RETIRED_THREAD_METHODS = frozenset({"item/commandExecution/outputDelta", "item/completed"})
-# What is the scratch thread's own affair and not part of the compaction that clients watch.
-TEMPORARY_THREAD_METHODS = frozenset(
-    {
-        "thread/started",
-        "thread/closed",
-        "thread/archived",
-        "thread/deleted",
-        "thread/name/updated",
-        "warning",
-        "thread/readState/changed",
-        "thread/settings/updated",
-        "thread/tokenUsage/updated",
-        "rawResponseItem/completed",
-    }
-)
-# The statuses in which Codex is not at work on a thread.
-RESTING = frozenset({"idle", "systemError", "notLoaded"})
-
-
-class ThreadRole(StrEnum):
-    """The role of a provider thread: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
-
-    CURRENT = "current"
-    RETIRED = "retired"
-    TEMPORARY = "temporary"
-    HIDDEN = "hidden"
-
-
-class Route(NamedTuple):
-    """The thread that a provider thread belongs to, and its role there."""
-
-    thread_id: str
-    role: ThreadRole
-    generation: int
 
 
 BeforeTurnEnds = Callable[[str], Awaitable[None]]
@@ -208,7 +177,7 @@ class NotificationRouter:
     def route(self, message: CodexMessage) -> None:
         """Records what a notification reports and passes it on, or keeps it for later."""
         self.fast_path = None
-        provider_thread_id = _provider_thread_of(message)
+        provider_thread_id = provider_thread_of(message)
         if provider_thread_id is None:
             self._sink.publish(None, message)
             return
@@ -271,7 +240,7 @@ class NotificationRouter:
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """`PeerHandler`."""
         request = CodexMessage(method, params, request_id=request_id)
-        provider_thread_id = _provider_thread_of(request)
+        provider_thread_id = provider_thread_of(request)
         if provider_thread_id is not None and provider_thread_id in self._quarantined:
             self._quarantine(provider_thread_id, request)
             return
@@ -308,7 +277,7 @@ class NotificationRouter:
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
         if not self.turn_ends.intercept(route.thread_id, message):
             self._pass_on(route, message)
-        if _rests(message):
+        if rests(message):
             for callback in self._rest_subscribers:
                 callback(route.thread_id)
 
@@ -417,37 +386,5 @@ class NotificationRouter:
         ):  # the writer keeps what it could not write, and writes it when the disk lets it
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
-            for method, params in _interrupted(state.id, turn_id, reason):
+            for method, params in interrupted(state.id, turn_id, reason):
                 self._sink.publish(state.id, CodexMessage.compose(method, params))
-
-
-def _interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the notifications that Codex could not send any more."""
-    yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
-    error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
-    turn: dict[str, Any] = {
-        "id": turn_id,
-        "items": [],
-        "itemsView": "notLoaded",
-        "status": "interrupted",
-        "error": error,
-        "startedAt": None,
-        "completedAt": None,
-        "durationMs": None,
-    }
-    yield "turn/completed", {"threadId": thread_id, "turn": turn}
-
-
-def _rests(message: CodexMessage) -> bool:
-    return message.method == "thread/closed" or (
-        message.method == "thread/status/changed" and status_in(message) in RESTING
-    )
-
-
-def _provider_thread_of(message: CodexMessage) -> str | None:
-    """Returns the provider thread that a message is about; None if it names none."""
-    if message.method == "thread/started":
-        with suppress(msgspec.MsgspecError):
-            if thread := message.object("thread"):
-                return str(thread.get("id"))
-    return message.thread_id

@@ -1,0 +1,107 @@
+"""How prompts, entries, raw items and the ends of turns change a thread's state."""
+
+from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
+from trimpoint.core.evolve.compaction_attempts import note_turn_end
+from trimpoint.core.evolve.usage_folds import (
+    note_overflow,
+    weigh_injected,
+)
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Entry, Turn
+from trimpoint.core.model.state import Pending, ThreadState
+
+
+def request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
+    state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
+
+
+def end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
+    answered = state.turn_requests.pop(event.request_id, None)
+    state.may_have_missed |= event.turn_id is None
+    if answered is not None and event.turn_id is not None and event.turn_id not in state.turn_index:
+        state.turn_requests[event.turn_id] = Pending(event.turn_id, "turn", answered.since_ms)
+
+
+def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
+    state.turn_requests.pop(event.turn_id, None)
+    state.turn_index[event.turn_id] = len(state.turns)
+    state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
+    state.running_turn_id = event.turn_id
+    state.generations[event.generation - 1].turn_count += 1
+    state.redoable = 0
+
+
+def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
+    entry = Entry(
+        event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail
+    )
+    index = state.turn_index[event.turn_id]
+    if entry.kind == "message":
+        state.turns[index].message_count += 1
+        state.active_messages += index >= state.active_from_turn
+    elif entry.role == COMPACTION:
+        state.provider_compaction_count += 1
+        if is_own_compaction(entry):
+            state.compacted_in.append(entry.turn_id)
+    if index == len(state.turns) - 1 and index >= state.active_from_turn:
+        state.entry_index[entry.id] = len(state.entries)
+        state.entries.append(entry)
+    else:
+        _file_late_entry(state, entry, index)
+    for discard in state.discards:
+        discard.entry_index += discard.turn_index > index
+
+
+def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
+    """Put an entry at the end of its turn, though later turns or a trim came in between.
+
+    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position
+    tells what is trimmed only where the entries of a turn stand together.
+    """
+    at = state.entries_end(turn_index)
+    state.entries.insert(at, entry)
+    for later in state.turns[turn_index + 1 :]:
+        later.first_entry_index += 1
+    state.entry_index.update(
+        (moved.id, at + offset) for offset, moved in enumerate(state.entries[at:])
+    )
+    passed = [point for point in state.trim_points if point.turn_index > turn_index]
+    for point in passed:
+        point.entry_index += 1
+        point.before_entry_id = state.entries[point.entry_index - 1].id
+    if passed and entry.kind == "message":
+        passed[0].pruned_message_count += 1
+
+
+def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
+    turn = state.turns[state.turn_index[event.turn_id]]
+    if event.source == "rollout":
+        turn.items[turn.earlier_items :], turn.items_complete = event.items, True
+        turn.injected, turn.injected_apart = event.injected, []
+    else:
+        turn.items.extend(event.items)
+        turn.injected += event.injected
+        weigh_injected(state, event)
+
+
+def complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
+    turn = state.turns[state.turn_index[event.turn_id]]
+    turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
+    turn.error_kind = event.error_kind
+    if event.error_kind == ev.CONTEXT_WINDOW_EXCEEDED:
+        note_overflow(state, turn)
+    if state.running_turn_id == event.turn_id:
+        state.running_turn_id = None
+        note_turn_end(state)
+    state.may_have_missed |= event.status == "interrupted" and not event.items_heard
+    if event.items_heard and state.generations[turn.generation - 1].raw_events:
+        turn.items_complete = True
+
+
+def open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:
+    state.pending_requests[event.request_id] = Pending(event.request_id, event.method, at_ms)
+
+
+def close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> None:
+    state.pending_requests.pop(event.request_id, None)
+    state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION

@@ -1,0 +1,185 @@
+"""The steps of `/compact`: a fork is summarized, then the context is trimmed
+(docs/spec/sessions.md).
+
+The thread's own Codex thread stays as it is until the summary has come, so a compaction can be
+cancelled and can fail without a trace.
+"""
+
+import time
+
+import anyio
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.codex.notifications.watches import TurnWatch
+from trimpoint.core.context.generations import items_beside
+from trimpoint.core.decide.trimming import not_smaller, summarizer_guidance
+from trimpoint.core.model import commands as internal
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Operation, ThreadState
+from trimpoint.core.model.usage import model_in
+from trimpoint.operations.compaction.compaction import (
+    CompactionFailed,
+    carried_usage,
+    sealed_context,
+)
+from trimpoint.operations.compaction.summarizing import summarize
+from trimpoint.operations.messages import CANCELLED
+from trimpoint.operations.phases import complete_context, journal_phase
+from trimpoint.operations.provider.provider_threads import (
+    ProviderThreads,
+    TemporaryThread,
+)
+from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.threads.writer import ThreadWriter
+
+
+class CompactionSteps:
+    """Compacts threads, and knows which compactions are under way."""
+
+    def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
+        self._threads = threads
+        self._deadline_s = deadline_s
+        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._unwanted: set[str] = set()
+
+    def cancel(self, writer: ThreadWriter) -> bool:
+        """Cancels the thread's compaction. Returns False when none is under way, or its summary has
+        come and the context is trimmed.
+        """
+        operation = writer.state.open_operation
+        if (
+            operation is None
+            or operation.kind != "compact"
+            or operation.phase not in (Phase.REQUESTED, Phase.COMPACTING)
+        ):
+            return False
+        self._unwanted.add(operation.id)
+        if (scope := self._scopes.get(operation.id)) is not None:
+            scope.cancel()
+        return True
+
+    async def run(self, writer: ThreadWriter, operation: Operation) -> None:
+        """Asks for the summary and trims the context, unless the compaction is cancelled before.
+
+        :raises CompactionFailed: there is no summary, or none that is taken.
+        :raises ProviderFailure: Codex refused, is gone or does not answer.
+        """
+        scope = self._scopes[operation.id] = anyio.CancelScope()
+        if operation.id in self._unwanted:
+            scope.cancel()
+        try:
+            with scope:
+                await self._compact(writer, operation)
+        finally:
+            del self._scopes[operation.id]
+            self._unwanted.discard(operation.id)
+        if scope.cancelled_caught:
+            await journal_phase(writer, operation, Phase.CANCELLED, CANCELLED, Reason.CANCELLED)
+
+    async def _compact(self, writer: ThreadWriter, operation: Operation) -> None:
+        await journal_phase(writer, operation, Phase.COMPACTING, "Asking the model for a summary.")
+        began = time.monotonic()
+        provider_id = await self._loaded_provider(writer)
+        await complete_context(writer, writer.state.active_turns)
+        fork = await self._forked(writer, provider_id, operation)
+        writer.record_facts(ev.CompactionForked(operation.id, fork.id))
+        carries_on = False
+        try:
+            guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
+            # Without a readable summary the compacted thread carries on.
+            summary = await summarize(self._threads, writer, fork, guidance, self._deadline_s)
+            carries_on = summary is None
+            _check_summary(writer.state, operation, summary)
+            if summary is None:
+                fork = await self._with_kept_turns(writer, operation, fork)
+            await self._complete(
+                writer, operation, summary, fork, round((time.monotonic() - began) * 1000)
+            )
+        except BaseException:
+            carries_on = False
+            raise
+        finally:
+            if not carries_on:
+                with anyio.CancelScope(shield=True):
+                    await self._threads.delete_quietly(fork.id)
+
+    async def _forked(
+        self, writer: ThreadWriter, provider_id: str, operation: Operation
+    ) -> TemporaryThread:
+        # A fork that Codex makes after a cancellation would stay and be listed, so this is not
+        # cancelled.
+        with anyio.CancelScope(shield=True):
+            return await self._threads.fork_temporary(
+                writer,
+                provider_id,
+                model=operation.compaction_model,
+                effort=operation.compaction_effort,
+            )
+        raise AssertionError("nothing cancels the scope")  # pragma: no cover
+
+    async def _with_kept_turns(
+        self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread
+    ) -> TemporaryThread:
+        """Returns a thread that holds the sealed summary, behind it the pins and the kept turns.
+
+        The compacted thread has the prompts of all turns before its summary, and nothing can be
+        taken out of it. So with kept turns another thread is given what it holds, each kept prompt
+        at its place alone.
+        """
+        kept = items_beside(writer.state, operation.compaction_keep)
+        if not kept:
+            return compacted
+        held = await sealed_context(compacted.path, kept)
+        carrier = await self._threads.start_temporary(writer)
+        carrier.watch.usage = compacted.watch.usage
+        writer.record_facts(ev.CompactionForked(operation.id, carrier.id))
+        try:
+            await self._threads.inject(carrier.id, [*held, *kept])
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._threads.delete_quietly(carrier.id)
+            raise
+        await self._threads.delete_quietly(compacted.id)
+        return carrier
+
+    async def _complete(
+        self,
+        writer: ThreadWriter,
+        operation: Operation,
+        summary: str | None,
+        fork: TemporaryThread,
+        duration_ms: int,
+    ) -> None:
+        carried = (fork.id, fork.path) if summary is None else (None, None)
+        # From here on it has happened, and cannot be cancelled.
+        with anyio.CancelScope(shield=True):
+            await writer.execute(
+                internal.CompleteCompaction(operation.id, summary, duration_ms, *carried)
+            )
+        if summary is None:
+            watch = self._threads.inbound.watches.pop(fork.id)
+            assert isinstance(watch, TurnWatch)  # as every compaction is watched
+            self._threads.use(
+                fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)
+            )
+            kept = items_beside(writer.state, len(writer.state.active_turns))
+            writer.record_facts(*carried_usage(watch.usage, kept))
+
+    async def _loaded_provider(self, writer: ThreadWriter) -> str:
+        generation = writer.state.generation
+        if generation.provider_thread_id is None or not generation.ready:
+            raise CompactionFailed("the thread has no session yet")
+        if not self._threads.is_loaded(generation.provider_thread_id):
+            writer.record_facts(*await self._threads.resume(writer, generation))
+        return generation.provider_thread_id
+
+
+def _check_summary(state: ThreadState, operation: Operation, summary: str | None) -> None:
+    """:raises CompactionFailed: the summary is not taken."""
+    if summary is None:
+        if operation.compaction_model not in (None, model_in(state.settings)):
+            # The compacted thread would carry on, and with another model than the thread's.
+            raise CompactionFailed("only Codex can read what that model wrote")
+    elif (refusal := not_smaller(state, operation, summary)) is not None:
+        raise CompactionFailed(refusal.message, refusal.reason)

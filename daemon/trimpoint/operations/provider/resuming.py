@@ -1,0 +1,118 @@
+"""Loads a Codex thread again, so that it has the settings that were agreed and nothing that it did
+meanwhile is missed.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.supervisor import (
+    CodexLink,
+    is_archived_error,
+)
+from trimpoint.codex.history.resync import catch_up
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.state import Generation
+from trimpoint.operations.provider.client_resumes import ClientResume
+from trimpoint.operations.provider.outside_changes import record_missed, renamed
+from trimpoint.operations.provider.settings import (
+    is_confirmed,
+    lasting,
+    missing_params,
+    resume_params,
+    resumed_settings,
+)
+from trimpoint.operations.routing.notification_router import NotificationRouter
+from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.threads.writer import ThreadWriter
+
+# Older ones resume a thread with sandbox and approvals as configured, not as they were, and tell
+# the model so in the middle of the conversation (measured: 0.153 does, 0.163 does not).
+REMEMBERS_SETTINGS = (0, 163, 0)
+
+
+class Resumption:
+    """Resumes provider threads. Its methods raise ProviderFailure when Codex refuses, is gone or
+    does not answer.
+    """
+
+    def __init__(self, link: CodexLink, inbound: NotificationRouter) -> None:
+        self._link = link
+        self._inbound = inbound
+
+    async def resume(
+        self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
+    ) -> tuple[ev.AnyEvent, ...]:
+        """Load a generation's provider thread again, with a client's own request if there is one;
+        the facts to record about it.
+
+        What Codex did without the daemon is written down: it, and not the ledger, is what the model
+        sees.
+        """
+        provider_id = str(generation.provider_thread_id)
+        self._inbound.bind(
+            provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
+        )
+        by_client = asked if asked is not None and asked.may_load else None
+        raw = await self._resume_or_unarchive(writer, provider_id, by_client)
+        params = by_client.params if by_client is not None else {}
+        answer = msgspec.json.decode(raw)
+        missed = await catch_up(self._link, writer.state, generation)
+        record_missed(writer, missed)
+        is_known = self._keeps_settings(generation) and is_confirmed(writer.state.settings)
+        if missed.is_anything or lasting(params) or is_known:
+            settings = resumed_settings(writer.state.settings, params, answer)
+            writer.record_facts(ev.SettingsChanged(settings))
+            if by_client is not None:
+                by_client.answer = raw.copy()
+        else:
+            await self._confirm_settings(writer, provider_id, answer)
+        thread: dict[str, Any] = answer["thread"]
+        path = thread.get("path") or generation.rollout_path
+        # A resumed thread reports no raw items (measured), so from here on the rollout has to bring
+        # them.
+        bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
+        return *renamed(writer.state, thread), bound, ev.SessionReady(generation.number)
+
+    def _keeps_settings(self, generation: Generation) -> bool:
+        """Returns whether Codex loads the thread with what was set on it. It does not before the
+        first turn, though it acknowledged the settings (measured: 0.163).
+        """
+        return generation.turn_count > 0 and not self._forgets_settings
+
+    @property
+    def _forgets_settings(self) -> bool:
+        return (self._link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
+
+    async def _confirm_settings(
+        self, writer: ThreadWriter, provider_id: str, answer: dict[str, Any]
+    ) -> None:
+        """Sets again what Codex had acknowledged and lost when it was killed (measured: 0.163)."""
+        changes = missing_params(writer.state.settings, answer)
+        if changes:
+            await self._link.request("thread/settings/update", {**changes, "threadId": provider_id})
+
+    async def _resume_or_unarchive(
+        self, writer: ThreadWriter, provider_id: str, asked: ClientResume | None
+    ) -> Raw:
+        params: dict[str, Any] = {"threadId": provider_id, "excludeTurns": True}
+        if asked is not None:
+            asked.pause(self._inbound.pausing(provider_id))
+            params = asked.request_for(provider_id)
+        if self._forgets_settings:
+            params = {**resume_params(writer.state.settings), **params}
+        try:
+            return await self._link.request("thread/resume", params)
+        except ProviderError as error:
+            if not is_archived_error(error):
+                raise
+            if not writer.state.session_stopped:
+                # It was archived without the daemon, and a person meant it.
+                writer.record_facts(
+                    ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
+                )
+                raise
+        await self._link.request("thread/unarchive", {"threadId": provider_id})
+        return await self._link.request("thread/resume", params)

@@ -1,0 +1,45 @@
+"""What a message of Codex says of a thread, and the messages that end a turn in its place."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from trimpoint.codex.notifications.message import CodexMessage
+from trimpoint.operations.routing.sub_agents import status_in
+
+# The statuses in which Codex is not at work on a thread.
+RESTING = frozenset({"idle", "systemError", "notLoaded"})
+
+
+def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the notifications that Codex could not send any more."""
+    yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
+    error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
+    turn: dict[str, Any] = {
+        "id": turn_id,
+        "items": [],
+        "itemsView": "notLoaded",
+        "status": "interrupted",
+        "error": error,
+        "startedAt": None,
+        "completedAt": None,
+        "durationMs": None,
+    }
+    yield "turn/completed", {"threadId": thread_id, "turn": turn}
+
+
+def rests(message: CodexMessage) -> bool:
+    return message.method == "thread/closed" or (
+        message.method == "thread/status/changed" and status_in(message) in RESTING
+    )
+
+
+def provider_thread_of(message: CodexMessage) -> str | None:
+    """Returns the provider thread that a message is about; None if it names none."""
+    if message.method == "thread/started":
+        with suppress(msgspec.MsgspecError):
+            if thread := message.object("thread"):
+                return str(thread.get("id"))
+    return message.thread_id

@@ -1,0 +1,149 @@
+"""What happens to Codex threads because of what was recorded: operations are run, archived threads
+are released, names are passed on.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import busy
+from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.operations.provider.provider_threads import (
+    ProviderThreads,
+)
+from trimpoint.operations.runner import OperationRunner
+from trimpoint.threads.errors import EngineError
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+# How long a retired provider thread may stay loaded after the last of its background terminals has
+# ended.
+TERMINAL_SWEEP_S = 30.0
+
+Step = Callable[[ThreadWriter], Awaitable[None]]
+
+
+class SessionReactions:
+    """Subscribes to the records of all threads. Each reaction is a task of its own in `tasks`."""
+
+    def __init__(
+        self,
+        engine: ThreadRegistry,
+        threads: ProviderThreads,
+        runner: OperationRunner,
+        tasks: TaskGroup,
+    ) -> None:
+        self._engine = engine
+        self._threads = threads
+        self._runner = runner
+        self._tasks = tasks
+        engine.subscribe(self._on_record)
+        threads.inbound.subscribe_child_exit(self._on_child_exit)
+
+    def resume(self) -> None:
+        """Continues what an earlier daemon left open."""
+        self._runner.resume_open_operations()
+        self._finish_archiving()
+        self._tasks.start_soon(self._sweep_terminals)
+
+    def spawn(self, step: Step, thread_id: str) -> None:
+        """Runs `step` with the thread's writer in the background; its failures are only logged."""
+        self._tasks.start_soon(self._run_guarded, step, thread_id)
+
+    def _on_record(self, thread_id: str, record: ev.Record) -> None:
+        for event in record.events:
+            match event:
+                case ev.OperationStarted():
+                    self._runner.schedule(thread_id)
+                case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
+                    self._runner.on_ended(thread_id)
+                    self._threads.prompts.forget(thread_id)
+                case ev.TurnCompleted():
+                    self._forget_prompt(thread_id)
+                case _ if record.command_id is not None and record.operation_id is None:
+                    self._on_client_event(thread_id, event)
+                case _:
+                    pass
+
+    def _forget_prompt(self, thread_id: str) -> None:
+        """Forgets the prompt of an ended turn, unless the same record began its recovery."""
+        writer = self._engine.loaded(thread_id)
+        if writer is None or writer.state.recovering_turn_id is None:
+            self._threads.prompts.forget(thread_id)
+
+    def _on_client_event(self, thread_id: str, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.SessionStopRequested():
+                self.spawn(self._release, thread_id)
+            case ev.ThreadUnarchived():
+                self.spawn(self._unarchive, thread_id)
+            case ev.ThreadRenamed():
+                self.spawn(self._rename, thread_id)
+            case _:
+                pass
+
+    async def _run_guarded(self, step: Step, thread_id: str) -> None:
+        # The task has a context of its own, so nothing else is bound by this.
+        structlog.contextvars.bind_contextvars(thread_id=thread_id)
+        try:
+            await step(await self._engine.thread(thread_id))
+        except (ProviderFailure, EngineError) as error:
+            log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
+        except Exception:
+            # The boundary of a task: a defect in one reaction must not end the daemon.
+            log.exception("session_step_broke", thread_id=thread_id)
+
+    async def _release(self, writer: ThreadWriter) -> None:
+        retained = ""
+        async with self._runner.lock(writer.thread_id):
+            generation = writer.state.generation
+            if busy(writer.state) is not None or (
+                writer.state.session_stopped and not writer.state.archived
+            ):
+                return  # a prompt that came in between keeps its session
+            if writer.state.archived:
+                retained = await self._threads.detach(writer, generation)
+                await self._threads.archive(writer, generation)
+            elif generation.provider_thread_id is not None:
+                await self._threads.release(generation.provider_thread_id)
+        writer.record_facts(ev.SessionStopped(generation.number, retained))
+
+    async def _unarchive(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None and not self._threads.reattach(writer):
+            await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
+
+    async def _rename(self, writer: ThreadWriter) -> None:
+        provider_id = writer.state.generation.provider_thread_id
+        if provider_id is not None and writer.state.name is not None:
+            await self._threads.link.request(
+                "thread/name/set", {"threadId": provider_id, "name": writer.state.name}
+            )
+
+    def _on_child_exit(self) -> None:
+        self._threads.forget_epoch()
+        self._threads.link.wake()
+        self._finish_archiving()
+
+    def _finish_archiving(self) -> None:
+        """Stops the sessions of archived threads that were still open when a daemon or a child
+        died.
+        """
+        for writer in self._engine.loaded_writers():
+            state = writer.state
+            if writer.read_only is None and state.archived and not state.session_stopped:
+                self.spawn(self._release, writer.thread_id)
+
+    async def _sweep_terminals(self) -> None:
+        while True:
+            await anyio.sleep(TERMINAL_SWEEP_S)
+            try:
+                await self._threads.archive_finished()
+            except ProviderFailure as error:
+                log.info("terminal_sweep_failed", detail=str(error))

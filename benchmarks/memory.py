@@ -1,4 +1,4 @@
-"""A client that stops reading: what it costs the daemon, and that it costs nobody else anything."""
+"""Measures what a client that stops reading costs, and that other clients lose nothing."""
 
 import json
 import socket

@@ -24,7 +24,7 @@ TURNS_A_BATCH = 1000
 
 
 class Unsynced(SystemFiles):
-    """Nobody waits for what a benchmark prepares."""
+    """Does nothing: no task waits for what a benchmark prepares."""
 
     def datasync(self, fd: int) -> None:
         """Not now."""

@@ -76,7 +76,7 @@ class JsonRpcClient:
         self._send(b'{"method":"initialized"}\n')
 
     def start_thread(self, cwd: Path) -> Message:
-        """A new thread that asks nobody for anything."""
+        """Starts a thread that asks for no approval."""
         answer = self.request(
             "thread/start", cwd=str(cwd), approvalPolicy="never", sandbox="danger-full-access"
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 WEB = Path(__file__).resolve().parents[1] / "web"
 BUILT = ("vendor.js", "vendor.licenses.txt")
 SOURCES = ("package-lock.json", "package.json", "vendor.mjs", "build.mjs")
-# What the lock file and the build need; older ones fail with words that help nobody.
+# What the lock file and the build need; older ones fail without saying why.
 MIN_NODE = 18
 DEADLINE_S = 600
 _NPM_OPTIONS = (

@@ -149,7 +149,7 @@ class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.c
 
     The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the
     first); with neither, the last turn is taken back. `undo` takes back the last revert instead.
-    `scope` `context` leaves files alone. `force` restores files that somebody else has changed
+    `scope` `context` leaves files alone. `force` restores files that another program has changed
     since the thread last looked; a safety checkpoint has them still.
     """
 

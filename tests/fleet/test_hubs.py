@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.config import FleetSection
+from trimpoint.config.sections import FleetSection
 from trimpoint.fleet import keys
 from trimpoint.fleet.asking import ask
 from trimpoint.fleet.errors import HubFailed, HubUnreachable

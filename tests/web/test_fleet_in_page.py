@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import FleetSection
+from trimpoint.config.sections import FleetSection
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node

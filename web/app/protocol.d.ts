@@ -889,7 +889,7 @@ export type RevertPreviewParams = {
 /**
  * Take the thread back to where it was after a turn: its files, its context, its ledger.
  *
- * The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that somebody else has changed since the thread last looked; a safety checkpoint has them still.
+ * The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that another program has changed since the thread last looked; a safety checkpoint has them still.
  */
 export type RevertToCheckpoint = {
     type: "thread.checkpoint.revert";

@@ -19,7 +19,7 @@ from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import CliError
 from trimpoint.cli.json_output import print_json as print_json
 
-# Wide enough for a path or an id when nobody's window sets a limit.
+# Wide enough for a path or an id when no window sets a limit.
 _WIDTH_WHEN_PIPED = 110
 _HIDDEN = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},

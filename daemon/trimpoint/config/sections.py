@@ -93,8 +93,8 @@ class ModelSection(_Section, frozen=True):
 
 
 class DiscardSection(_Section, frozen=True):
-    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard by
-    themselves.
+    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard
+    without being asked.
     """
 
     floor_tokens: Positive = 30_000

@@ -36,7 +36,7 @@ TURN_DEADLINE_S = 30.0
 
 
 class Pauses(NamedTuple):
-    """For whoever watches: long enough to see that something happened."""
+    """Waits long enough for a person to see that something happened."""
 
     after_turn_s: float = 0.0
     after_command_s: float = 0.0

@@ -1,8 +1,8 @@
 """Answers commands of people on other machines, by the same methods, receipts and busy rule as a
 client of this machine.
 
-Always true: who asks is read from the subject, which the servers let nobody else publish to; and a
-message that a stream delivers is no command, whatever subject it comes to.
+Always true: who asks is read from the subject, which the servers let no other person publish to;
+and a message that a stream delivers is no command, whatever subject it comes to.
 """
 
 from collections.abc import Awaitable, Callable
@@ -136,7 +136,7 @@ class Answering:
     async def _within(
         self, deadline_s: float, person: str, method: str, command: FleetCommand, answer: Answer
     ) -> FleetAnswer:
-        """Carries the command out, and says so when that takes longer than whoever asked waits."""
+        """Carries the command out, and says so when that takes longer than the sender waits."""
         ended = anyio.Event()
         last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
         async with anyio.create_task_group() as tasks:

@@ -1,6 +1,6 @@
 """A connection to the NATS servers of a fleet: all of them go through here.
 
-Always true: a connection that broke is closed and never used again; whoever has it makes another,
+Always true: a connection that broke is closed and never used again; its user makes another,
 with the credentials that the file holds then. Each call has a deadline.
 """
 
@@ -102,7 +102,7 @@ class Hub:
         return stored.seq
 
     async def publish(self, subject: str, data: bytes, reply: str = "") -> None:
-        """Sends a message to whoever listens.
+        """Sends a message to the subscribers of a subject.
 
         :raises HubFailed: the connection is gone.
         """

@@ -13,7 +13,7 @@ class FleetCommand(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     """A command to the host that has the thread.
 
     The same `commandId` again gets the stored answer. `keep` and `guidance` are those of `/clear`
-    and `/compact`. After `deadline_s` seconds whoever asked no longer waits.
+    and `/compact`. After `deadline_s` seconds the sender no longer waits.
     """
 
     thread_id: Identifier

@@ -146,7 +146,7 @@ def _server_conf(node: Node, nodes: tuple[Node, ...], listen: str, password: str
         'include "accounts.conf"\n'
         f'jetstream {{\n  store_dir: "jetstream-{node.name}"\n  domain: {HUB_DOMAIN}\n'
         "  # An acknowledged message may wait two minutes for the disk. Daemons send again what a\n"
-        "  # power failure takes; whoever else relies on the hub wants:\n"
+        "  # power failure takes; others who rely on the hub want:\n"
         "  # sync_interval: always\n}\n"
         "# Beyond one machine, have it encrypted:\n"
         '# tls { cert_file: "server.pem", key_file: "server.key" }\n'

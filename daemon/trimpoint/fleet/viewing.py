@@ -16,7 +16,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 from trimpoint_protocol.readmodel import EventEnvelope
 
-from trimpoint.config import FLEET_NAME, FleetSection
+from trimpoint.config.sections import FLEET_NAME, FleetSection
 from trimpoint.fleet.asking import HostAway, ask, may_command, person_of
 from trimpoint.fleet.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.hub import Hub, connected

@@ -30,7 +30,7 @@ class GitFailed(GitError):
 class FilesChanged(GitError):
     """Files changed while they were being restored; what had been written was undone.
 
-    `not_rolled_back` names files for which that could not be done, because somebody else has
+    `not_rolled_back` names files for which that could not be done, because another program has
     changed them since.
     """
 
@@ -55,7 +55,7 @@ class FilesChanged(GitError):
 class RestoreFailed(GitError):
     """The file system refused a step of a restore; what had been written was taken back.
 
-    `not_rolled_back` names files for which even that failed, or that somebody else has changed
+    `not_rolled_back` names files for which even that failed, or that another program has changed
     since.
     """
 

@@ -27,7 +27,7 @@ class TokenUnusable(Exception):
 def token_at(state_dir: Path) -> str:
     """Return the token of a state directory, made now if there is none.
 
-    :raises TokenUnusable: the file is somebody else's to read, or holds no token.
+    :raises TokenUnusable: other users may read the file, or it holds no token.
     :raises OSError: it can neither be read nor made.
     """
     path = state_dir / FILE_NAME
@@ -39,7 +39,7 @@ def token_at(state_dir: Path) -> str:
 
 
 def renew_token(state_dir: Path) -> str:
-    """Replace the token; whoever has the old one, or a cookie made with it, is refused from then
+    """Replaces the token. The old one, and a cookie made with it, are refused from then
     on.
 
     :raises OSError: the file cannot be written.

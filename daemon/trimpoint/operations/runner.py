@@ -135,7 +135,7 @@ class OperationRunner:
         raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
 
     async def _run(self, thread_id: str) -> None:
-        # The task is the thread's own from here on, whosever request it was begun in.
+        # The task is the thread's own from here on, whichever request it was begun in.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:

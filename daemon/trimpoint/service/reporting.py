@@ -9,7 +9,7 @@ import anyio
 
 from trimpoint.service.notify import Notifier
 
-# A status is read by people; nobody looks more often.
+# A status is read by people, who do not look more often.
 _STATUS_EVERY_S = 5.0
 
 

@@ -26,7 +26,7 @@ other options.
 """
 
 # What the daemon and Codex go by and a service manager started elsewhere may lack. No secrets: a
-# unit can be read by anybody.
+# unit can be read by every user.
 CARRIED_VARIABLES = ("PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 _MARK = (

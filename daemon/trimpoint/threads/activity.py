@@ -61,7 +61,7 @@ class Activity:
         self.operations[ended.kind, ended.outcome] += 1
         for phase, taken_ms in ended.phases_ms.items():
             self.phases.setdefault((ended.kind, phase), Durations()).add(taken_ms / 1000)
-        # Whoever happened to wait for the disk when it ended has nothing to do with it.
+        # A task that waited for the disk when it ended has nothing to do with it.
         Context().run(
             log.info,
             "operation_ended",

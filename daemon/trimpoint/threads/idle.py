@@ -1,7 +1,7 @@
 """Finds threads in memory that are not used, and unloads them.
 
-A thread is idle when nothing of it is under way, all of it is durable, and nobody whom `in_use`
-asks has a use for it.
+A thread is idle when nothing of it is under way, all of it is durable, and no predicate that
+`in_use` asks has a use for it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class IdleThreads:
         """Removes a thread from memory and returns its journal, to be closed; None if its writer is
         still held.
 
-        Nobody may be left with a writer whose journal another one has opened. Who holds one may be
+        No caller may keep a writer whose journal another one has opened. Who holds one may be
         in the middle of anything, so the question is put to the interpreter: an object that nobody
         refers to is gone at once.
         """

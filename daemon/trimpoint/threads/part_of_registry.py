@@ -40,7 +40,7 @@ class PartOfRegistry(ThreadRegistry):
         """Stop calling `listener`."""
         for pair in [pair for pair in self._heard if pair[0] == listener]:
             self._heard.remove(pair)
-            with suppress(ValueError):  # the daemon ends, and nobody is listened to any more
+            with suppress(ValueError):  # the daemon ends, and there are no subscribers any more
                 self._whole.unsubscribe(pair[1])
 
     def loaded_writers(self) -> list[ThreadWriter]:

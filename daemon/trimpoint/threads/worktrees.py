@@ -70,7 +70,7 @@ class Worktrees(Protocol):
         """Check that the target is there and may be restored, capture the files as they are now,
         and plan.
 
-        :raises WorktreeRefuses: it is not there, or somebody else changed files that would be
+        :raises WorktreeRefuses: it is not there, or another program changed files that would be
             written.
         """
         ...

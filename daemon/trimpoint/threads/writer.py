@@ -102,7 +102,7 @@ class ThreadWriter:
 
     @property
     def journal(self) -> Journal:
-        """The journal, for whoever lets go of the thread."""
+        """Returns the journal, for those who unload the thread."""
         return self._journal
 
     @property
@@ -385,8 +385,8 @@ class ThreadWriter:
 
 
 def _as_fact(command: AnyCommand) -> ExternalFact | None:
-    """`command` if it tells what happened; all others ask for something, and whoever asked decides
-    anew.
+    """Returns the command if it reports a fact, which is kept and retried when the journal fails;
+    None if it is a request.
     """
     match command:
         case (

@@ -65,7 +65,7 @@ class UnixStream:
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Closes it. Whoever waits on it gets an `anyio.ClosedResourceError`."""
+        """Closes it. A task that waits on it gets an `anyio.ClosedResourceError`."""
         if not self._is_closed:
             self._is_closed = True
             anyio.notify_closing(self._socket)

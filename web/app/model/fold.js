@@ -361,7 +361,7 @@ function recordEntry(state, payload, envelope) {
     }
     const { entryId: id, turnId, kind, role, text, detail } = payload;
     const entry = { id, turnId, kind, role, text, detail, createdAt: envelope.occurredAt, discardId: null };
-    // A new list, so that whoever shows the turn sees that it changed.
+    // A new list, so that a view of the turn sees that it changed.
     state.entries.set(turnId, [...(known ?? []), entry]);
 }
 

@@ -97,7 +97,7 @@ export class Thread {
         }
     }
 
-    /** Notes that the page takes part already, as whoever starts a thread does. */
+    /** Notes that the page is subscribed already, as the client that starts a thread is. */
     joined() {
         this._isJoined = true;
     }

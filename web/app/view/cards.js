@@ -35,7 +35,7 @@ function Approval({ app, thread, question }) {
     const card = useRef(/** @type {HTMLElement | null} */ (null));
     const choices = choicesOf(question);
     useEffect(() => {
-        // Whoever is in the middle of a word must not approve something by its next letter.
+        // A person in the middle of a word must not approve something by its next letter.
         const typing = document.activeElement instanceof HTMLTextAreaElement && document.activeElement.value !== "";
         if (!typing) {
             card.current?.focus();

@@ -147,7 +147,7 @@ def _no_daemon(sockets: list[Path]) -> NoDaemon:
 async def answering(sockets: list[Path]) -> Path | None:
     """Returns the first socket that answers.
 
-    :raises CliError: one is there but closed to us, or can be nobody's.
+    :raises CliError: one is there but refuses us, or none can be run here.
     """
     for socket in sockets:
         try:

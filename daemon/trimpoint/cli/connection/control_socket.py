@@ -1,8 +1,8 @@
 """The place where Codex's own programs look for a Codex that runs in the background: plain `codex`,
 `codex archive`, `codex queue`.
 
-Whoever listens there serves them (measured: 0.163, 0.171). A live daemon is never displaced, and
-what was made here is removed at the end.
+The program that listens there serves them (measured: 0.163, 0.171). A live daemon is never
+displaced, and what was made here is removed at the end.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`trimpoint fleet init | setup`: for whoever runs the servers."""
+"""`trimpoint fleet init | setup`: for people who run the servers."""
 
 import argparse
 from functools import partial

@@ -27,7 +27,7 @@ or starts one in the background.
 
 TOKEN = """\
 The token is in the file http-token of the state directory, made when it is first needed, and
-readable by you alone. Whoever has it can do with your threads whatever you can.
+readable by you alone. Anyone who has it can do with your threads what you can.
 """
 
 

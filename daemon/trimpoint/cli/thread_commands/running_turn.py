@@ -1,4 +1,4 @@
-"""One turn as a person follows it: streamed, with the agent's questions put to whoever asked."""
+"""One turn as a person follows it: streamed, with the agent's questions put to that person."""
 
 from collections.abc import Mapping
 from typing import Any

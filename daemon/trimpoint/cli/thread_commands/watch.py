@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _next_daemon(arguments: argparse.Namespace) -> None:
     sockets = sockets_of(settings_of(arguments))
-    # A socket that is not there yet tells nobody when it comes.
+    # There is no event for a socket that does not exist yet.
     while await answering(sockets) is None:  # noqa: ASYNC110
         await anyio.sleep(_LOOK_AGAIN_S)
 

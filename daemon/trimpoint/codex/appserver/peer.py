@@ -3,9 +3,9 @@ handed over.
 
 The law is wire order. One line is dealt with completely before the next is looked at, on the loop's
 own thread, without an await in between: a notification's handler has returned before a later reply
-is delivered. So whoever awaits a reply sees every effect of the notifications before it, and
-perhaps of some after it. Whoever needs the reply at its very place in the stream (to pass both on
-to a client) uses `begin`, whose callback runs in the reader.
+is delivered. So a task that awaits a reply sees every effect of the notifications before it, and
+perhaps of some after it. A caller that needs the reply at its exact place in the stream (to pass
+both on to a client) uses `begin`, whose callback runs in the reader.
 
 Handlers and callbacks are therefore plain functions and must be cheap. They may call `begin`,
 `notify`, `respond` and `respond_error`, which never wait; to await a reply they start a task.
@@ -128,7 +128,7 @@ class Peer:
         self._exit_reason: str | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self.dropped_lines = 0
-        """Lines that were no message, and replies that nobody waits for (late ones, above all)."""
+        """Lines that were no message, and replies that no task waits for, mostly late ones."""
         self._loop = asyncio.get_running_loop()
         child.attach(self)
 

@@ -231,7 +231,7 @@ class CodexChild:
         self._finish()
 
     def _signal_group(self, number: int) -> None:
-        # Not once it was waited for: from then on its number may be somebody else's.
+        # Not after it was waited for: from then on its number may be that of another process.
         if self._exit is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
@@ -253,12 +253,12 @@ class CodexChild:
 
     def _wait_in_thread(self) -> None:
         self._popen.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no task can be told
             self._loop.call_soon_threadsafe(self._on_exit)
 
     def _on_exit(self) -> None:
         # Members that outlive their leader keep the group's number from being used again: this
-        # meets them or nobody.
+        # meets them or no process.
         self._signal_group(signal.SIGKILL)
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
@@ -328,7 +328,7 @@ def _signal_name(number: int) -> str:
 
 
 class _Discard:
-    """The sink of a child that is stopped before anybody listened: drains, so that it can end."""
+    """Drains the output of a child that is stopped before it has a reader, so that it can end."""
 
     def on_chunk(self, data: bytes) -> None:
         del data

@@ -25,7 +25,7 @@ class ClientSink(Protocol):
         ...
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Put a question of the agent to the clients; whoever implements this answers Codex."""
+        """Puts a question of the agent to the clients. The implementation answers Codex."""
         ...
 
     def expire_server_requests(self, reason: str) -> None:

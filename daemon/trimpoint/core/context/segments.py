@@ -131,7 +131,7 @@ def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[Conte
     if turn.items:
         yield from _recorded_segments(state, turn, index, entries, skipped)
         return
-    # Nobody has what the model saw; a new session would be given these.
+    # What the model saw is not recorded; a new session would be given these.
     messages = [entry for entry in entries if entry.kind == "message"]
     for number, entry in enumerate(messages, 1):
         name, tokens = _short_id(index, number), estimate_tokens(message_item(entry))

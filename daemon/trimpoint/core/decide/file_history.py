@@ -12,9 +12,8 @@ from typing import Literal, NamedTuple
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
 Author = Literal["thread", "others", "unknown", "found"]
-"""`thread`: one of its turns, or a revert of it. `unknown`: nobody looked between what a turn and
-what others did. `found`: what a daemon found that had been away, less what is known to be the
-turn's.
+"""`thread`: one of its turns, or a revert of it. `unknown`: no capture was taken between what a
+turn and what others did. `found`: what a daemon found at its start, less what was the turn's.
 """
 
 LATE = "It was captured when the turn had begun already, and may hold some of its changes."

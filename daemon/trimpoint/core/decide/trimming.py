@@ -147,7 +147,7 @@ def complete_compaction(
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
     summary, plan = _said(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
-        # To go on would be a clear that nobody asked for (docs/spec/traps.md).
+        # To continue would be a clear that no person asked for (docs/spec/traps.md).
         return Rejected(
             Reason.COMPACTION_FAILED, "The compaction came to nothing, so nothing was changed."
         )

@@ -69,7 +69,7 @@ def parse(text: str) -> Parsed:
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
     """The complaint about a slip of the fingers in a command that is right otherwise; None where it
-    may be a command of somebody else's.
+    may be a command of another program.
     """
     for ours, command in REGISTRY.items():
         if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):

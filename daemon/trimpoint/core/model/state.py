@@ -1,6 +1,6 @@
 """A thread's state: the fold of its events, written by the projector alone.
 
-Mutable on purpose: replaying a long journal must not copy the ledger at every event. Nobody but
+Mutable on purpose: replaying a long journal must not copy the ledger at every event. Only
 `trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's
 order.
 """

@@ -143,7 +143,7 @@ def _has_parts(event: ev.UsageReported) -> bool:
 def _is_new_call(event: ev.UsageReported, before: UsageSample | None, *, is_live: bool) -> bool:
     if not _has_parts(event):
         return False
-    # Of a thread that was taken over, the first report is of a call that was somebody else's.
+    # Of a thread that was taken over, the first report is of a call of another program.
     return is_live if before is None else event.total != before.running_total
 
 

@@ -121,7 +121,7 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
         wire_name(field): wire_value(field, getattr(event, field)) for field in public_fields(event)
     }
     if isinstance(event, TrimPointCreated):
-        # The journal has a range; the list is made for whoever asks for the event.
+        # The journal has a range; the list is made when a client asks for the event.
         listed = pruned_turn_ids(state, event) or []
         payload |= {
             "prunedTurnIds": listed,

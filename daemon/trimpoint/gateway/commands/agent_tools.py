@@ -229,7 +229,7 @@ def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[
     """`thread/start`'s parameters as Codex takes them, and whether the agent gets our tools beside
     the client's own.
 
-    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where nobody asked for
+    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where no client asked for
     them, a client's tool of the same name goes before ours.
 
     :raises Refusal: the option is not right, or the client has tools of the same name.

@@ -60,7 +60,7 @@ class ContextMeters:
     async def status(self, thread_id: str) -> ContextStatus:
         """The meter of a thread, one that only Codex knows included.
 
-        :raises ThreadNotFound: nobody has heard of it.
+        :raises ThreadNotFound: neither trimpoint nor Codex knows it.
         :raises JournalRefuses: its journal cannot be opened.
         """
         if (foreign_usage := self._foreign_status(thread_id)) is not None:

@@ -1,5 +1,5 @@
-"""What clients of Codex are sent after a trim, by whoever it was: the size of the context, and in
-Codex's terminal UI a line.
+"""What clients of Codex are sent after a trim, whichever client made it: the size of the context,
+and in Codex's terminal UI a line.
 
 Codex reports a size with each answer of the model and knows nothing of trims, so that a client's
 meter would stay at what was before.

@@ -1,5 +1,5 @@
-"""How a turn begins, whoever asks for it: in a session that is ready, with the files noted as they
-were, and written down beforehand.
+"""How a turn begins, whichever client asks for it: in a session that is ready, with the files noted
+as they were, and written down beforehand.
 
 A person goes first: a turn that the daemon begins by itself gives way to a prompt that waits, and
 to whatever keeps the thread busy.
@@ -89,7 +89,7 @@ class TurnStarts:
             # taken.
             await writer.flush()
             await request_in_order(self._threads.link, "turn/start", params, taken)
-        # whatever it was, a request that nobody waits for must not keep the thread busy
+        # Whatever the error is, a request that no task waits for must not keep the thread busy.
         except BaseException as error:
             writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise

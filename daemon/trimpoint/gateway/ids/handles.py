@@ -7,7 +7,7 @@ connection. Codex has one connection, ours; so each client's handles go out unde
 own, and what a client leaves behind is ended when it goes.
 
 `HANDLE_TYPES` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A
-notification that names no client is nobody's handle, and passes as any other.
+notification that names no client is passed on as any other.
 """
 
 from collections import Counter
@@ -262,7 +262,7 @@ class Handles:
                     REQUEST_ID,
                     request.client_request.message.id,
                 )
-        return True  # whoever asked has its answer, or is gone
+        return True  # the client has its answer, or is gone
 
     # --- both
     # ----------------------------------------------------------------------------------------------

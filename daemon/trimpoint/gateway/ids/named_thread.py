@@ -17,7 +17,7 @@ _decode = msgspec.json.Decoder(_Params).decode
 
 
 def named_thread(params: Raw | None) -> str | None:
-    """Returns the id that a request names, whosever it is; None where it names none."""
+    """Returns the thread id in a request, of whichever profile; None where there is none."""
     if params is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""`context/messages/list`: what the agent's context holds, for whoever wants to choose what
+"""`context/messages/list`: what the agent's context holds, for a client that chooses what
 goes.
 """
 

@@ -1,4 +1,4 @@
-"""`session/export`: a whole thread in one answer, for whoever has no disk of the daemon's to read
+"""`session/export`: a whole thread in one answer, for a client that cannot read the daemon's disk
 from.
 """
 

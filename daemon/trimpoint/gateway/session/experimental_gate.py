@@ -68,7 +68,7 @@ class ExperimentalGate:
         try:
             return await experimental_api(self._link.profile)
         except SchemaUnavailable as error:
-            # Nobody is refused for what we do not know; that Codex cannot be run is said elsewhere.
+            # Without Codex's schema nothing is refused. Another error says that Codex cannot run.
             log.warning("experimental_api_unknown", detail=error.reason)
             return None
 

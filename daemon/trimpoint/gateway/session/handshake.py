@@ -101,7 +101,7 @@ def initialize_deadline(
     """Sends a client away that has not begun to introduce itself `deadline_s` after `since` (now),
     with the reason.
 
-    Without it, connections that somebody forgot would take the places of all clients there may be.
+    Without it, connections that a program forgot would take the places of all clients there may be.
     """
     loop = asyncio.get_running_loop()
     overdue = loop.call_at(

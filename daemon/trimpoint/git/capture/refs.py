@@ -1,4 +1,4 @@
-"""The refs that keep checkpoints from being collected. They go only when somebody asks for it.
+"""The refs that keep checkpoints from being collected. They are deleted only on request.
 
 They are in the store. Those that earlier versions put into the user's repository count as well,
 until they are taken over.

@@ -29,7 +29,7 @@ from trimpoint.git.plumbing.store import (
 log = structlog.get_logger()
 
 _DEADLINE_S = 600.0
-# Somebody at work there is not to wait for us, nor we for them.
+# Another process at work there must not wait for us, nor we for it.
 _LOCK_DEADLINE_S = 1.0
 _COLLECT_LOCK_DEADLINE_S = 60.0
 # As git's own upkeep does, one of 256 folders of loose objects is looked into.
@@ -62,7 +62,7 @@ async def upkeep(repository: Repository) -> None:
 async def collect(repository: Repository) -> None:
     """Remove from the disk what no checkpoint needs.
 
-    :raises GitFailed: git failed, or somebody is at work there; then it stays
+    :raises GitFailed: git failed, or another process is at work there; then it stays
     """
     if not repository.store_dir.is_dir():
         return
@@ -87,7 +87,7 @@ async def remove_all(repository: Repository) -> list[Path]:
     """Remove everything of ours from the repository: refs, objects, indexes.
 
     :returns: folders that stay, because they hold files of the user's that a restore had saved
-    :raises GitFailed: git failed, or somebody is at work there
+    :raises GitFailed: git failed, or another process is at work there
     """
     await delete_users_refs(repository, [each.ref for each in await users_refs(repository)])
     privates = [git_dir / "trimpoint" for git_dir in _git_dirs(repository)]
@@ -167,7 +167,7 @@ def _aside(repository: Repository) -> Path:
 
 
 def _borrow_again(repository: Repository) -> None:
-    """Whoever was killed while it looked whether all is there has not found it to be so."""
+    """A process that was killed during the check has not proved that nothing is missing."""
     if _aside(repository).exists():
         _aside(repository).replace(alternates(repository))
 

@@ -1,4 +1,4 @@
-"""Moving files so that nobody's content is ever overwritten: renameat2(2), and the nearest thing
+"""Moves files without ever overwriting content: renameat2(2), and the nearest thing
 where it is missing.
 """
 
@@ -53,7 +53,7 @@ def _renamed(source: Place, target: Place, flags: int) -> bool:
 
 
 def _move_without_kernel(source: Place, target: Place) -> None:
-    # Two steps, so a file that somebody makes in between is overwritten. There is no better way
+    # Two steps, so a file that is made in between is overwritten. There is no better way
     # here.
     with contextlib.suppress(FileNotFoundError):
         os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)

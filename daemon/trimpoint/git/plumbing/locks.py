@@ -19,9 +19,10 @@ _locks: WeakValueDictionary[Path, anyio.Lock] = WeakValueDictionary()
 
 @contextlib.asynccontextmanager
 async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
-    """Hold the work tree. Whoever holds it must not ask for it again.
+    """Holds the work tree. Its holder must not ask for it again.
 
-    :raises GitFailed: somebody else holds it until the deadline, or the lock file cannot be made
+    :raises GitFailed: another process holds it until the deadline, or the lock file cannot be
+        made
     """
     # Our own tasks first: they wait without polling, and in their order.
     lock = _locks.setdefault(repository.worktree, anyio.Lock())
@@ -45,7 +46,8 @@ async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerato
     """Hold the store and so all worktrees of the repository: nothing is written while something is
     removed.
 
-    :raises GitFailed: somebody else holds it until the deadline, or the lock file cannot be made
+    :raises GitFailed: another process holds it until the deadline, or the lock file cannot be
+        made
     """
     with await _locked_file(repository.store_dir, fcntl.LOCK_EX, deadline_s):
         yield
@@ -60,7 +62,7 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
         ) from error
     try:
         with anyio.fail_after(deadline_s):
-            # A lock of another process tells nobody when it is free.
+            # There is no event for a lock that another process releases.
             while not _try_lock(file, kind):  # noqa: ASYNC110
                 await anyio.sleep(_POLL_S)
     except BaseException as error:

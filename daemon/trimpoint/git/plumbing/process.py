@@ -1,7 +1,7 @@
 """Running git: not in the user's way, and not with what leaked in from the user's shell.
 
 The law: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep,
-takes no lock that it can do without, asks nobody, and ends at its deadline or when we are
+takes no lock that it can do without, never prompts, and ends at its deadline or when we are
 cancelled, with all it started.
 """
 

@@ -213,7 +213,7 @@ class ShadowRepository:
         make_store(self.repository)
         for folder in ("refs", "info"):
             (self.dir / folder).mkdir(exist_ok=True)
-        # Held by nobody: we have the lock. It is left over from a git that was killed.
+        # It is left over from a git that was killed: we have the lock.
         (self.dir / "index.lock").unlink(missing_ok=True)
         write_if_other(self.dir / "config", config_of(self.repository, bare=False))
         write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)

@@ -75,7 +75,7 @@ class Staging:
             os.symlink(b"".join(blobs.read(side.blob)), place.name, dir_fd=place.folder)
             return
         is_executable = side.mode == EXECUTABLE
-        # Nobody is to read what may be private before it has its permissions.
+        # Its content may be private, so it is unreadable until it has its permissions.
         mode = 0o600 if side.permissions is not None else 0o777 if is_executable else 0o666
         descriptor = os.open(place.name, _NEW, mode, dir_fd=place.folder)
         with os.fdopen(descriptor, "wb") as file:
@@ -150,7 +150,7 @@ class Staging:
 
 def _permissions(like: int, is_executable: bool) -> int:
     mode = like & _PERMISSIONS & ~0o111
-    # As git does: executable for whoever may read.
+    # As git does: executable for all who may read it.
     return mode | (mode & 0o444) >> 2 if is_executable else mode
 
 

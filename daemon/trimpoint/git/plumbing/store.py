@@ -10,8 +10,8 @@ here, so that no `git gc` of the user's takes it away.
                           names the user's objects for as long as some are needed from there (see
                           `upkeep`)
         refs/trimpoint/   checkpoints/<thread>/<name>, and newest/<worktree>: what the index of a
-        worktree refers to lock              shared by all who write in here, exclusive for whoever
-        removes something
+        worktree refers to lock              shared by all who write in here, exclusive while
+        something is removed
 
 Checkpoints of earlier versions have their refs and objects in the user's repository. They are read
 there until `upkeep` has taken them over.

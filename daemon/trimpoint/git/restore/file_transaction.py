@@ -1,7 +1,7 @@
 """Changes to a work tree, each of which can be taken back.
 
 The law: whatever leaves a path goes to the place aside that was given for it, and comes back from
-there. A path that somebody else has changed since is not taken back; it is named.
+there. A path that another program has changed since is not taken back; it is named.
 """
 
 import contextlib

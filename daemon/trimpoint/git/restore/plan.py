@@ -40,7 +40,7 @@ class Step(msgspec.Struct, frozen=True):
 class Conflict(msgspec.Struct, frozen=True):
     """Returns why restoring `step` would overwrite foreign changes, or None.
 
-    `changed`: somebody else has changed `path` after the thread did. `unknown`: it cannot be told
+    `changed`: `path` was changed after the thread did. `unknown`: it cannot be told
     who did. `found`: neither can it, and the thread is not known to have changed it. `open`: a
     process has it open for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and
     where a file or folder must go.

@@ -167,7 +167,7 @@ class _Restore:
         self._remove_emptied_folders(keep_folder)
         for task in writes:
             self._do(task, len(tasks))
-        # Somebody may have had one of them open and written to it after it was put aside.
+        # A program may have had one of them open and written to it after it was moved.
         changed = [
             task.step.path
             for task in tasks

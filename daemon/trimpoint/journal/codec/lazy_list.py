@@ -1,7 +1,7 @@
-"""Long lists and indexes as a snapshot holds them: packed, until somebody looks. Pure.
+"""Long lists and indexes as a snapshot holds them: packed until an item is read. Pure.
 
-The law: what was unpacked stays unpacked, because whoever got an object may change it. Only what
-nobody ever looked at is still its packed bytes, and goes into the next snapshot as it is.
+What was unpacked stays unpacked, because the caller that got an object may change it. Items that
+were never read are still packed bytes, and go into the next snapshot as they are.
 """
 
 from __future__ import annotations

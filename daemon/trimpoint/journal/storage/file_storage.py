@@ -40,7 +40,7 @@ class JournalFile:
     """Owns the descriptor, opened when first written to. The durable end is the caller's to keep.
 
     A caller can be torn away from a write that its thread then finishes, so the file's own end may
-    get ahead of the caller's. Whoever comes with another end than the file's breaks it; the next
+    get ahead of the caller's. A write that expects another end than the file's breaks it; the next
     `restore` settles it.
     """
 

@@ -210,7 +210,7 @@ def _named(conflicts: Iterable[Conflict]) -> list[str]:
 
 async def _unsteady(repository: Repository, writer: ThreadWriter, present: Checkpoint) -> list[str]:
     """Files that the thread could read when it last looked and that cannot be read now, be it
-    because somebody keeps writing them.
+    because a program keeps writing them.
     """
     known = await find(repository, writer.state.known_files) if writer.state.known_files else None
     before = known.left_out if known is not None else ()

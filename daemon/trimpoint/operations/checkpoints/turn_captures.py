@@ -79,7 +79,7 @@ class Wanted(NamedTuple):
 
 
 class TurnCaptures:
-    """Listens to the engine; `before_turn` is called by whoever is about to start a turn."""
+    """Subscribes to the engine. `before_turn` is to be called before a turn is started."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class TurnCaptures:
         """Capture the files after the thread's last turn if a daemon died before it could. Never
         raises.
 
-        Whoever calls it holds the thread's captures in order.
+        The caller holds the thread's captures in order.
 
         :returns: what was found, if anything was captured
         """

@@ -2,7 +2,7 @@
 (docs/spec/context.md, docs/adr/0012).
 
 The law: nothing of the thread changes before the model has begun to answer in the smaller context;
-until then everything happens on provider threads that nobody sees and that are thrown away. From
+until then everything happens on provider threads that are hidden and deleted afterwards. From
 then on the turn is a turn like any other.
 """
 
@@ -87,7 +87,7 @@ class OverflowRecovery:
             with attempt.scope:
                 await self._recover(writer, operation)
         except JournalRefuses:
-            # The disk may stay full for long; nobody has to wait for it to hear that the turn is
+            # The disk may stay full for long; clients must not wait for it to hear that the turn is
             # over.
             self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
@@ -183,7 +183,7 @@ class OverflowRecovery:
             if not self._threads.inbound.is_quarantined(provider_id):
                 raise CompactionFailed(
                     "Codex went away"
-                )  # nobody would ever hear the end of a turn that went on now
+                )  # no client would be sent the end of a turn that continued now
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)

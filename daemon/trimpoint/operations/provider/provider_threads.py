@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
-import anyio.to_thread
 import msgspec
 import structlog
 from msgspec import Raw

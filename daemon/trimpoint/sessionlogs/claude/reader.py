@@ -198,7 +198,9 @@ class ClaudeReader:
             self._records.model = members["model"]
 
     def _count(self, row: Row, answer_id: str | None) -> None:
-        """Adds up each answer once, whoever's request it was; copies of a fork are its origin's."""
+        """Adds up each answer once, whichever request it was for; copies of a fork are its
+        origin's.
+        """
         if row.message is None or row.message.usage is None or self._is_copied(row):
             return
         key = answer_id or row.uuid or ""

@@ -135,7 +135,7 @@ class Following:
         self._state.model = str(answer.get("model") or "")
 
     def joined(self, thread_id: str) -> None:
-        """Notes that this client takes part already, as whoever begins a thread does."""
+        """Notes that this client is subscribed already, as the one that begins a thread is."""
         self._joined.add(thread_id)
 
     # --- what arrives ---------------------------------------------------------------------------

@@ -61,7 +61,7 @@ class Link:
             yield await initialize(connection, _INFO)
 
     async def _socket(self) -> Path:
-        # A socket that is not there yet tells nobody when it comes.
+        # There is no event for a socket that does not exist yet.
         while (socket := await self._find()) is None:
             if self._is_start_wanted:
                 self._is_start_wanted = False

@@ -1,7 +1,7 @@
 --- The editor's one conversation with the daemon: it is found or started, greeted, and found again
 --- when it was lost.
 ---
---- Whoever wants to hear of it adds a listener. The daemon is started only for what a person asked
+--- Modules that want to be told add a listener. The daemon is started only for what a person asked
 --- for; a connection that was lost is tried again, but a daemon that was ended on purpose stays
 --- ended.
 local connection = require("trimpoint.client.connection")

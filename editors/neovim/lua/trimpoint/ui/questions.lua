@@ -1,6 +1,6 @@
 --- Puts the agent's questions to the person.
 ---
---- Whoever types somewhere else must not approve something by their next key: the question is put
+--- A person who types elsewhere must not approve something by their next key: the question is put
 --- at once only to a person who is in the chat and types nothing.
 local config = require("trimpoint.config")
 local model = require("trimpoint.model.questions")

@@ -18,6 +18,7 @@ NOT_FOR_THE_DAEMON = (
     "prometheus_client",
     "pygments",
     "rich",
+    "sqlite3",
     "trimpoint.demo",
     "trimpoint.fleet",
     "trimpoint.testkit",

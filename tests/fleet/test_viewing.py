@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 import msgspec
 import pytest
-from trimpoint.config import FleetSection
+from trimpoint.config.sections import FleetSection
 from trimpoint.fleet import answering
 from trimpoint.fleet.errors import HubFailed
 from trimpoint.fleet.hub import Hub, connected

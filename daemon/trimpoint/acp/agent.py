@@ -136,7 +136,7 @@ class Agent:
         except asyncio.CancelledError:
             request.refuse(RpcError(CANCELLED, "The request was cancelled."))
             raise
-        except Exception:  # the boundary: an editor that is not answered is frozen
+        except Exception:  # whatever the defect, an editor without an answer hangs
             error_id = str(uuid.uuid4())
             log.exception("request failed: %s, error %s", request.method, error_id)
             request.refuse(

@@ -143,8 +143,8 @@ class Answering:
             tasks.start_soon(_say_unfinished, deadline_s, ended, answer)
             try:
                 last = await self._carry_out(person, method, command)
-            # a boundary: a command from elsewhere must not end the daemon
             except Exception:
+                # A defect in a command from elsewhere must not end the daemon.
                 log.exception("fleet_command_broke", person=person, method=method)
             ended.set()
         return last

@@ -7,17 +7,19 @@ kind of an entry are words of a second column, so that a search in one thread co
 """
 
 import os
-import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from hashlib import blake2s
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from trimpoint.journal.port import Bookmark, Position
 from trimpoint.journal.storage.file_ops import FILE_MODE
 from trimpoint.recall.words import Term, match_all, match_most, with_parts
+
+if TYPE_CHECKING:
+    import sqlite3
 
 FORMAT = 2
 """Raise it when what is indexed changes: an index of another format is made again."""
@@ -354,7 +356,10 @@ def _folder_label(folder: str) -> str:
     return "f" + blake2s(folder.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> "sqlite3.Connection":
+    # Imported late, so that a daemon that has no threads never loads it.
+    import sqlite3
+
     # The file is for this user alone from its first moment on; SQLite gives its companions the
     # same mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))

@@ -4,9 +4,8 @@ Always true: nothing here is on the path of a turn. What the index does is done 
 own, one thing at a time and each of them short, behind records that are durable already.
 """
 
-import sqlite3
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import structlog
@@ -19,6 +18,9 @@ from trimpoint.recall.index import Found, RecallIndex, Where, discard_index
 from trimpoint.recall.reading import index_piece
 from trimpoint.recall.words import Term
 from trimpoint.threads.registry import ThreadRegistry
+
+if TYPE_CHECKING:
+    import sqlite3
 
 log = structlog.get_logger()
 
@@ -35,7 +37,8 @@ is to do.
 """
 MAX_FORGOTTEN = 0.5
 MAX_FOUND = 1_000
-_DAMAGED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+# SQLITE_ERROR, SQLITE_CORRUPT and SQLITE_NOTADB.
+_DAMAGED = frozenset({1, 11, 26})
 
 
 class RecallUnavailable(Exception):
@@ -87,7 +90,7 @@ class Recall:
             await self._catch_up()
             try:
                 return await self.use(lambda index: index.search(terms, where, MAX_FOUND))
-            except (sqlite3.Error, OSError) as error:
+            except index_errors() as error:
                 await self._failed(error)
                 if attempt == 2 or not _is_damage(error):
                     raise RecallUnavailable(str(error)) from error
@@ -122,11 +125,11 @@ class Recall:
             self._all_read.set()
             self._in_haste = anyio.Event()
             await self._tidy()
-        except (sqlite3.Error, OSError) as error:
+        except index_errors() as error:
             await self._failed(error)
             await anyio.sleep(0 if _is_damage(error) else RETRY_S)
             return
-        except Exception:  # a boundary: what is only derived must not end the daemon
+        except Exception:  # the index can be made anew, so a defect in it must not end the daemon
             log.exception("recall_broke")
             await self._start_over()
             await anyio.sleep(RETRY_S)
@@ -202,7 +205,7 @@ class Recall:
         discard_index(self._store.root)
         return RecallIndex(self._store.root)
 
-    async def _failed(self, error: sqlite3.Error | OSError) -> None:
+    async def _failed(self, error: "sqlite3.Error | OSError") -> None:
         log.warning("recall_index_failed", detail=str(error), damaged=_is_damage(error))
         await self._start_over(discard=_is_damage(error))
 
@@ -217,7 +220,7 @@ class Recall:
         async with self._turn:
             try:
                 await to_thread.run_sync(act, limiter=self._limiter)
-            except (sqlite3.Error, OSError) as error:
+            except index_errors() as error:
                 log.warning("recall_index_not_closed", detail=str(error))
 
     def _close(self) -> None:
@@ -225,6 +228,13 @@ class Recall:
         self._known = {}
         if index is not None:
             index.close()
+
+
+def index_errors() -> "tuple[type[sqlite3.Error], type[OSError]]":
+    """Returns what the index raises. Imported late, as in the index itself."""
+    import sqlite3
+
+    return sqlite3.Error, OSError
 
 
 def _is_damage(error: Exception) -> bool:

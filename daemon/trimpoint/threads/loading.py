@@ -98,8 +98,8 @@ async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str 
                 await checkpoint()
     except UnreadableRecord as error:
         return str(error)
-    # the boundary of replay: a flawed past costs its thread the writing, not the daemon its start
     except Exception:
+        # A record that cannot be folded makes its thread read-only; the daemon must start.
         log.exception("journal_not_replayed", thread_id=thread_id, folded_records=folded)
         return (
             f"record {folded + 1} of the journal does not follow from those before it; the log has "

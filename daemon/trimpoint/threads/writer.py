@@ -380,7 +380,7 @@ class ThreadWriter:
             self.submit(fact)
         except JournalRefuses:
             pass
-        except Exception:  # the boundary of the backlog: a fact that fits no more is lost alone
+        except Exception:  # a fact that no longer fits is dropped; the others are still written
             log.exception("fact_lost", thread_id=self.thread_id, what=type(fact).__name__)
 
 

@@ -5,7 +5,7 @@ import anyio.to_thread
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.config import ContextSection
+from trimpoint.config.sections import ContextSection
 from trimpoint.testkit import (
     Reply,
     hang,

@@ -115,6 +115,7 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
     try:
         return anyio.run(body, stop)
     except Exception as error:
+        # Any error can be the one inside an exception group; what has no explanation is raised.
         explained = _explained(sole_error(error), settings.state_dir)
         if explained is None:
             raise

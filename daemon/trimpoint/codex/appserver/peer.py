@@ -287,7 +287,8 @@ class Peer:
         self._traffic.messages += len(lines)
         try:
             fast_path.forward(lines)
-        except Exception:  # the same boundary as below
+        except Exception:
+            # A defect in the fast path must not keep the next lines from being read.
             _log.exception("codex_message_handler_failed", method="express", messages=len(lines))
 
     def _on_event(self, event: peer.Event[_Waiting]) -> None:
@@ -298,7 +299,7 @@ class Peer:
             case peer.Refused(call, error):
                 self._resolve(call, _provider_error(error))
             case jsonrpc.Notification() | peer.Asked():
-                # A named boundary: whatever goes wrong with one message, the next one is read.
+                # A defect in handling one message must not keep the next from being read.
                 try:
                     self._dispatch(event)
                 except Exception:
@@ -321,7 +322,7 @@ class Peer:
         try:
             self._handler.on_server_request(request_id, request.method, params)
         except Exception:
-            # Unanswered, it would block the turn for ever: Codex has no time-out for these.
+            # Whatever the defect: Codex has no time-out, so without an answer its turn would hang.
             self.respond_error(request_id, _INTERNAL_ERROR, "internal error")
             raise
 
@@ -329,7 +330,7 @@ class Peer:
         try:
             call.context.on_outcome(outcome)
         except Exception:
-            # A named boundary: one request's callback must not keep the others from theirs.
+            # A defect in one request's callback must not keep the others from being called.
             _log.exception("codex_outcome_callback_failed", method=call.method)
 
     def _schedule_expiry(self) -> None:

@@ -125,7 +125,7 @@ class AgentTools:
                 return await self._history.answer(writer, call.tool, call.arguments)
             await self._sessions.complete_context(writer)
             return self._list_or_choose(writer, call)
-        except Exception:  # a boundary: an agent that gets no answer would wait for ever
+        except Exception:  # whatever the defect, an agent without an answer would wait for ever
             log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
             return tools.Answer(
                 "The tool failed and nothing was discarded; the daemon's log has the details.",
@@ -171,7 +171,7 @@ class AgentTools:
         except (EngineError, ProviderFailure) as error:
             log.warning("choice_not_applied", thread_id=thread_id, detail=str(error))
             self._forget(thread_id, chosen)
-        except Exception:  # a boundary: what an agent asked for must not end the daemon
+        except Exception:  # a defect in what an agent asked for must not end the daemon
             log.exception("choice_broke", thread_id=thread_id)
             self._forget(thread_id, chosen)
 

@@ -105,7 +105,7 @@ class Acceptor:
         try:
             await self._accept(transport)
         except Exception:
-            # Boundary: a defect in serving one client must not end the others.
+            # A defect in serving one client must not end the others.
             _log.exception("client_not_served", peer=transport.peer)
         finally:
             transport.close()

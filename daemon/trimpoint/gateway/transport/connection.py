@@ -249,8 +249,7 @@ class Connection:
                 for message in self._messages_in(frame):
                     self._on_message(self, message)
             except Exception:
-                # Boundary: a defect above costs this one connection, where its request would wait
-                # for ever.
+                # A defect closes this one connection, where its request would wait for ever.
                 _log.exception("message_not_handled", client=self.id)
                 self.close("internal error", CloseCode.INTERNAL_ERROR)
             if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:

@@ -361,9 +361,8 @@ class NotificationRouter:
     def _deliver_settled(self, thread_id: str, message: CodexMessage) -> None:
         try:
             self._sink.publish(thread_id, message)
-        # the boundary of a line, as in the reader: whatever goes wrong with one, the next is passed
-        # on
         except Exception:
+            # A defect in passing on one message must not keep the next from being passed on.
             log.exception("line_not_passed_on", thread_id=thread_id, method=message.method)
 
     async def _make_durable(self, thread_id: str) -> None:

@@ -15,7 +15,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import ConnectionLost, RemoteError
-from trimpoint.config import DiscardSection
+from trimpoint.config.sections import DiscardSection
 from trimpoint.testkit import codex_overrides, say
 from trimpoint.threads.ids import new_uuid7
 

@@ -165,7 +165,7 @@ def _fleet_view(config: Config) -> FleetView:
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:
-    """The configured rules, as the core knows them."""
+    """Returns the configured rules, as the core knows them."""
     context = config.context
     return Policy(
         min_messages=config.compaction.min_messages,

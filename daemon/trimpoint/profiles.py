@@ -77,7 +77,7 @@ class SharedParts(NamedTuple):
 
     @property
     def running(self) -> RunningProfiles:
-        """The profiles that run."""
+        """Returns the profiles that run."""
         return self.daemon.profiles
 
 
@@ -305,7 +305,7 @@ class Profiles:
 
 
 def _binary(named: str | None) -> str | None:
-    """The binary behind what a client named.
+    """Returns the binary behind what a client named.
 
     :raises Refusal: there is none.
     """

@@ -203,8 +203,8 @@ def peek_notification(line: bytes) -> NotificationHead | None:
 
 
 def id_key(id_text: bytes) -> IdKey:
-    """A dict key for the id of a decoded message: equal for equal JSON values, however they are
-    written.
+    """Returns a dict key for the id of a decoded message: equal for equal JSON values, however they
+    are written.
 
     `1`, `1.0` and `1e0` are one key, ``"1"`` is another. A number beyond decimal's range is
     its text.
@@ -344,7 +344,9 @@ def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
 
 
 def _id_near_the_start(wire: bytes) -> bytes:
-    """The id of a message that is not read as a whole, where it stands before the parameters."""
+    """Returns the id of a message that is not read as a whole, where it stands before the
+    parameters.
+    """
     found = _ID_IN_HEAD.match(wire[:_HEAD_BYTES])
     return found[1] if found is not None and _is_utf8(found[1]) else NULL_ID
 
@@ -361,7 +363,7 @@ def _refuse(envelope: _Envelope, code: int, message: str) -> Invalid:
 
 
 def _echo(id_text: Raw | UnsetType) -> bytes:
-    """The id as it may be sent back: null where its own text is part of what is wrong."""
+    """Returns the id as it may be sent back: null where its own text is part of what is wrong."""
     if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS:
         return NULL_ID
     text = bytes(id_text)

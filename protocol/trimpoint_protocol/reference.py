@@ -68,7 +68,7 @@ SHAPES_OF_RECORDS = {"session": "SessionRecord", "usage": "SessionUsage"}
 
 
 def page(documents: Mapping[str, Schema]) -> str:
-    """The whole page."""
+    """Returns the whole page."""
     sections = (
         _methods(documents["methods.json"]),
         _notifications(documents["notifications.json"]),
@@ -226,7 +226,9 @@ def _limits(schema: Schema) -> str:
 
 
 def _referred_to(definitions: Mapping[str, Schema]) -> set[str]:
-    """The names that members of the definitions refer to, and those that the page itself does."""
+    """Returns the names that members of the definitions refer to, and those that the page itself
+    does.
+    """
     members = msgspec.json.encode(
         [definition.get("properties") for definition in definitions.values()]
     )

@@ -58,12 +58,12 @@ def documents(payloads: Payloads) -> dict[str, Schema]:
 
 
 def encode(document: Schema) -> bytes:
-    """A document as the text of a file."""
+    """Returns a document as the text of a file."""
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 def methods() -> Schema:
-    """A request for one of our methods; `results` has the shape of each method's result."""
+    """Returns a request for one of our methods; `results` has the shape of each method's result."""
     types = [kind for method in METHODS.values() for kind in (method.params, method.result)]
     definitions = _definitions(types)
     variants = [
@@ -87,7 +87,7 @@ def methods() -> Schema:
 
 
 def notifications() -> Schema:
-    """A notification of ours."""
+    """Returns a notification of ours."""
     definitions = _definitions([kind.params for kind in NOTIFICATIONS.values()])
     variants = [
         _message(kind.name, kind.params, kind.description, definitions[kind.params.__name__])
@@ -103,7 +103,7 @@ def notifications() -> Schema:
 
 
 def commands() -> Schema:
-    """A command for `orchestration/dispatch`."""
+    """Returns a command for `orchestration/dispatch`."""
     (union,), definitions = components([AnyClientCommand])
     about = "A command for `orchestration/dispatch`, told apart by its `type`."
     return _document(
@@ -115,7 +115,7 @@ def commands() -> Schema:
 
 
 def events(payloads: Payloads) -> Schema:
-    """The parameters of `orchestration/event`, with the payload of each type."""
+    """Returns the parameters of `orchestration/event`, with the payload of each type."""
     definitions = _definitions([*payloads.values(), EventEnvelope])
     envelope = definitions.pop(EventEnvelope.__name__)
     members = {
@@ -141,7 +141,7 @@ def events(payloads: Payloads) -> Schema:
 
 
 def errors() -> Schema:
-    """An error object of ours; `reasons` has the code and the retryability of each reason."""
+    """Returns our error object; `reasons` has the code and the retryability of each reason."""
     definitions = _definitions([ErrorData])
     reasons = {reason.value: kind._asdict() for reason, kind in ERROR_KINDS.items()}
     shape = {
@@ -162,7 +162,7 @@ def errors() -> Schema:
 
 
 def records() -> Schema:
-    """A line of a session in the unified form; `document` is a whole session as one object."""
+    """Returns a line of a session in the unified form; `document` is a whole session."""
     (union, whole), definitions = components([Record, Document])
     about = (
         "A line of a session of any agent in the unified form, told apart by its `type`. The form "

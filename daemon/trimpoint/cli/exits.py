@@ -44,8 +44,8 @@ class NoDaemon(CliError):
 
 
 def sole_error(error: BaseException) -> BaseException:
-    """The one error inside of task groups' nested groups; the group itself where there are several
-    kinds.
+    """Returns the one error inside of task groups' nested groups; the group itself where there are
+    several kinds.
 
     Several of one kind are one event that several tasks met, as when a connection breaks.
     """

@@ -14,7 +14,7 @@ def is_there() -> bool:
 
 
 async def typed_line() -> str | None:
-    """The next line; None at the end of input. The terminal edits it until Enter."""
+    """Returns the next line; None at the end of input. The terminal edits it until Enter."""
     line = b""
     while not line.endswith(b"\n"):
         await anyio.wait_readable(0)

@@ -34,18 +34,22 @@ _UUID = re.compile(
 
 
 def printable(text: str) -> str:
-    """`text` with control characters and direction overrides made visible; lines and tabs stay."""
+    """Returns `text` with control characters and direction overrides made visible; lines and tabs
+    stay.
+    """
     return text.replace("\r\n", "\n").translate(_HIDDEN)
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """`text` as one printable line, cut after `limit` characters."""
+    """Returns `text` as one printable line, cut after `limit` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def for_shells(text: str) -> str:
-    """A sentence of the daemon's with the commands as they are typed in a shell, not in a chat."""
+    """Returns a sentence of the daemon's with the commands as they are typed in a shell, not in a
+    chat.
+    """
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
     said = re.sub(r" \((in a terminal|checkpoint/list)\)(?=\.?$)", "", said)
@@ -59,7 +63,7 @@ def for_shells(text: str) -> str:
 
 
 def stdout_console() -> Console:
-    """The answer, on stdout."""
+    """Returns the answer, on stdout."""
     return _console(sys.stdout)
 
 

@@ -48,7 +48,7 @@ def default_config_path(environ: Mapping[str, str]) -> Path:
 
 
 def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
-    """The configuration from `path`, or from the default place if there is a file, with the
+    """Returns the configuration from `path`, or from the default place if there is a file, with the
     environment over it.
 
     :raises ConfigInvalid: the file cannot be read or holds something that is not right.
@@ -69,7 +69,7 @@ def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> C
 
 
 def parse_config(text: str, source: str) -> Config:
-    """The configuration in TOML `text`.
+    """Returns the configuration in TOML `text`.
 
     :raises ConfigInvalid: see `load_config`.
     """
@@ -89,7 +89,7 @@ def parse_config(text: str, source: str) -> Config:
 
 
 def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source: str) -> Any:
-    """`value` as `shape`, table by table, so that an error can say where it stands."""
+    """Returns `value` as `shape`, table by table, so that an error can say where it stands."""
     if isinstance(value, dict) and get_origin(shape) is dict:
         inner_shape = get_args(shape)[1]
         return {
@@ -128,7 +128,7 @@ def _choices(shape: Any) -> str:
 def _section(
     shape: Any, table: dict[str, Any], path: tuple[str, ...], text: str, source: str
 ) -> Any:
-    """A table whose values are right one by one, and must fit together."""
+    """Returns a table whose values are right one by one, and must fit together."""
     try:
         return shape(**table)
     except ValueError as error:
@@ -179,8 +179,8 @@ def _line_that_sets(text: str, path: tuple[str, ...]) -> int | None:
 
 
 def _path_in(fragment: str) -> tuple[str, ...]:
-    """The keys of a table's header or of one assignment; none when it is something else, such as a
-    line of a longer value.
+    """Returns the keys of a table's header or of one assignment; none when it is something else,
+    such as a line of a longer value.
     """
     try:
         found: Any = tomllib.loads(fragment)

@@ -29,8 +29,8 @@ class Row(NamedTuple):
 
 
 def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
-    """The two inputs in one list; `answer` was given to `before` and so stood in the context,
-    too.
+    """Returns the two inputs in one list; `answer` was given to `before` and so stood in the
+    context, too.
     """
     spoken_before = [*map(_spoken, _conversation(before)), ("assistant", answer)]
     spoken_after = list(map(_spoken, _conversation(after)))

@@ -26,7 +26,7 @@ class Line(NamedTuple):
     printed: tuple[str, ...] = ()
 
     def replies(self, context_tokens: int) -> list[Reply]:
-        """The replies of the model, one for each request."""
+        """Returns the replies of the model, one for each request."""
         calls = [run(command) for command in self.commands]
         return [*calls, say(self.answer, usage=Usage(input_tokens=context_tokens))]
 

@@ -83,7 +83,9 @@ def _codex_environment(codex_home: Path, folder: Path) -> dict[str, str]:
 
 
 async def _git_worktree(folder: Path) -> Path:
-    """A worktree of a small repository; a plain folder with the same file where there is no git."""
+    """Returns a worktree of a small repository; a plain folder with the same file where there is no
+    git.
+    """
     repository, worktree = folder / "project", folder / "worktree"
     git = shutil.which("git")
     if git is None:

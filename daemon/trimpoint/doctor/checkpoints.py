@@ -28,7 +28,7 @@ class _Measured(NamedTuple):
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """A finding for each repository that has some, or that there are none."""
+    """Yields a finding for each repository that has some, or that there are none."""
     store = StateDirectory(installation.state_dir)
     listed = decode_catalogue(store.read(FILE_NAME))
     known = {

@@ -46,7 +46,7 @@ class _Auth(msgspec.Struct):
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """The binary that a daemon would run, and its version."""
+    """Yields the binary that a daemon would run, and its version."""
     flag, configured = installation.flags.get("codex.path"), installation.config.codex.path
     try:
         binary = find_codex(
@@ -85,7 +85,7 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
 
 
 def binary_version(binary: Path) -> Version | None:
-    """The version that a Codex says it has; None when it says none."""
+    """Returns the version that a Codex says it has; None when it says none."""
     environment = {**os.environ, "CODEX_HOME": _NO_HOME}
     try:
         done = subprocess.run(

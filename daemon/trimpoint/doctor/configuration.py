@@ -23,7 +23,7 @@ class Setting(NamedTuple):
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """The file, and as facts each value that counts with its origin."""
+    """Yields the file, and as facts each value that counts with its origin."""
     if installation.config_problem is not None:
         yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
         return
@@ -38,7 +38,7 @@ def check(installation: Installation) -> Iterator[Finding]:
 
 
 def settings(installation: Installation) -> Iterator[Setting]:
-    """Every value that counts, with its origin."""
+    """Yields every value that counts, with its origin."""
     written = _leaves(_document(installation), ())
     from_file = dict.fromkeys(written, str(installation.config_path))
     from_environment = {

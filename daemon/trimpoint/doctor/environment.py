@@ -115,7 +115,7 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
 
 
 def check_service(installation: Installation) -> Iterator[Finding]:
-    """The units of this user, if there are any."""
+    """Yields the units of this user, if there are any."""
     try:
         folder = units.unit_folder(installation.environ)
     except HomeUnknown:

@@ -26,7 +26,9 @@ class Process(NamedTuple):
 
 
 def _without_interpreter(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words from the program on that a Python runs, which says more than the Python does."""
+    """Returns the words from the program on that a Python runs, which says more than the Python
+    does.
+    """
     if Path(words[0]).name.startswith("python"):
         for position, word in enumerate(words[1:4], 1):
             if word == "-m" and len(words) > position + 1:

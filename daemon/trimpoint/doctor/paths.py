@@ -107,8 +107,8 @@ def _room(path: Path) -> Finding:
 
 
 def daemon_pid(installation: Installation) -> int | None:
-    """The process that holds the state directory; 0 if there is one that cannot be seen from
-    here.
+    """Returns the process that holds the state directory; 0 if there is one that cannot be seen
+    from here.
     """
     holders = kernel.lock_holders(installation.state_dir / "lock")
     return holders[0] if holders else None

@@ -79,7 +79,7 @@ def thread_writers(codex_home: Path) -> dict[int, list[str]]:
 
 
 def named(pid: int) -> str:
-    """A process as a person knows it."""
+    """Returns a process as a person knows it."""
     found = kernel.process(pid)
     return (
         f"{found.label}, pid {pid}"

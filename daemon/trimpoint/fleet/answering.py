@@ -210,7 +210,7 @@ async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer)
 
 
 def _typed(method: str, command: FleetCommand) -> str:
-    """The command as a person types it."""
+    """Returns the command as a person types it."""
     if method == "clear":
         return "/clear" if command.keep is None else f"/clear {command.keep}"
     keep = "" if command.keep is None else f" --keep {command.keep}"

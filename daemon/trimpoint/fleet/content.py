@@ -129,7 +129,7 @@ def _payload(event: ev.AnyEvent, content: Content) -> dict[str, Any]:
 
 
 def _state(field: str, value: Any) -> Any:
-    """A number or a state; None in place of a text."""
+    """Returns a number or a state; None in place of a text."""
     if isinstance(value, str) and not _WORD.fullmatch(value):
         return None
     return wire_value(field, value)

@@ -22,38 +22,38 @@ class Names(NamedTuple):
 
     @property
     def stream(self) -> str:
-        """The stream that holds the events of all hosts."""
+        """Returns the stream that holds the events of all hosts."""
         return f"fleet-{self.tenant}"
 
     @property
     def all_events(self) -> str:
-        """All subjects of the stream."""
+        """Returns all subjects of the stream."""
         return self.events("*", "*")
 
     def events(self, host: str, thread: str) -> str:
-        """The subject of a thread's events; `thread` is a token or a wildcard."""
+        """Returns the subject of a thread's events; `thread` is a token or a wildcard."""
         return f"fleet.{self.tenant}.{host}.ev.{thread}"
 
     def commands(self, host: str, person: str, method: str) -> str:
-        """The subject of commands to a host."""
+        """Returns the subject of commands to a host."""
         return f"fleet.{self.tenant}.{host}.cmd.{person}.{method}"
 
     @property
     def presence_bucket(self) -> str:
-        """The bucket of the hosts that are there."""
+        """Returns the bucket of the hosts that are there."""
         return f"fleet-{self.tenant}-presence"
 
     @property
     def threads_bucket(self) -> str:
-        """The bucket with the overview of each thread."""
+        """Returns the bucket with the overview of each thread."""
         return f"fleet-{self.tenant}-threads"
 
     def presence(self, host: str) -> str:
-        """The subject of a host's presence."""
+        """Returns the subject of a host's presence."""
         return f"$KV.{self.presence_bucket}.{host}"
 
     def overview(self, host: str, thread: str) -> str:
-        """The subject of a thread's overview; `thread` is a token or a wildcard."""
+        """Returns the subject of a thread's overview; `thread` is a token or a wildcard."""
         return f"$KV.{self.threads_bucket}.{host}.{thread}"
 
 

@@ -111,7 +111,7 @@ class PersonsView:
 
     @asynccontextmanager
     async def _hub(self) -> AsyncGenerator[tuple[Hub, str]]:
-        """A connection, and the name of the person whose it is."""
+        """Yields a connection, and the name of the person whose it is."""
         if not self._is_shown:
             raise no_fleet()
         credentials = self._section.person_credentials

@@ -147,6 +147,6 @@ class ThreadEvents:
 
 
 def _thread_named(params: Raw) -> str | None:
-    """The thread that a question is about, where Codex says so."""
+    """Returns the thread that a question is about, where Codex says so."""
     named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
     return named if isinstance(named, str) else None

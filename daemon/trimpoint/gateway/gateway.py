@@ -60,16 +60,16 @@ class Profiles(Protocol):
 
     @property
     def running(self) -> RunningProfiles:
-        """Those that run at present."""
+        """Returns those that run at present."""
         ...
 
     @property
     def default(self) -> ProfileRoutes:
-        """The daemon's own."""
+        """Returns the daemon's own."""
         ...
 
     def key_of(self, launch: bytes) -> str:
-        """The key of the profile that a launch comes to; empty for the daemon's own."""
+        """Returns the key of the profile that a launch comes to; empty for the daemon's own."""
         ...
 
     def choose(self, params: ProfileParams) -> bytes:
@@ -84,7 +84,7 @@ class Profiles(Protocol):
         ...
 
     def using(self, launch: bytes) -> AbstractAsyncContextManager[ProfileRoutes]:
-        """The profile of a launch, started if need be and kept while the block lasts.
+        """Returns the profile of a launch, started if need be and kept while the block lasts.
 
         :raises Refusal: too many others are in use.
         """
@@ -223,14 +223,14 @@ class Gateway:
             return await handler(client_request)
 
     def _launch_of(self, client_request: ClientRequest) -> bytes:
-        """The launch of the Codex that a request is for."""
+        """Returns the launch of the Codex that a request is for."""
         for profile in self._profiles.running:
             if profile.handles.is_to_cancel(client_request):
                 return profile.request.encode()
         return self._launch_for(client_request.message.params, client_request.client.launch)
 
     def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
-        """The launch of the thread that is named, if it is one of ours or of a sub-agent's."""
+        """Returns the launch of the named thread, if it is one of ours or of a sub-agent's."""
         if not self._engine.launches and not otherwise:
             return b""
         named = named_thread(params)

@@ -76,7 +76,7 @@ class RunningProfiles:
 
     @property
     def default(self) -> RunningProfile:
-        """The daemon's own."""
+        """Returns the daemon's own."""
         return self._running[""]
 
     def add(self, profile: RunningProfile) -> None:

@@ -71,7 +71,7 @@ class RestoreFailed(GitError):
 
 
 def name_path(path: bytes) -> str:
-    """A path as a person can read it on one line, whatever bytes it has."""
+    """Returns a path as a person can read it on one line, whatever bytes it has."""
     text = path.decode(errors="surrogateescape")
     return text if text.isprintable() else repr(os.fsencode(text))[1:]
 

@@ -35,12 +35,12 @@ class Request(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The target without its query."""
+        """Returns the target without its query."""
         return self.target.partition("?")[0]
 
     @property
     def query(self) -> dict[str, str]:
-        """The values of the query; the last one of each name."""
+        """Returns the values of the query; the last one of each name."""
         return dict(parse_qsl(self.target.partition("?")[2], max_num_fields=100))
 
     @property

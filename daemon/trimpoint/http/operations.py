@@ -67,7 +67,7 @@ class Operation(NamedTuple):
 
     @property
     def segments(self) -> list[str]:
-        """The path in its parts; those in braces are parameters."""
+        """Returns the path in its parts; those in braces are parameters."""
         return self.path.strip("/").split("/")
 
 

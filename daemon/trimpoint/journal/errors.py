@@ -28,7 +28,7 @@ class JournalWriteError(JournalError):
         return cls(path, error.errno or 0, operation)
 
     def again(self) -> JournalWriteError:
-        """A fresh copy: one instance raised in several tasks would mix up their tracebacks."""
+        """Returns a copy: one instance raised in several tasks would mix up their tracebacks."""
         return JournalWriteError(self.path, self.errno, self.operation)
 
     def __str__(self) -> str:

@@ -161,7 +161,7 @@ def scan(view: memoryview, base: int) -> Scan:
 
 
 def candidate_at(view: memoryview, base: int, position: int) -> Candidate | None:
-    """The record at `position` of `view`, or None when what lies there is no record."""
+    """Returns the record at `position` of `view`, or None when what lies there is no record."""
     start = position + RECORD_OVERHEAD_BYTES
     if start >= len(view):
         return None
@@ -186,7 +186,7 @@ def declared_end(view: memoryview, position: int) -> int:
 
 
 def payloads(view: memoryview) -> Iterator[memoryview]:
-    """The payloads of a buffer that `scan` found whole, as slices of it; nothing is checked
+    """Yields the payloads of a buffer that `scan` found whole, as slices of it; nothing is checked
     again.
     """
     unpack, size = _U32.unpack_from, len(view)
@@ -212,7 +212,9 @@ def seal(payload: Iterable[Buffer]) -> bytes:
 
 
 def unseal(content: Buffer) -> memoryview | None:
-    """The payload of a checked file, as a slice of it, or None when it is not what was sealed."""
+    """Returns the payload of a checked file, as a slice of it, or None when it is not what was
+    sealed.
+    """
     if len(content) < _CHECKED.size:
         return None
     magic, length, checksum = _CHECKED.unpack_from(content)

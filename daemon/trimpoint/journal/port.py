@@ -82,7 +82,7 @@ class Journal(Protocol):
 
     @property
     def durable(self) -> Position:
-        """The end of what is durable."""
+        """Returns the end of what is durable."""
         ...
 
     @property
@@ -96,7 +96,7 @@ class Journal(Protocol):
         ...
 
     def read(self) -> Iterator[memoryview]:
-        """The payloads that were found at opening, from `report.start` on, oldest first.
+        """Returns the payloads that were found at opening, from `report.start` on, oldest first.
 
         May be called once: the journal keeps no copy, so that an idle thread costs no memory.
         The slices share one buffer, which lives as long as any of them.
@@ -106,7 +106,8 @@ class Journal(Protocol):
         ...
 
     async def bookmark(self) -> Bookmark:
-        """The end of what is durable, as a snapshot notes it and passes it to `open_journal` later.
+        """Returns the end of what is durable, as a snapshot notes it and passes it to
+        `open_journal` later.
 
         :raises JournalClosed: after `close`.
         :raises OSError: when the file cannot be read.
@@ -168,8 +169,8 @@ class StateStore(Protocol):
         ...
 
     async def scan(self) -> list[tuple[str, int]]:
-        """Each journal's thread id and its file's size in bytes, by thread id. Opens none of
-        them.
+        """Returns each journal's thread id and its file's size in bytes, by thread id. Opens none
+        of them.
         """
         ...
 
@@ -209,8 +210,8 @@ class StateStore(Protocol):
         ...
 
     async def read_checked(self, name: str) -> memoryview | None:
-        """The content of the checked file `name`; None when there is none, or what is there cannot
-        be read or is not intact.
+        """Returns the content of the checked file `name`; None when there is none, or what is there
+        cannot be read or is not intact.
 
         :raises ValueError: when `name` cannot name a file here.
         """

@@ -129,8 +129,8 @@ class RevertSteps:
     async def _from_provider(
         self, writer: ThreadWriter, operation: Operation, target: RevertTarget
     ) -> Prepared | None:
-        """A fork of the provider thread that had that context, cut off behind the turn; None when
-        Codex no longer has it.
+        """Returns a fork of the provider thread that had that context, cut off behind the turn;
+        None when Codex no longer has it.
         """
         source = _source(writer.state, target)
         if source is None:
@@ -218,8 +218,8 @@ class RevertSteps:
 
 
 def _source(state: ThreadState, target: RevertTarget) -> str | None:
-    """The provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of one that
-    was only given its context (0.163).
+    """Returns the provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of
+    one that was only given its context (0.163).
     """
     if target.generation is None or (has_other_pins(state, target) and not target.is_sealed):
         return None

@@ -86,7 +86,7 @@ class Sessions:
 
     @property
     def link(self) -> CodexLink:
-        """The way to Codex."""
+        """Returns the way to Codex."""
         return self._threads.link
 
     async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:

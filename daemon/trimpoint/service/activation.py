@@ -41,8 +41,8 @@ class NothingForUs(ListenError):
 
 
 def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | None:
-    """The socket to serve, if this process was started by a connection to one. The variables are
-    taken out of `environ`.
+    """Returns the socket to serve, if this process was started by a connection to one. The
+    variables are taken out of `environ`.
 
     :raises ListenError: something was handed over that cannot be served.
     """

@@ -77,8 +77,8 @@ class Notifier:
 
 
 def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
-    """The way to the service manager that `environ` names. Its variables are taken out: they are
-    for this process alone.
+    """Returns the way to the service manager that `environ` names. Its variables are taken out:
+    they are for this process alone.
 
     :param pid: of this process; a watchdog that was meant for another is none
     """
@@ -95,5 +95,5 @@ def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
 
 
 def own_notifier() -> Notifier:
-    """The service manager of this process."""
+    """Returns the service manager of this process."""
     return notifier_from(os.environ, os.getpid())

@@ -57,8 +57,8 @@ def properties(unit: str, *names: str) -> dict[str, str]:
 
 
 def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` with the runtime folder that a login over ssh or `su` may lack; without it the
-    service manager is not found.
+    """Returns `environ` with the runtime folder that a login over ssh or `su` may lack; without it
+    the service manager is not found.
     """
     usual = Path(f"/run/user/{os.geteuid()}")
     if environ.get("XDG_RUNTIME_DIR") or not usual.is_dir():
@@ -67,7 +67,9 @@ def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def journalctl_command(unit: str, lines: int, *, follow: bool) -> list[str] | None:
-    """The command that shows the log of a user unit; None where there is no journal to read."""
+    """Returns the command that shows the log of a user unit; None where there is no journal to
+    read.
+    """
     program = shutil.which("journalctl")
     if program is None:
         return None

@@ -72,7 +72,7 @@ def unit_folder(environ: Mapping[str, str]) -> Path:
 def rendered(
     command: Sequence[str], socket: Path | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """The text of each unit.
+    """Returns the text of each unit.
 
     :param command: the whole command line of the daemon, its program as an absolute path
     :param socket: where clients connect; None for the place below the user's runtime folder

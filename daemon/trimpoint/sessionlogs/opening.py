@@ -25,7 +25,7 @@ class CannotRead(Exception):
 
 @contextmanager
 def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, None]:
-    """A session file as a stream of lines.
+    """Yields a session file as a stream of lines.
 
     :param size: where a plain file ends for us, if it may have grown since.
     :raises CannotRead: it is gone, or compressed with nothing here that could read it.

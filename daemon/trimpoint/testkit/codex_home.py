@@ -72,7 +72,8 @@ def codex_environment(codex_home: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def throwaway_codex_home(parent: Path | None = None) -> AsyncGenerator[Path, None]:
-    """A fresh folder, removed afterwards. By default under `$XDG_CACHE_HOME/trimpoint-testkit`.
+    """Yields a fresh folder, removed afterwards. By default under
+    `$XDG_CACHE_HOME/trimpoint-testkit`.
 
     :raises ValueError: when `parent` is inside the folder for temporary files: there Codex skips
         its helper aliases, and sandboxed commands may then fail.

@@ -33,8 +33,8 @@ class HttpConnection:
         self._http = h11.Connection(h11.SERVER)
 
     async def next_request(self) -> HttpRequest | None:
-        """The next request with its whole body, or None when the connection has served its last
-        one.
+        """Returns the next request with its whole body, or None when the connection has served its
+        last one.
 
         :raises h11.RemoteProtocolError: the peer does not speak HTTP, or left in the middle of a
             request.
@@ -74,7 +74,9 @@ class HttpConnection:
         return b"".join(chunks)
 
     async def _next_event(self) -> h11.Event | None:
-        """None when there is nothing more to read as HTTP (the peer asked to switch protocols)."""
+        """Returns None when there is nothing more to read as HTTP (the peer asked to switch
+        protocols).
+        """
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._http.receive_data(await self._received())
         return event if isinstance(event, h11.Event) else None

@@ -47,7 +47,7 @@ class ModelRequest:
 
     @property
     def thread_id(self) -> str | None:
-        """The provider thread that the call serves, where Codex says so."""
+        """Returns the provider thread that the call serves, where Codex says so."""
         thread_id = self._client_metadata.get("thread_id")
         return thread_id if isinstance(thread_id, str) else None
 
@@ -63,7 +63,7 @@ class ModelRequest:
         return cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
 
     def texts(self) -> list[str]:
-        """Every text of messages (all roles) and tool outputs, in input order."""
+        """Returns every text of messages (all roles) and tool outputs, in input order."""
         items = [item for item in self.input if item.get("type") in _TEXT_ITEM_TYPES]
         return [text for item in items for text in _item_texts(item)]
 

@@ -104,7 +104,7 @@ class Reply:
 
 
 def say(text: str, *, usage: Usage = DEFAULT_USAGE, phase: str | None = None) -> Reply:
-    """An assistant message. `phase` is Codex's "commentary" or "final_answer"."""
+    """Returns an assistant message. `phase` is Codex's "commentary" or "final_answer"."""
     item: Item = {
         "type": "message",
         "role": "assistant",
@@ -116,7 +116,7 @@ def say(text: str, *, usage: Usage = DEFAULT_USAGE, phase: str | None = None) ->
 
 
 def call(name: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Reply:
-    """A function call; without `call_id` each sending gets a fresh one."""
+    """Returns a function call; without `call_id` each sending gets a fresh one."""
     item: Item = {
         "type": "function_call",
         "name": name,
@@ -128,12 +128,14 @@ def call(name: str, arguments: Mapping[str, Any], *, call_id: str | None = None)
 
 
 def run(cmd: str, *, call_id: str | None = None) -> Reply:
-    """A shell command, through the tool that Codex offers for it (measured: 0.163 and 0.171)."""
+    """Returns a shell command, through the tool that Codex offers for it (measured: 0.163 and
+    0.171).
+    """
     return call("exec_command", {"cmd": cmd}, call_id=call_id)
 
 
 def reasoning(summary: str = "", *, encrypted_content: str | None = None) -> Reply:
-    """A reasoning item; Codex sends `encrypted_content` back with the next request."""
+    """Returns a reasoning item; Codex sends `encrypted_content` back with the next request."""
     parts = [{"type": "summary_text", "text": summary}] if summary else []
     item: Item = {"type": "reasoning", "summary": parts}
     if encrypted_content is not None:
@@ -142,12 +144,12 @@ def reasoning(summary: str = "", *, encrypted_content: str | None = None) -> Rep
 
 
 def encrypted_compaction(blob: str, *, usage: Usage = DEFAULT_USAGE) -> Reply:
-    """The answer to a remote compaction: a summary that only the provider can read."""
+    """Returns the answer to a remote compaction: a summary that only the provider can read."""
     return Reply(items=[{"type": "compaction", "encrypted_content": blob}], usage=usage)
 
 
 def http_error(status: int, body: str | bytes | Mapping[str, Any] = b"") -> Reply:
-    """A plain HTTP answer instead of a stream; a mapping is sent as JSON."""
+    """Returns a plain HTTP answer instead of a stream; a mapping is sent as JSON."""
     match body:
         case bytes():
             encoded = body
@@ -159,8 +161,8 @@ def http_error(status: int, body: str | bytes | Mapping[str, Any] = b"") -> Repl
 
 
 def failure(code: str, message: str) -> Reply:
-    """A stream that ends with `response.failed`; `say(…) + failure(…)` fails half way through a
-    message.
+    """Returns a stream that ends with `response.failed`; `say(…) + failure(…)` fails half way
+    through a message.
     """
     return Reply(ending=Failed(code, message))
 

@@ -60,7 +60,9 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._port}/v1"
 
     def turn_requests(self) -> list[ModelRequest]:
-        """The calls that were part of a turn; a tool call's result comes in a call of its own."""
+        """Returns the calls that were part of a turn; a tool call's result comes in a call of its
+        own.
+        """
         return [request for request in self.requests if request.kind == "turn"]
 
     async def wait_for_request(

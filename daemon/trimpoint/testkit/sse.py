@@ -27,7 +27,7 @@ _ID_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "com
 
 
 def numbered(reply: Reply, numbers: Iterator[int]) -> Reply:
-    """`reply` with the ids that its items lack, unique as long as `numbers` is."""
+    """Returns `reply` with the ids that its items lack, unique as long as `numbers` is."""
     return dataclasses.replace(
         reply, items=[_with_ids(item, next(numbers)) for item in reply.items]
     )

@@ -66,7 +66,7 @@ _decoder = msgspec.msgpack.Decoder(Catalogue)
 
 
 def encode_catalogue(summaries: list[ThreadSummary]) -> bytes:
-    """The catalogue as a checked file's payload."""
+    """Returns the catalogue as a checked file's payload."""
     return msgspec.msgpack.encode(Catalogue(summaries))
 
 

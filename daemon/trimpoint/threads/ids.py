@@ -8,7 +8,7 @@ import uuid
 
 
 def new_uuid7() -> str:
-    """A UUIDv7 (RFC 9562): 48 bits of milliseconds, then random bits."""
+    """Returns a UUIDv7 (RFC 9562): 48 bits of milliseconds, then random bits."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | (0x7 << 76)

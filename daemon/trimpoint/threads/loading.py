@@ -66,7 +66,7 @@ def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
 
 
 async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
-    """None when the journal does not go on where the snapshot ends."""
+    """Returns None when the journal does not go on where the snapshot ends."""
     journal = await store.open_journal(thread_id, snapshot.bookmark)
     before = snapshot.bookmark.position.records
     if journal.report.start == snapshot.bookmark.position:

@@ -24,7 +24,7 @@ class CommandResult(NamedTuple):
 
     @property
     def operation_id(self) -> str | None:
-        """The operation that goes on after the acknowledgement, if there is one."""
+        """Returns the operation that goes on after the acknowledgement, if there is one."""
         return self.record.operation_id
 
     @property

@@ -139,17 +139,19 @@ class ThreadRegistry:
 
     @property
     def launches(self) -> dict[str, bytes]:
-        """What the Codex of a thread is launched with beyond the configuration, where there is
-        anything.
+        """Returns what the Codex of a thread is launched with beyond the configuration, where there
+        is anything.
         """
         return self._index.launches
 
     def owner_of(self, provider_thread_id: str) -> str | None:
-        """The thread that a provider thread serves or served, or None when it is none of ours."""
+        """Returns the thread that a provider thread serves or served, or None when it is none of
+        ours.
+        """
         return self._index.owners.get(provider_thread_id)
 
     async def thread(self, thread_id: str) -> ThreadWriter:
-        """The writer of a thread, loading it if need be.
+        """Returns the writer of a thread, loading it if need be.
 
         :raises ThreadNotFound: when there is no such thread.
         :raises JournalRefuses: when its journal cannot be opened.
@@ -169,11 +171,11 @@ class ThreadRegistry:
 
     @property
     def sequence(self) -> int:
-        """The global sequence handed out last."""
+        """Returns the global sequence handed out last."""
         return self._sequencer.last
 
     def loaded(self, thread_id: str) -> ThreadWriter | None:
-        """The writer of a thread if it is in memory."""
+        """Returns the writer of a thread if it is in memory."""
         return self._writers.get(thread_id)
 
     def loaded_writers(self) -> list[ThreadWriter]:

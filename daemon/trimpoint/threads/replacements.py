@@ -33,7 +33,7 @@ def check_new_id(
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
-    """The thread that `/new` begins in place of `writer`'s: same files, same settings, no
+    """Returns the thread that `/new` begins in place of `writer`'s: same files, same settings, no
     history.
     """
     state = writer.state

@@ -45,12 +45,12 @@ class Notification:
 
     @cached_property
     def params(self) -> Any:
-        """The decoded parameters; an empty object where there are none."""
+        """Returns the decoded parameters; an empty object where there are none."""
         return msgspec.json.decode(self.raw) if self.raw else {}
 
     @cached_property
     def thread_id(self) -> str | None:
-        """The thread that it is about, if it names one."""
+        """Returns the thread that it is about, if it names one."""
         try:
             return msgspec.json.decode(self.raw or b"{}", type=_Routed).about()
         except msgspec.ValidationError:

@@ -67,8 +67,8 @@ async def attach(
 async def _announced(
     transport: Transport, daemon: SocketEnd, profile: ProfileParams, place: Path
 ) -> Transport:
-    """The client's end, once the daemon knows its profile; what the client said meanwhile is in
-    `received`.
+    """Returns the client's end, once the daemon knows its profile; what the client said meanwhile
+    is in `received`.
     """
     first = transport.received or await read_some(transport.source)
     try:
@@ -92,7 +92,7 @@ async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
 
 
 async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int:
-    """The pid of the daemon, which is the one that was asked for."""
+    """Returns the pid of the daemon, which is the one that was asked for."""
     try:
         async with connect(place) as client:
             daemon = await _who(client, profile)

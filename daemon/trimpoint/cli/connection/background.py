@@ -69,7 +69,9 @@ def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
 
 
 def _codex_for_all(arguments: argparse.Namespace) -> Path:
-    """The Codex that is found without the client's flag; the client's where there is no other."""
+    """Returns the Codex that is found without the client's flag; the client's where there is no
+    other.
+    """
     try:
         return codex_binary(argparse.Namespace(config=arguments.config, codex=None))
     except CliError:
@@ -105,7 +107,7 @@ async def socket_of_daemon(launch: Launch) -> Path:
 
 
 async def _own_daemon(settings: Settings) -> Path | None:
-    """The socket of a daemon that runs, or that systemd starts because it is asked."""
+    """Returns the socket of a daemon that runs, or that systemd starts because it is asked."""
     with suppress(CliError):  # a socket that cannot be used is reported where a daemon is started
         socket = await answering(sockets_of(settings))
         if socket is not None and await keeps_state_in(socket, settings.state_dir):
@@ -114,7 +116,7 @@ async def _own_daemon(settings: Settings) -> Path | None:
 
 
 async def _daemon_of_holder(settings: Settings) -> Path | None:
-    """The socket of the daemon that holds the state directory, once it answers.
+    """Returns the socket of the daemon that holds the state directory, once it answers.
 
     One that is known to keep another state is not it, unless a person named that very socket: then
     the client hears the difference.
@@ -167,7 +169,7 @@ async def _first_line(fd: int) -> bytes:
 
 
 def _socket_in(said: bytes, state_dir: Path) -> Path:
-    """The socket that a daemon which is ready has announced.
+    """Returns the socket that a daemon which is ready has announced.
 
     :raises CliError: it could not start; this is its own error.
     """
@@ -198,8 +200,8 @@ def log_path(state_dir: Path) -> Path:
 
 
 def _open_log(state_dir: Path) -> int:
-    """The log, for appending; /dev/null where there can be none: the daemon then says what is
-    wrong.
+    """Returns the log, for appending; /dev/null where there can be none: the daemon then says what
+    is wrong.
     """
     with suppress(OSError, JournalError):
         StateDirectory(state_dir).prepare()
@@ -212,7 +214,7 @@ def _open_log(state_dir: Path) -> int:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a daemon for all clients. `CODEX_HOME` is the affair of each client, so
-    the daemon's own does not depend on which of them came first.
+    """Returns the environment of a daemon for all clients. `CODEX_HOME` is the affair of each
+    client, so the daemon's own does not depend on which of them came first.
     """
     return {name: value for name, value in environ.items() if name not in _NOT_INHERITED}

@@ -35,12 +35,12 @@ class Client:
 
     @property
     def notifications(self) -> list[Message]:
-        """The notifications, oldest first."""
+        """Returns the notifications, oldest first."""
         return [message for message in self.messages if "id" not in message]
 
     @property
     def questions(self) -> list[Message]:
-        """The requests of the agent, oldest first."""
+        """Returns the requests of the agent, oldest first."""
         return [message for message in self.messages if "id" in message]
 
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
@@ -143,7 +143,7 @@ class Client:
 
 @asynccontextmanager
 async def connect(path: Path) -> AsyncGenerator[Client]:
-    """A connection to the daemon that listens on `path`.
+    """Yields a connection to the daemon that listens on `path`.
 
     :raises OSError: no daemon listens there.
     """

@@ -98,7 +98,7 @@ def profile_asked(arguments: argparse.Namespace) -> ProfileParams:
 
 
 async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
-    """The socket of the daemon.
+    """Returns the socket of the daemon.
 
     :raises NoDaemon: none runs, and none is to be started.
     :raises CliError: one is there but closed to us, or could not start.
@@ -178,7 +178,7 @@ def refused(error: RemoteError) -> CliError:
 
 
 def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
-    """The same refusal with the process that holds the thread, where that is what is wrong."""
+    """Returns an error that names the process with the thread open; None for any other refusal."""
     if _HELD not in error.message:
         return None
     from trimpoint.doctor.processes import WAY_OUT, named, thread_writers

@@ -35,12 +35,12 @@ class KnownThread(NamedTuple):
 
     @property
     def short_id(self) -> str:
-        """The end of the id, which differs where the beginning, a time, is often the same."""
+        """Returns the end of the id: its beginning is a time and often the same in several ids."""
         return short_id(self.id)
 
     @property
     def title(self) -> str:
-        """Its name, else how its first prompt begins."""
+        """Returns its name, else how its first prompt begins."""
         return " ".join((self.name or self.first_words).split())
 
     def is_at(self, place: str) -> bool:
@@ -49,12 +49,12 @@ class KnownThread(NamedTuple):
 
 
 def short_id(thread_id: str) -> str:
-    """The last 8 characters of an id."""
+    """Returns the last 8 characters of an id."""
     return thread_id[-SHORT_ID_CHARS:]
 
 
 def place_of(folder: str) -> str:
-    """The git work tree that `folder` is in, else `folder`; without symbolic links."""
+    """Returns the git work tree that `folder` is in, else `folder`; without symbolic links."""
     real = os.path.realpath(folder)
     candidate = real
     while not os.path.exists(os.path.join(candidate, ".git")):
@@ -66,12 +66,12 @@ def place_of(folder: str) -> str:
 
 
 def here() -> str:
-    """The place of this process."""
+    """Returns the place of this process."""
     return place_of(current_folder())
 
 
 def current_folder() -> str:
-    """The folder that this process was started in, by the name that the shell gives it."""
+    """Returns the folder that this process was started in, by the name that the shell gives it."""
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -107,7 +107,7 @@ async def codex_threads(client: Client, *, archived: bool = False) -> list[Known
 
 
 def known(thread: ThreadOverview) -> KnownThread:
-    """One of trimpoint's threads."""
+    """Returns one of trimpoint's threads."""
     return KnownThread(
         id=thread.id,
         name=thread.name,
@@ -133,7 +133,7 @@ def _codex_own(row: dict[str, Any], *, archived: bool) -> KnownThread:
 
 
 def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
-    """The threads that `wanted` may mean: the best kind of match that any has.
+    """Returns the threads that `wanted` may mean: the best kind of match that any has.
 
     An id means its thread, archived or not: whole, one end of it, or how its short form begins.
     Names and first words match in any case and in part; an archived thread only where no other one

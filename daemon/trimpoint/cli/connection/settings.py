@@ -29,7 +29,7 @@ class Settings(NamedTuple):
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings of flags, environment and configuration file, in that order
+    """Returns the settings of flags, environment and configuration file, in that order
     (docs/spec/running.md).
 
     :raises UsageError: the configuration cannot be used.
@@ -49,7 +49,7 @@ def _placed(config: Config, arguments: argparse.Namespace) -> Settings:
 
 
 def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:
-    """The settings as far as they say where the daemon is, for a file that cannot be used.
+    """Returns the settings as far as they say where the daemon is, for a file that cannot be used.
 
     :raises UsageError: there is no home folder, and no place is named.
     """
@@ -64,7 +64,7 @@ def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:
 
 
 def codex_binary(arguments: argparse.Namespace) -> Path:
-    """The Codex to run: flag, configuration, `PATH`, bundled package.
+    """Returns the Codex to run: flag, configuration, `PATH`, bundled package.
 
     :raises UsageError: the configuration cannot be used.
     :raises CliError: there is no usable Codex.

@@ -41,7 +41,7 @@ async def _asked(settings: Settings) -> list[KnownThread]:
 
 
 def _left_behind(state_dir: Path) -> list[KnownThread]:
-    """The threads in the catalogue, the last used one first."""
+    """Returns the threads in the catalogue, the last used one first."""
     rows = decode_catalogue(StateDirectory(state_dir).read(FILE_NAME)).values()
     return [
         KnownThread(

@@ -71,8 +71,8 @@ def first_word(arguments: list[str]) -> str | None:
 
 
 def _option(word: str) -> tuple[str, str | None]:
-    """An option and the value in the same word, after `=` or, for one letter, right away; None if
-    there is none.
+    """Returns an option and the value in the same word, after `=` or, for one letter, right away;
+    None if there is none.
     """
     if word.startswith("--"):
         option, equals, value = word.partition("=")

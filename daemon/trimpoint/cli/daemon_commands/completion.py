@@ -139,7 +139,7 @@ def _options(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
 
 
 def _values(parser: argparse.ArgumentParser, option: str) -> list[tuple[str, str]] | None:
-    """The values of the option before the word; None when there is none that takes one."""
+    """Returns the values of the option before the word; None when there is none that takes one."""
     for action in parser._actions:
         if option.startswith("-") and option in action.option_strings and action.nargs != 0:
             return [(str(choice), "") for choice in action.choices or ()]

@@ -106,7 +106,7 @@ def run_init(arguments: argparse.Namespace) -> int:
 
 
 def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
-    """The settings as comments in TOML, those without a table first."""
+    """Yields the settings as comments in TOML, those without a table first."""
     for name, value in defaults.items():
         if not isinstance(value, dict):
             yield _line(name, name, value)

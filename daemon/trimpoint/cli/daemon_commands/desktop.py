@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sidecar_command(arguments: argparse.Namespace) -> list[str]:
-    """What the shell starts: a client's end of the daemon at its stdin and stdout."""
+    """Returns what the shell starts: a client's end of the daemon at its stdin and stdout."""
     named = ((option, getattr(arguments, name)) for option, name in _LOCATIONS)
     places = [word for option, value in named if value for word in (option, value)]
     return [sys.executable, "-P", "-m", "trimpoint", "stdio", *places]

@@ -112,8 +112,8 @@ def _to_do(count: int) -> str:
 
 
 def _block(result: CheckResult) -> RenderableType:
-    """The mark, what was found, and below it what to do; as wide as the terminal, however narrow
-    that is.
+    """Returns the mark, what was found, and below it what to do; as wide as the terminal, however
+    narrow that is.
     """
     finding = result.finding
     text = Text.assemble((f"{result.check}: ", "bold"), one_line(finding.text, 1000))
@@ -135,7 +135,7 @@ def _settings(results: list[CheckResult]) -> Table:
 
 
 def setting_text(value: object, origin: str) -> Text:
-    """A setting's value, and its origin where that is not the default."""
+    """Returns a setting's value, and its origin where that is not the default."""
     text = printable(json.dumps(value, ensure_ascii=False))
     shown = Text(text, "dim" if origin == "default" else "")
     return shown.append("" if origin == "default" else f"  ({one_line(origin)})", "dim")

@@ -18,7 +18,7 @@ from trimpoint.http import openapi
 
 
 def reference_page() -> str:
-    """The page as Markdown, from the registry as it is now."""
+    """Returns the page as Markdown, from the registry as it is now."""
     return page(documents(payload_types()))
 
 

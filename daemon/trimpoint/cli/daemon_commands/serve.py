@@ -120,12 +120,12 @@ def _idle_exit_s(settings: Settings, is_background: bool) -> float:
 
 
 def _fallback(settings: Settings) -> Path | None:
-    """A socket that is surely ours, for when a daemon of another state has the usual one."""
+    """Returns the socket to use when a daemon of another state directory has the default one."""
     return None if settings.socket_is_named else settings.state_dir / "run" / "trimpoint.sock"
 
 
 def _at(settings: Settings, path: Path) -> Settings:
-    """The settings with the socket that was handed over: clients are waiting there already,
+    """Returns the settings with the socket that was handed over: clients are waiting there already,
     wherever else we were told to listen.
     """
     if settings.socket_is_named and settings.socket != path:

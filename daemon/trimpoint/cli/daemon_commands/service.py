@@ -153,7 +153,9 @@ def _folder() -> Path:
 
 
 def _command(arguments: argparse.Namespace) -> list[str]:
-    """The daemon of this very installation, with what was given here by flag or environment."""
+    """Returns the daemon of this very installation, with what was given here by flag or
+    environment.
+    """
     script = Path(sys.executable).parent / "trimpoint"
     program = [str(script)] if os.access(script, os.X_OK) else [sys.executable, "-m", "trimpoint"]
     options = (

@@ -46,7 +46,7 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _running_turns(client: Client) -> list[KnownThread]:
-    """The threads whose agent is at work; the end of the daemon interrupts it."""
+    """Returns the threads whose agent is at work; the end of the daemon interrupts it."""
     return [
         thread
         for thread in await own_threads(client)
@@ -65,8 +65,8 @@ async def _ended(client: Client, process: int | None) -> None:
 
 @contextmanager
 def _process(pid: int) -> Generator[int | None]:
-    """A descriptor that turns readable when the process ends; None where the system has no such
-    thing.
+    """Yields a descriptor that turns readable when the process ends; None where the system has no
+    such thing.
     """
     descriptor: int | None = None
     with suppress(OSError, AttributeError):

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @cache
 def _stdio() -> Transport:
-    """The client's end; moving it aside is done once."""
+    """Returns the client's end; moving it aside is done once."""
     return take_stdio()
 
 

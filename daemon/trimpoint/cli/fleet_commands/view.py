@@ -20,12 +20,12 @@ _LEVELS = {"ok": "", "warning": "yellow", "critical": "red"}
 
 
 def run_hosts(arguments: argparse.Namespace) -> int:
-    """`fleet hosts`."""
+    """Runs `fleet hosts`."""
     return with_hub(arguments, partial(_hosts, arguments))
 
 
 def run_threads(arguments: argparse.Namespace) -> int:
-    """`fleet threads`."""
+    """Runs `fleet threads`."""
     return with_hub(arguments, partial(_threads, arguments))
 
 
@@ -35,7 +35,7 @@ def run_watch(arguments: argparse.Namespace) -> int:
 
 
 def run_timeline(arguments: argparse.Namespace) -> int:
-    """`fleet timeline`."""
+    """Runs `fleet timeline`."""
     return with_hub(arguments, partial(_timeline, arguments))
 
 

@@ -46,7 +46,7 @@ examples:
 
 
 def add_open(commands: Commands) -> None:
-    """`open`."""
+    """Adds the command `open`."""
     parser = command(
         commands,
         "open",
@@ -61,7 +61,7 @@ def add_open(commands: Commands) -> None:
 
 
 def add_desktop(commands: Commands) -> None:
-    """`desktop`."""
+    """Adds the command `desktop`."""
     parser = command(
         commands,
         "desktop",
@@ -75,7 +75,7 @@ def add_desktop(commands: Commands) -> None:
 
 
 def add_ask(commands: Commands) -> None:
-    """`ask`."""
+    """Adds the command `ask`."""
     parser = command(
         commands,
         "ask",
@@ -111,7 +111,7 @@ def add_ask(commands: Commands) -> None:
 
 
 def add_chat(commands: Commands) -> None:
-    """`chat`."""
+    """Adds the command `chat`."""
     parser = command(
         commands,
         "chat",
@@ -125,7 +125,7 @@ def add_chat(commands: Commands) -> None:
 
 
 def add_probe(commands: Commands) -> None:
-    """`probe`."""
+    """Adds the command `probe`."""
     parser = command(
         commands,
         "probe",

@@ -172,7 +172,7 @@ class RootParser(_Parser):
 
 
 def _wrapped(line: str, indent: int = 0) -> str:
-    """A line folded between words at the edge of the terminal."""
+    """Returns a line folded between words at the edge of the terminal."""
     columns = shutil.get_terminal_size().columns
     if len(line) <= columns or not line.strip():
         return line
@@ -189,8 +189,8 @@ def _wrapped(line: str, indent: int = 0) -> str:
 
 
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
-    """The sub-commands of a parser, each with its name as `dest`; argparse keeps them without a
-    public name.
+    """Returns the sub-commands of a parser, each with its name as `dest`; argparse keeps them
+    without a public name.
     """
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
@@ -199,7 +199,7 @@ def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 
 def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parsers of sub-commands by name."""
+    """Returns the parsers of sub-commands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             return dict(cast("Any", action).choices)
@@ -207,7 +207,7 @@ def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 
 def root_parser() -> RootParser:
-    """The parser of all commands."""
+    """Returns the parser of all commands."""
     parser = RootParser(
         prog="trimpoint",
         description=DESCRIPTION,
@@ -245,8 +245,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """The command line with the command first: `help X` as `X --help`, options before the command
-    after it.
+    """Returns the command line with the command first: `help X` as `X --help`, options before the
+    command after it.
     """
     if arguments[:1] == ["help"]:
         words = [word for word in arguments[1:] if not word.startswith("-")]

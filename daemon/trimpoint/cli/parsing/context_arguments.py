@@ -12,7 +12,7 @@ from trimpoint.cli.parsing.options import (
 
 
 def add_clear(commands: Commands) -> None:
-    """`clear`."""
+    """Adds the command `clear`."""
     parser = command(
         commands,
         "clear",
@@ -27,7 +27,7 @@ def add_clear(commands: Commands) -> None:
 
 
 def add_compact(commands: Commands) -> None:
-    """`compact`."""
+    """Adds the command `compact`."""
     parser = command(
         commands,
         "compact",
@@ -45,7 +45,7 @@ def add_compact(commands: Commands) -> None:
 
 
 def add_compress(commands: Commands) -> None:
-    """`compress`."""
+    """Adds the command `compress`."""
     parser = command(
         commands,
         "compress",
@@ -63,7 +63,7 @@ def add_compress(commands: Commands) -> None:
 
 
 def add_revert(commands: Commands) -> None:
-    """`revert`."""
+    """Adds the command `revert`."""
     parser = command(
         commands,
         "revert",
@@ -88,7 +88,7 @@ def add_revert(commands: Commands) -> None:
 
 
 def add_undo(commands: Commands) -> None:
-    """`undo`."""
+    """Adds the command `undo`."""
     parser = command(
         commands,
         "undo",
@@ -106,7 +106,7 @@ def add_undo(commands: Commands) -> None:
 
 
 def add_pin(commands: Commands) -> None:
-    """`pin`."""
+    """Adds the command `pin`."""
     parser = command(
         commands,
         "pin",
@@ -121,7 +121,7 @@ def add_pin(commands: Commands) -> None:
 
 
 def add_unpin(commands: Commands) -> None:
-    """`unpin`."""
+    """Adds the command `unpin`."""
     parser = command(commands, "unpin", "thread_commands.slash:run_unpin", "remove pins")
     parser.add_argument(
         "numbers", metavar="N", nargs="*", type=positive, help="as trimpoint pins shows them"
@@ -130,7 +130,7 @@ def add_unpin(commands: Commands) -> None:
 
 
 def add_pins(commands: Commands) -> None:
-    """`pins`."""
+    """Adds the command `pins`."""
     parser = command(
         commands, "pins", "thread_commands.slash:run_pins", "list what is pinned, and its weight"
     )
@@ -138,7 +138,7 @@ def add_pins(commands: Commands) -> None:
 
 
 def add_new(commands: Commands) -> None:
-    """`new`."""
+    """Adds the command `new`."""
     parser = command(
         commands,
         "new",
@@ -150,7 +150,7 @@ def add_new(commands: Commands) -> None:
 
 
 def add_context(commands: Commands) -> None:
-    """`context`."""
+    """Adds the command `context`."""
     parser = command(
         commands, "context", "thread_commands.context:run", "show how full a thread's context is"
     )

@@ -32,7 +32,7 @@ readable by you alone. Anyone who has it can do with your threads what you can.
 
 
 def add_serve(commands: Commands) -> None:
-    """`serve`."""
+    """Adds the command `serve`."""
     parser = command(
         commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground"
     )
@@ -47,7 +47,7 @@ def add_serve(commands: Commands) -> None:
 
 
 def add_stdio(commands: Commands) -> None:
-    """`stdio`."""
+    """Adds the command `stdio`."""
     parser = command(
         commands,
         "stdio",
@@ -59,7 +59,7 @@ def add_stdio(commands: Commands) -> None:
 
 
 def add_acp(commands: Commands) -> None:
-    """`acp`."""
+    """Adds the command `acp`."""
     parser = command(
         commands,
         "acp",
@@ -75,7 +75,7 @@ def add_acp(commands: Commands) -> None:
 
 
 def add_status(commands: Commands) -> None:
-    """`status`."""
+    """Adds the command `status`."""
     parser = command(
         commands,
         "status",
@@ -87,7 +87,7 @@ def add_status(commands: Commands) -> None:
 
 
 def add_metrics(commands: Commands) -> None:
-    """`metrics`."""
+    """Adds the command `metrics`."""
     parser = command(
         commands,
         "metrics",
@@ -101,7 +101,7 @@ def add_metrics(commands: Commands) -> None:
 
 
 def add_token(commands: Commands) -> None:
-    """`token`."""
+    """Adds the command `token`."""
     parser = command(
         commands,
         "token",
@@ -123,7 +123,7 @@ def add_token(commands: Commands) -> None:
 
 
 def add_shutdown(commands: Commands) -> None:
-    """`shutdown`."""
+    """Adds the command `shutdown`."""
     parser = command(
         commands, "shutdown", "daemon_commands.shutdown:run", "stop the daemon and its Codex"
     )
@@ -141,7 +141,7 @@ def add_unlisted(commands: Commands) -> None:
 
 
 def add_logs(commands: Commands) -> None:
-    """`logs`."""
+    """Adds the command `logs`."""
     parser = command(
         commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes"
     )

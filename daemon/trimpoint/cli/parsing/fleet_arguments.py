@@ -26,7 +26,7 @@ example:
 
 
 def add_fleet(commands: Commands) -> None:
-    """`fleet`."""
+    """Adds the command `fleet`."""
     parser = command(
         commands,
         "fleet",

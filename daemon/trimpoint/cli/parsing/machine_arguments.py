@@ -34,7 +34,7 @@ COMPLETION = """\
 
 
 def add_journal(commands: Commands) -> None:
-    """`journal`."""
+    """Adds the command `journal`."""
     parser = commands.add_parser(
         "journal",
         help="look at the journals on disk, check, repair and export them",
@@ -82,7 +82,7 @@ def _offline(
 
 
 def add_service(commands: Commands) -> None:
-    """`service`."""
+    """Adds the command `service`."""
     parser = command(
         commands,
         "service",
@@ -122,7 +122,7 @@ def add_service(commands: Commands) -> None:
 
 
 def add_doctor(commands: Commands) -> None:
-    """`doctor`."""
+    """Adds the command `doctor`."""
     parser = command(
         commands,
         "doctor",
@@ -140,7 +140,7 @@ def add_doctor(commands: Commands) -> None:
 
 
 def add_schema(commands: Commands) -> None:
-    """`schema`."""
+    """Adds the command `schema`."""
     parser = command(
         commands,
         "schema",
@@ -154,7 +154,7 @@ def add_schema(commands: Commands) -> None:
 
 
 def add_demo(commands: Commands) -> None:
-    """`demo`."""
+    """Adds the command `demo`."""
     parser = command(
         commands,
         "demo",
@@ -171,7 +171,7 @@ def add_demo(commands: Commands) -> None:
 
 
 def add_config(commands: Commands) -> None:
-    """`config`."""
+    """Adds the command `config`."""
     parser = command(
         commands, "config", "daemon_commands.config:run_show", "show or begin the configuration"
     )
@@ -189,7 +189,7 @@ def add_config(commands: Commands) -> None:
 
 
 def add_completion(commands: Commands) -> None:
-    """`completion`."""
+    """Adds the command `completion`."""
     parser = command(
         commands,
         "completion",

@@ -140,7 +140,9 @@ def _table(title: str, rows: Iterable[tuple[object, str]]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """`text` as roff takes it: plain hyphens and quotes, and no request at the start of a line."""
+    """Returns `text` as roff takes it: plain hyphens and quotes, and no request at the start of a
+    line.
+    """
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     escaped = escaped.replace("…", "...").replace("“", "\\(lq").replace("”", "\\(rq")
     return re.sub(r"(?m)^\.", r"\\&.", escaped)

@@ -26,7 +26,7 @@ trimpoint's own are exported with --agent trimpoint.
 
 
 def add_sessions(commands: Commands) -> None:
-    """`sessions`."""
+    """Adds the command `sessions`."""
     parser = command(
         commands,
         "sessions",

@@ -44,7 +44,7 @@ examples:
 
 
 def add_timeline(commands: Commands) -> None:
-    """`timeline`."""
+    """Adds the command `timeline`."""
     parser = command(
         commands,
         "timeline",
@@ -70,7 +70,7 @@ def add_timeline(commands: Commands) -> None:
 
 
 def add_checkpoints(commands: Commands) -> None:
-    """`checkpoints`."""
+    """Adds the command `checkpoints`."""
     parser = command(
         commands,
         "checkpoints",
@@ -112,7 +112,7 @@ def add_checkpoints(commands: Commands) -> None:
 
 
 def add_diff(commands: Commands) -> None:
-    """`diff`."""
+    """Adds the command `diff`."""
     parser = command(
         commands,
         "diff",
@@ -145,7 +145,7 @@ def add_diff(commands: Commands) -> None:
 
 
 def add_watch(commands: Commands) -> None:
-    """`watch`."""
+    """Adds the command `watch`."""
     parser = command(
         commands, "watch", "thread_commands.watch:run", "follow a thread live, until Ctrl-C"
     )
@@ -153,7 +153,7 @@ def add_watch(commands: Commands) -> None:
 
 
 def add_export(commands: Commands) -> None:
-    """`export`."""
+    """Adds the command `export`."""
     parser = command(
         commands,
         "export",
@@ -171,7 +171,7 @@ def add_export(commands: Commands) -> None:
 
 
 def add_search(commands: Commands) -> None:
-    """`search`."""
+    """Adds the command `search`."""
     parser = command(
         commands,
         "search",
@@ -203,7 +203,7 @@ def add_search(commands: Commands) -> None:
 
 
 def add_threads(commands: Commands) -> None:
-    """`threads`."""
+    """Adds the command `threads`."""
     parser = command(
         commands,
         "threads",
@@ -221,7 +221,7 @@ def add_threads(commands: Commands) -> None:
 
 
 def add_rename(commands: Commands) -> None:
-    """`rename`."""
+    """Adds the command `rename`."""
     parser = command(
         commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name"
     )
@@ -230,7 +230,7 @@ def add_rename(commands: Commands) -> None:
 
 
 def add_archive(commands: Commands) -> None:
-    """`archive`."""
+    """Adds the command `archive`."""
     for_one_thread(
         command(
             commands, "archive", "thread_commands.thread_changes:run_archive", "archive a thread"
@@ -239,7 +239,7 @@ def add_archive(commands: Commands) -> None:
 
 
 def add_unarchive(commands: Commands) -> None:
-    """`unarchive`."""
+    """Adds the command `unarchive`."""
     details = (
         "Without a thread, the one of this folder that was archived last; so it takes back "
         "`trimpoint new`."
@@ -256,7 +256,7 @@ def add_unarchive(commands: Commands) -> None:
 
 
 def add_delete(commands: Commands) -> None:
-    """`delete`."""
+    """Adds the command `delete`."""
     details = (
         "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived "
         "thread."
@@ -273,7 +273,7 @@ def add_delete(commands: Commands) -> None:
 
 
 def add_fork(commands: Commands) -> None:
-    """`fork`."""
+    """Adds the command `fork`."""
     parser = command(
         commands,
         "fork",
@@ -285,7 +285,7 @@ def add_fork(commands: Commands) -> None:
 
 
 def add_interrupt(commands: Commands) -> None:
-    """`interrupt`."""
+    """Adds the command `interrupt`."""
     for_one_thread(
         command(
             commands,

@@ -112,7 +112,7 @@ async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:
 
 
 async def _continued(arguments: argparse.Namespace, client: Client) -> KnownThread | None:
-    """The thread that was named, or the last one here; None to begin one."""
+    """Returns the thread that was named, or the last one here; None to begin one."""
     if arguments.thread or arguments.last:
         return known(await chosen_thread(client, arguments))
     found = await last_thread_here(client)

@@ -57,8 +57,8 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def _from_root(path: str, thread_folder: str) -> str:
-    """A path as the repository names it; it is given from the folder that the command is typed in,
-    as to git.
+    """Returns a path as the repository names it; it is given from the folder that the command is
+    typed in, as to git.
     """
     root = place_of(thread_folder)
     full = os.path.join(os.path.realpath(current_folder()), path)

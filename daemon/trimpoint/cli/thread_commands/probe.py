@@ -81,7 +81,9 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
 
 
 def _explained(method: str, error: CliError) -> CliError:
-    """The refusal, with a word about `ask` where a prompt was typed in the place of a method."""
+    """Returns the refusal, with a word about `ask` where a prompt was typed in the place of a
+    method.
+    """
     if "unknown variant" in error.message and "/" not in method:
         error.hint = f"{method} is no method. To say it to the agent: trimpoint ask {method}"
     return error

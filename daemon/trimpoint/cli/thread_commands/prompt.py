@@ -41,7 +41,7 @@ async def _thread(arguments: argparse.Namespace, client: Client) -> str:
 
 
 def folder(named: str | None) -> str:
-    """The folder that a new thread works in.
+    """Returns the folder that a new thread works in.
 
     :raises UsageError: there is no such folder.
     """

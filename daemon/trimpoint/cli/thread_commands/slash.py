@@ -41,21 +41,21 @@ _ENDINGS = {
 
 
 def run_clear(arguments: argparse.Namespace) -> int:
-    """`clear [N] [--dry-run]`."""
+    """Runs `clear [N] [--dry-run]`."""
     return _run(
         arguments, "/clear", [] if arguments.keep is None else [str(arguments.keep)], "dry_run"
     )
 
 
 def run_compact(arguments: argparse.Namespace) -> int:
-    """`compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]`."""
+    """Runs `compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]`."""
     keep = ["--keep", str(arguments.keep)] if arguments.keep is not None else []
     model = ["--model", arguments.model] if arguments.model is not None else []
     return _run(arguments, "/compact", [*keep, *model], "force", "dry_run", rest=arguments.guidance)
 
 
 def run_compress(arguments: argparse.Namespace) -> int:
-    """`compress [TOKENS] [--dry-run]`."""
+    """Runs `compress [TOKENS] [--dry-run]`."""
     return _run(
         arguments,
         "/compress",
@@ -65,37 +65,37 @@ def run_compress(arguments: argparse.Namespace) -> int:
 
 
 def run_revert(arguments: argparse.Namespace) -> int:
-    """`revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
+    """Runs `revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
     turn = [arguments.turn] if arguments.turn is not None else []
     return _run(arguments, "/revert", turn, "undo", "context", "force", "dry_run")
 
 
 def run_undo(arguments: argparse.Namespace) -> int:
-    """`undo [--redo] [--force] [--dry-run]`."""
+    """Runs `undo [--redo] [--force] [--dry-run]`."""
     return _run(arguments, "/undo", [], "redo", "force", "dry_run")
 
 
 def run_pin(arguments: argparse.Namespace) -> int:
-    """`pin [TURN …] [--force] [NOTE]`."""
+    """Runs `pin [TURN …] [--force] [NOTE]`."""
     arguments.dry_run = False
     force = ["--force"] if arguments.force else []
     return _run(arguments, "/pin", force, rest=arguments.words)
 
 
 def run_unpin(arguments: argparse.Namespace) -> int:
-    """`unpin [N …]`."""
+    """Runs `unpin [N …]`."""
     arguments.dry_run = False
     return _run(arguments, "/unpin", [str(number) for number in arguments.numbers])
 
 
 def run_pins(arguments: argparse.Namespace) -> int:
-    """`pins`."""
+    """Runs `pins`."""
     arguments.dry_run = False
     return _run(arguments, "/pins", [])
 
 
 def run_new(arguments: argparse.Namespace) -> int:
-    """`new [--dry-run]`."""
+    """Runs `new [--dry-run]`."""
     return _run(arguments, "/new", [], "dry_run")
 
 
@@ -126,8 +126,8 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 
 
 async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
-    """The answer to a command. Ctrl-C cancels a compaction while the model works on its summary,
-    and says what came of it.
+    """Returns the answer to a command. Ctrl-C cancels a compaction while the model works on its
+    summary, and says what came of it.
     """
     if text.startswith("/compact"):
         with suppress(RemoteError):  # the command itself is told why
@@ -198,8 +198,8 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
 
 
 def _parted(outcome: CommandOutcome) -> tuple[str, str]:
-    """The message, and its last line where that says how to undo the command: it is printed behind
-    all else.
+    """Returns the message, and its last line where that says how to undo the command: it is printed
+    behind all else.
     """
     said, _, last = (outcome.message or "").rpartition("\n")
     return (said, last) if last.startswith("To undo: ") else (outcome.message or "", "")

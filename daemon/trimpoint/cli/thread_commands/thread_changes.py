@@ -20,41 +20,41 @@ from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
-    """`rename NAME`."""
+    """Runs `rename NAME`."""
     if not arguments.name.strip():
         raise UsageError("The name is empty.", "See trimpoint rename --help.")
     return with_daemon(arguments, partial(_rename, arguments))
 
 
 def run_archive(arguments: argparse.Namespace) -> int:
-    """`archive [THREAD]`."""
+    """Runs `archive [THREAD]`."""
     return with_daemon(_named_once(arguments), partial(_archive, arguments))
 
 
 def run_unarchive(arguments: argparse.Namespace) -> int:
-    """`unarchive [THREAD]`."""
+    """Runs `unarchive [THREAD]`."""
     return with_daemon(_named_once(arguments), partial(_unarchive, arguments))
 
 
 def run_delete(arguments: argparse.Namespace) -> int:
-    """`delete THREAD`."""
+    """Runs `delete THREAD`."""
     if _named_once(arguments).thread is None:
         raise UsageError("trimpoint delete needs a THREAD.", "`trimpoint threads` lists them.")
     return with_daemon(arguments, partial(_delete, arguments))
 
 
 def run_fork(arguments: argparse.Namespace) -> int:
-    """`fork [THREAD] [--at TURN]`."""
+    """Runs `fork [THREAD] [--at TURN]`."""
     return with_daemon(_named_once(arguments), partial(_fork, arguments))
 
 
 def run_interrupt(arguments: argparse.Namespace) -> int:
-    """`interrupt [THREAD]`."""
+    """Runs `interrupt [THREAD]`."""
     return with_daemon(_named_once(arguments), partial(_interrupt, arguments), starts=False)
 
 
 def _named_once(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The thread as THREAD or as --thread, whichever was typed."""
+    """Returns the thread as THREAD or as --thread, whichever was typed."""
     if arguments.named is not None:
         if arguments.thread is not None:
             hint = f"See trimpoint {arguments.command} --help."
@@ -90,7 +90,7 @@ async def _unarchive(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _archived(arguments: argparse.Namespace, client: Client) -> ThreadOverview:
-    """The thread that was named, else the one of this place that was archived last."""
+    """Returns the thread that was named, else the one of this place that was archived last."""
     if arguments.thread is not None or arguments.last:
         return await chosen_thread(client, arguments)
     place = here()

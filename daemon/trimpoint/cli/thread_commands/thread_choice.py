@@ -39,7 +39,8 @@ class _Wanted(NamedTuple):
 async def chosen_thread(
     client: Client, arguments: argparse.Namespace, *, changes: bool = False
 ) -> ThreadOverview:
-    """The thread that the options --thread and --last name, else the last used one of this place.
+    """Returns the thread that the options --thread and --last name, else the last used one of this
+    place.
 
     :param changes: the command changes the thread, so one of another place must be named
 
@@ -64,7 +65,7 @@ async def chosen_thread(
 
 
 async def last_thread_here(client: Client) -> KnownThread | None:
-    """The thread of this place that was used last: of trimpoint's, else of Codex's own."""
+    """Returns the thread of this place that was used last: of trimpoint's, else of Codex's own."""
     place = here()
     for threads in (await own_threads(client), None):
         known = threads if threads is not None else await codex_threads(client)
@@ -98,7 +99,7 @@ def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = 
 
 
 def described(thread: ThreadOverview) -> str:
-    """A thread in half a line: short id, name or first words, and its folder if that is
+    """Returns a thread in half a line: short id, name or first words, and its folder if that is
     elsewhere.
     """
     title = one_line(thread.name or thread.preview, max(20, min(60, stderr_console().width - 20)))

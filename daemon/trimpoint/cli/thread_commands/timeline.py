@@ -54,7 +54,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 async def _newest(
     client: Client, thread_id: str, expand: list[str] | str, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """The newest `limit` entries, oldest first, and the cursor to what is before them."""
+    """Returns the newest `limit` entries, oldest first, and the cursor to what is before them."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:

@@ -26,7 +26,7 @@ def clock_time(timestamp: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """The largest unit that fits, in full."""
+    """Returns the largest unit that fits, in full."""
     for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"

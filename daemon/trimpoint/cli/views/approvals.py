@@ -65,7 +65,7 @@ async def answer_question(
 
 
 async def _decision(params: Mapping[str, Any], item: Mapping[str, Any]) -> Any:
-    """One of the decisions that Codex offers."""
+    """Returns one of the decisions that Codex offers."""
     offered = offered_decisions(params)
     what = wish(params, item)
     if not keyboard.is_there():
@@ -166,8 +166,8 @@ async def _yes(question: str, detail: str) -> bool:
 
 
 async def _choice(choices: Mapping[str, str]) -> str:
-    """One of the keys; asked again until it is one. The end of input means the last, which changes
-    least.
+    """Returns one of the keys; asked again until it is one. The end of input means the last, which
+    changes least.
     """
     menu = "  ".join(f"[{key}] {words}" for key, words in choices.items())
     while True:

@@ -39,7 +39,7 @@ def context_bar(context: ContextStatus, cells: int) -> Text:
 
 
 def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
-    """The bar and the two numbers that matter, on one line."""
+    """Returns the bar and the two numbers that matter, on one line."""
     line = context_bar(context, cells)
     return line.append(" " if line else "").append(_numbers(context))
 
@@ -54,7 +54,7 @@ def _numbers(context: ContextStatus) -> Text:
 
 
 def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
-    """The bar in a line, and what to do about it where it is filling up."""
+    """Yields the bar in a line, and what to do about it where it is filling up."""
     yield Text("  ").append_text(context_line(context, cells))
     if context.level in ("warning", "critical"):
         advice = (
@@ -64,7 +64,7 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
 
 
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
-    """The bar and its percentage for the row of a table; nothing while nothing is known."""
+    """Returns the bar and its percentage for the row of a table; nothing while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
         return Text()
     drawn = context_bar(context, SMALL_BAR_CELLS) if bar else Text()
@@ -166,7 +166,7 @@ def _sum(given: int, cached: int, said: int) -> str:
 
 
 def tokens(count: int) -> str:
-    """A number of tokens with the digits that matter to a person: 812, 9.4k, 258k, 1.2M."""
+    """Returns a number of tokens with the digits that matter to a person: 812, 9.4k, 258k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size - size // 2_000:
             scaled = count / size

@@ -33,7 +33,7 @@ def counts(changed: FilesChanged) -> Text:
 
 
 def file_table(files: Iterable[FileChange]) -> Table:
-    """A line for each file."""
+    """Returns a line for each file."""
     table = Table.grid(padding=(0, 1, 0, 0))
     for file in files:
         mark, style = _MARKS[file.status]
@@ -42,8 +42,8 @@ def file_table(files: Iterable[FileChange]) -> Table:
 
 
 def diff_rows(text: str) -> Iterator[Text]:
-    """The lines of a unified diff, each with its number: in the new file, or in the old one if it
-    is gone.
+    """Yields the lines of a unified diff, each with its number: in the new file, or in the old one
+    if it is gone.
     """
     header: list[str] | None = None
     numbers = [0, 0]

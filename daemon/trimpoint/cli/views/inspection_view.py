@@ -34,7 +34,9 @@ def class_colour(item_class: str) -> str:
 
 
 def inspection_view(found: ContextInspection) -> RenderableType:
-    """A line for each item, then a bar for each class and the sums, which add up to the meter's."""
+    """Returns a line for each item, then a bar for each class and the sums, which add up to the
+    meter's.
+    """
     return Group(_items(found.items), Text(), _totals(found), *_sums(found))
 
 

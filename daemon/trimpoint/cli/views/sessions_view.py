@@ -17,7 +17,7 @@ LEGEND = "✂ cleared   ⤵ compacted   ↶ taken back   ⑂ forked   ↻ begun 
 
 
 def sessions_table(sessions: list[SessionOverview], width: int) -> RenderableType:
-    """The table; a narrow terminal gets neither folder nor tokens."""
+    """Returns the table; a narrow terminal gets neither folder nor tokens."""
     wide = width >= NARROW_COLUMNS
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), expand=True)
     table.add_column("agent", no_wrap=True)

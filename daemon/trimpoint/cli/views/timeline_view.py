@@ -66,7 +66,7 @@ class Marks(NamedTuple):
 
 
 def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
-    """The marks of a thread's turns, which are numbered from 1."""
+    """Returns the marks of a thread's turns, which are numbered from 1."""
     return {
         turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error)
         for number, turn in enumerate(turns, 1)
@@ -184,19 +184,19 @@ def _markdown(text: str) -> RenderableType:
 
 
 def activity_words(entry: TimelineActivity) -> str:
-    """An activity in one line, a command as it was typed."""
+    """Returns an activity in one line, a command as it was typed."""
     detail = as_dict(entry.detail)
     return display_title(entry.title) if not detail.get("command") else command_line(detail)
 
 
 def command_line(item: Mapping[str, Any]) -> str:
-    """The command of one of Codex's items in one line that is safe to show."""
+    """Returns the command of one of Codex's items in one line that is safe to show."""
     line = printable(in_one_line(as_typed(item)))
     return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1]}…"
 
 
 def display_title(title: str) -> str:
-    """An activity's title in one line, a command without the shell that Codex wraps it in."""
+    """Returns an activity's title in one line, a command without Codex's shell around it."""
     return one_line(unwrapped(title))
 
 
@@ -219,7 +219,8 @@ def with_glyph(
     trimmed: bool = False,
     aside: Text | None = None,
 ) -> RenderableType:
-    """`body` with a glyph before its first line and the others aligned, and `aside` at the right.
+    """Returns `body` with a glyph before its first line and the others aligned, and `aside` at the
+    right.
 
     What was pruned has a rule of dots before each line.
     """
@@ -252,7 +253,7 @@ class _Pruned:
 
 
 def summary_panel(header: str, summary: str) -> RenderableType:
-    """The text that stands for what a compaction pruned."""
+    """Returns the text that stands for what a compaction pruned."""
     return Panel(
         Text(printable(summary.strip())),
         title=header,
@@ -263,7 +264,7 @@ def summary_panel(header: str, summary: str) -> RenderableType:
 
 
 def divider(label: str, pruned: int, expanded: bool, number: int | None = None) -> RenderableType:
-    """The line at a trim point; what was pruned is above it, what the agent still knows is
+    """Returns the line at a trim point; what was pruned is above it, what the agent still knows is
     below.
     """
     name = f" {'▾' if expanded else '▸'} {label} · {pruned} pruned "

@@ -69,8 +69,8 @@ _known: dict[tuple[str, int, int], ExperimentalApi] = {}
 
 
 async def experimental_api(profile: LaunchProfile) -> ExperimentalApi:
-    """The experimental part of the profile's binary; asked once for each binary, again when the
-    file has changed (about 0.3 s).
+    """Returns the experimental part of the profile's binary; asked once for each binary, again when
+    the file has changed (about 0.3 s).
 
     :raises SchemaUnavailable: the binary does not say
     """
@@ -78,7 +78,7 @@ async def experimental_api(profile: LaunchProfile) -> ExperimentalApi:
 
 
 def compare(stable: _Schema, whole: _Schema) -> ExperimentalApi:
-    """The difference between two schemas of `ClientRequest`, without and with what is
+    """Returns the difference between two schemas of `ClientRequest`, without and with what is
     experimental.
     """
     known, methods = _params_by_method(stable), _params_by_method(whole)

@@ -21,7 +21,7 @@ class _UserAgent(msgspec.Struct, rename="camel"):
 
 
 def initialize_result(raw: Raw) -> InitializeResult:
-    """The answer, read as far as it can be."""
+    """Returns the answer, read as far as it can be."""
     try:
         user_agent = msgspec.json.decode(raw, type=_UserAgent).user_agent
     except msgspec.MsgspecError:
@@ -30,6 +30,8 @@ def initialize_result(raw: Raw) -> InitializeResult:
 
 
 def parse_version(user_agent: str) -> tuple[int, int, int] | None:
-    """The version in `name/0.163.0 (…)`, without a pre-release suffix; None when there is none."""
+    """Returns the version in `name/0.163.0 (…)`, without a pre-release suffix; None when there is
+    none.
+    """
     found = re.search(r"/(\d+)\.(\d+)\.(\d+)", user_agent)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))

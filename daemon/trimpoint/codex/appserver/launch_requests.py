@@ -32,7 +32,7 @@ class LaunchRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 def decode_launch_request(stored: bytes) -> LaunchRequest:
-    """The request behind what a journal keeps."""
+    """Returns the request behind what a journal keeps."""
     return msgspec.json.decode(stored, type=LaunchRequest) if stored else LaunchRequest()
 
 

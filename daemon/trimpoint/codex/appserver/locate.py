@@ -164,7 +164,7 @@ def _bundled(attempts: list[Attempt]) -> CodexBinary | None:
 
 
 def native_codex(candidate: Path) -> Path:
-    """The binary behind a candidate: itself when native, the vendored one when it is a node
+    """Returns the binary behind a candidate: itself when native, the vendored one when it is a node
     wrapper.
 
     Any other script is taken as it is: someone's own launcher that execs the binary.
@@ -204,8 +204,8 @@ def _is_trimpoint(real: Path, head: bytes) -> bool:
 
 
 def _behind_wrapper(real: Path, head: bytes) -> Path | None:
-    """The native binary of a node wrapper or of a shell shim to one; None when the script is
-    neither.
+    """Returns the native binary of a node wrapper or of a shell shim to one; None when the script
+    is neither.
     """
     shim = _SHELL_SHIM_TARGET.search(head)
     if real.name != "codex.js" and shim is not None:

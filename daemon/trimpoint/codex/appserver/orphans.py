@@ -82,7 +82,7 @@ def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
 
 
 def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
-    """Every child on record, and whether it is known for certain to run. Only looks."""
+    """Returns every child on record, and whether it is known for certain to run. Only looks."""
     records = filter(None, map(_read, _record_paths(state_dir)))
     return [(record, _is_ours(record)) for record in records]
 
@@ -156,8 +156,8 @@ def _kill_members(record: ChildRecord) -> None:
 
 @contextlib.contextmanager
 def _watched(record: ChildRecord) -> Generator[int | None]:
-    """A descriptor that turns readable when the recorded child ends; None when it does not run any
-    more.
+    """Yields a descriptor that turns readable when the recorded child ends; None when it does not
+    run any more.
     """
     try:
         pidfd = os.pidfd_open(record.pid) if sys.platform == "linux" else None

@@ -385,7 +385,7 @@ def _settle(future: asyncio.Future[Outcome]) -> Callable[[Outcome], None]:
 
 
 def _or_none(params: Any) -> Any:
-    """None for an empty Raw, which stands for no parameters."""
+    """Returns None for an empty Raw, which stands for no parameters."""
     return None if isinstance(params, Raw) and not params else params
 
 

@@ -183,7 +183,7 @@ class CodexChild:
         await self._stdin.room(_ROOM_BELOW_BYTES)
 
     def stderr_tail(self) -> str:
-        """The last 16 KiB that it wrote to stderr, without colours, for error reports."""
+        """Returns the last 16 KiB that it wrote to stderr, without colours, for error reports."""
         return _ANSI.sub("", self._stderr_tail.decode(errors="replace"))
 
     async def closed(self) -> ChildExit:

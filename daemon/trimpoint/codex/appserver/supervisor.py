@@ -103,7 +103,7 @@ class CodexLink:
 
     @property
     def peer(self) -> Peer | None:
-        """The initialized peer of the current epoch, if there is one right now."""
+        """Returns the initialized peer of the current epoch, if there is one right now."""
         return self._peer
 
     @property
@@ -128,7 +128,7 @@ class CodexLink:
         return self._failure.reason if self._failure is not None else None
 
     async def connected(self, deadline_s: float | None = None) -> Peer:
-        """The peer, spawning the child if need be.
+        """Returns the peer, spawning the child if need be.
 
         :raises ProviderUnavailable: when none could be had within the deadline.
         """

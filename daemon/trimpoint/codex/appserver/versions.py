@@ -22,8 +22,8 @@ _UNKNOWN_METHOD = re.compile(
 
 
 def missing_method(error: ProviderFailure) -> str | None:
-    """The method that Codex refused because its version has none of this name; None when it refused
-    for another reason.
+    """Returns the method that Codex refused because its version has none of this name; None when it
+    refused for another reason.
     """
     found = _UNKNOWN_METHOD.search(error.message) if isinstance(error, ProviderError) else None
     return found[1] if found is not None else None

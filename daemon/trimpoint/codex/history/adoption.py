@@ -25,8 +25,8 @@ from trimpoint.core.model.state import Generation, ThreadState
 async def imported_turns(
     thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
 ) -> tuple[ev.AnyEvent, ...]:
-    """The facts of `turns` (Codex's display form, oldest first) with the raw items of the thread's
-    rollout.
+    """Returns the facts of `turns` (Codex's display form, oldest first) with the raw items of the
+    thread's rollout.
 
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
@@ -114,8 +114,8 @@ def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Itera
 
 
 def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
-    """The thread as it was after its first `kept` turns, all of which are past: no provider thread
-    holds any of them.
+    """Returns the thread as it was after its first `kept` turns, all of which are past: no provider
+    thread holds any of them.
 
     `now`: with the trim points that were made since the last of them, too.
     """
@@ -134,8 +134,8 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
-    """The past that a fork shares with its parent beyond the parent's present provider thread:
-    earlier turns and the trim points.
+    """Returns the past that a fork shares with its parent beyond the parent's present provider
+    thread: earlier turns and the trim points.
 
     They come before what Codex reports of the fork; items are kept only of turns that are still in
     the context. What a parent that is a fork itself inherited is its past too.

@@ -42,7 +42,7 @@ NO_ITEMS = TurnItems([], [])
 
 
 def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
-    """Each turn's items, by turn id, in order; without preamble and what was answered to a
+    """Returns each turn's items, by turn id, in order; without preamble and what was answered to a
     compaction.
     """
     found: dict[str, TurnItems] = {}
@@ -79,8 +79,8 @@ def _drop_summary(items: list[bytes], outcome: str) -> None:
 
 
 def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
-    """The turn that has ended. A review begins with the id of its reviewer's turn and ends with its
-    own (measured: 0.163).
+    """Returns the turn that has ended. A review begins with the id of its reviewer's turn and ends
+    with its own (measured: 0.163).
     """
     begun = next(reversed(found))
     if turn_id is not None and turn_id not in found:
@@ -156,8 +156,8 @@ def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int
 
 
 def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str | None:
-    """The text a model answered to the inline compaction of this turn; "" when it answered nothing,
-    None when it was sealed.
+    """Returns the text a model answered to the inline compaction of this turn; "" when it answered
+    nothing, None when it was sealed.
 
     Codex takes the previous assistant message for the summary when the model's answer is empty
     (measured), so only what was answered in the compaction's own turn counts.

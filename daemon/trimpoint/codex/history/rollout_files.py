@@ -85,7 +85,7 @@ def conversation_lines(path: str) -> list[bytes]:
 
 
 def own_lines(path: str) -> list[bytes]:
-    """The lines of the one file at `path`, wherever it is by now; empty when it is gone."""
+    """Returns the lines of the one file at `path`, wherever it is by now; empty when it is gone."""
     return _lines_of(*_places(Path(path)))
 
 
@@ -161,8 +161,8 @@ def _places(path: Path) -> Iterator[Path]:
 
 
 def _lines_of(*candidates: Path) -> list[bytes]:
-    """The lines of the first file that is there. One without its newline is still being written and
-    is left out.
+    """Returns the lines of the first file that is there. One without its newline is still being
+    written and is left out.
     """
     for path in _with_compressed(candidates):
         try:

@@ -164,7 +164,7 @@ def ending_of(turn: dict[str, Any]) -> Ending:
 
 
 def _error_of(error: Any) -> tuple[str | None, str]:
-    """The message and the kind of a turn's error; of one that is no object, itself is the
+    """Returns the message and the kind of a turn's error; of one that is no object, itself is the
     message.
     """
     if error is None or isinstance(error, str):

@@ -47,8 +47,8 @@ class TrimPlan(NamedTuple):
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
-    """The trim that keeps the last N turns of the active context, or None when it would exclude
-    nothing.
+    """Returns the trim that keeps the last N turns of the active context, or None when it would
+    exclude nothing.
 
     A summary that stands in the context is excluded too: `/clear` right after `/compact` has
     something to do.
@@ -61,7 +61,7 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
 
 
 def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
-    """The trim whose boundary stands before the turn at position `first_kept`.
+    """Returns the trim whose boundary stands before the turn at position `first_kept`.
 
     Takes as long as what is kept, never as long as what is pruned.
     """
@@ -87,7 +87,8 @@ def active_turn_messages(state: ThreadState) -> int:
 
 
 def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str] | None:
-    """The turns that a trim point pruned, oldest first; None when the thread no longer has them.
+    """Returns the turns that a trim point pruned, oldest first; None when the thread no longer has
+    them.
 
     It does not after a revert to before them that cannot be undone any more.
     """
@@ -105,7 +106,7 @@ def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str]
 
 
 def pruned_by(state: ThreadState, point: TrimPoint) -> list[str]:
-    """The turns that a trim point of the thread pruned, oldest first."""
+    """Returns the turns that a trim point of the thread pruned, oldest first."""
     if point.pruned_turn_ids:
         return list(point.pruned_turn_ids)
     first = point.turn_index - point.pruned_turn_count
@@ -150,8 +151,8 @@ class Summary(NamedTuple):
 
 
 def current_summary(state: ThreadState) -> Summary | None:
-    """The readable summary that the active context begins with; a fork has it from the thread it
-    was forked from.
+    """Returns the readable summary that the active context begins with; a fork has it from the
+    thread it was forked from.
     """
     generation = state.generation
     if generation.summary is not None:
@@ -173,8 +174,8 @@ def context_items(
     discards: Sequence[Discard] | None = None,
     pinned: Iterable[bytes] = (),
 ) -> list[bytes]:
-    """The items of a context that begins with `summary`, if there is one, and goes on with what is
-    `pinned` of earlier turns, and with `turns`.
+    """Returns the items of a context that begins with `summary`, if there is one, and goes on with
+    what is `pinned` of earlier turns, and with `turns`.
 
     `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are
     those that stand in it, if they are not those that stand now.
@@ -192,8 +193,8 @@ def context_items(
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
-    """A turn's items as the model saw them, or rebuilt from its messages when none were recorded,
-    without what was discarded.
+    """Returns a turn's items as the model saw them, or rebuilt from its messages when none were
+    recorded, without what was discarded.
     """
     return [item for _, item in placed_items(state, turn)]
 
@@ -221,7 +222,7 @@ def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
-    """A turn's items without those that its prompt put there; see `prompt_span`."""
+    """Returns a turn's items without those that its prompt put there; see `prompt_span`."""
     start, end = prompt_span(items, later_prompts)
     return [*items[:start], *items[end:]]
 
@@ -251,7 +252,7 @@ def message_text(item: dict[str, Any]) -> str:
 
 
 def summary_item(summary: str, message_count: int) -> bytes:
-    """The one user message that stands for what a compaction pruned.
+    """Returns the one user message that stands for what a compaction pruned.
 
     It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
     A summary that has such an envelope in it is none: its brackets are escaped.
@@ -264,7 +265,7 @@ def summary_item(summary: str, message_count: int) -> bytes:
 
 
 def message_item(entry: Entry) -> bytes:
-    """A message of the ledger as an item, for want of the one that the model saw."""
+    """Returns a message of the ledger as an item, for want of the one that the model saw."""
     part = "input_text" if entry.role == "user" else "output_text"
     return msgspec.json.encode(
         {"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]}

@@ -160,7 +160,7 @@ def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:
 
 
 def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
-    """The weights of what a generation that is opened so is given, one by one."""
+    """Yields the weights of what a generation that is opened so is given, one by one."""
     if opened.summary is not None:
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
     yield from _pin_weights(state, opened.pins)

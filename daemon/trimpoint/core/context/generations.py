@@ -16,8 +16,8 @@ from trimpoint.core.model.state import Generation, ThreadState
 
 
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
-    """A generation that holds the active context anew, from the ledger, when the provider lost its
-    copy.
+    """Returns a generation that holds the active context anew, from the ledger, when the provider
+    lost its copy.
 
     A sealed summary was only in that copy; that it is gone is said with an event of its own.
     """
@@ -29,7 +29,7 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
 
 
 def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
-    """The next generation, given what the active context holds now."""
+    """Returns the next generation, given what the active context holds now."""
     skipped = state.generation.skipped_items
     return next_generation(state, reason, state.active_turns, current_summary(state), skipped)
 
@@ -65,8 +65,8 @@ def next_generation(
 
 
 def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
-    """The items to inject into `generation`'s provider thread, in order; empty when it starts from
-    nothing.
+    """Returns the items to inject into `generation`'s provider thread, in order; empty when it
+    starts from nothing.
 
     Where the provider keeps the context, there is nothing to add to it.
     """
@@ -92,7 +92,9 @@ def generation_behind(
     in_provider: bool = False,
     ledger: Sequence[Turn] | None = None,
 ) -> ev.GenerationOpened:
-    """The next generation, with `turns` and the readable summary of the trim point before them."""
+    """Returns the next generation, with `turns` and the readable summary of the trim point before
+    them.
+    """
     summary, skipped = None, 0
     if point is not None and point.summary is not None:
         trimmed = state.generations[point.generation - 1]
@@ -105,7 +107,7 @@ def generation_behind(
 
 
 def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
-    """The items that stand beside a summary: what is pinned, and the last N active turns."""
+    """Returns the items beside a summary: the pinned ones, and those of the last N active turns."""
     kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
     pins = carried_pins(state, [turn.id for turn in kept])
     pinned = pin_items(state, [pin.id for pin in pins])

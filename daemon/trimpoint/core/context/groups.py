@@ -45,7 +45,7 @@ class ItemGroup:
 
 
 def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
-    """The items of a turn in groups, in the order of their first items."""
+    """Returns the items of a turn in groups, in the order of their first items."""
     groups = _group_by_reasoning(items)
     names = _owners(groups)
     told = {entry.id for entry in entries if entry.kind != "message"}
@@ -114,7 +114,9 @@ def _is_model_output(item: Item) -> bool:
 
 
 def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
-    """The group of each item's and call's name; of a name that was given out twice, the first."""
+    """Returns the group of each item's and call's name; of a name that was given out twice, the
+    first.
+    """
     owners: dict[str, ItemGroup] = {}
     for group in groups:
         for item in group.items:

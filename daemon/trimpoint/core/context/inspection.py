@@ -204,7 +204,7 @@ def _inspected(item: dict[str, Any], raw: bytes, known: _Known | None) -> Inspec
 
 
 def _entry_id(item: dict[str, Any], segment: ContextSegment) -> str:
-    """The ledger's entry of the item; several items can have one, as a call and its result."""
+    """Returns the item's entry in the ledger; a call and its result share one."""
     own = {str(name) for name in (item.get("id"), call_id(item)) if name}
     named = zip(segment.ids, segment.entry_ids, strict=True)
     return next((entry for name, entry in named if name in own), segment.entry_ids[0])
@@ -232,7 +232,7 @@ def _class_of(item: dict[str, Any]) -> ItemClass:
 
 
 def _tokens_by_class(item: dict[str, Any], tokens: int) -> tuple[tuple[ItemClass, int], ...]:
-    """The item's tokens by class; the first class has what separates it from the next item."""
+    """Returns the item's tokens by class; the first class includes the separator after the item."""
     if item.get("type") != "message":
         return ((_class_of(item), tokens),)
     by_class: dict[ItemClass, int] = {}

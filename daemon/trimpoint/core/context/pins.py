@@ -44,7 +44,7 @@ def standing_pins(state: ThreadState, places: Mapping[str, int] | None = None) -
 def pin_items(
     state: ThreadState, pin_ids: Iterable[str], ledger: Sequence[Turn] | None = None
 ) -> list[bytes]:
-    """The items of the pins with these ids, in the order of the ids."""
+    """Returns the items of the pins with these ids, in the order of the ids."""
     if not (wanted := list(pin_ids)):
         return []
     pins = {pin.id: pin for pin in state.pins}
@@ -81,7 +81,9 @@ def pin_tokens(state: ThreadState, pin: Pin) -> int:
 
 
 def note_item(note: str) -> bytes:
-    """A note of the person as the model is shown it: a message of theirs that says it is one."""
+    """Returns a note of the person as the model is shown it: a message of theirs that says it is
+    one.
+    """
     text = f"{NOTE_PREFIX}{note}</pinned-note>"
     content = [{"type": "input_text", "text": text}]
     return msgspec.json.encode({"type": "message", "role": "user", "content": content})

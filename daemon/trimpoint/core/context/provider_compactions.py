@@ -29,7 +29,7 @@ class OwnCompaction(NamedTuple):
 
 
 def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
-    """The newest compaction that Codex made by itself in the context as it is now."""
+    """Returns the newest compaction that Codex made by itself in the context as it is now."""
     index = max((state.turn_index.get(turn_id, -1) for turn_id in state.compacted_in), default=-1)
     if index < state.active_from_turn or state.turns[index].generation < _filled_since(state):
         return None
@@ -48,8 +48,8 @@ def is_own_compaction(entry: Entry) -> bool:
 
 
 def _filled_since(state: ThreadState) -> int:
-    """The generation that was last given its turns whole, 0 for none: what Codex compacted before
-    is undone by that.
+    """Returns the generation that was last given its turns whole, 0 for none: what Codex compacted
+    before is undone by that.
 
     A fork, as a revert makes one, goes on with the context of the generation that it was taken
     from.

@@ -72,7 +72,7 @@ def kind_of(group: ItemGroup) -> SegmentKind:
 
 
 def preview(text: str) -> str:
-    """`text` in one line, cut to `PREVIEW_CHARS`."""
+    """Returns `text` in one line, cut to `PREVIEW_CHARS`."""
     line = " ".join(text[: PREVIEW_CHARS * 8].split())
     return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
 
@@ -140,6 +140,6 @@ def _arguments(call: dict[str, Any]) -> str:
 
 
 def _unwrapped(title: str) -> str:
-    """A command without the shell that Codex wraps it in."""
+    """Returns a command without the shell that Codex wraps it in."""
     wrapped = _SHELL_WRAP.fullmatch(title)
     return wrapped.group(2) if wrapped else title

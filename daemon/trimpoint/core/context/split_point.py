@@ -49,7 +49,9 @@ def find_split(
 
 
 def _split_candidates(items: Sequence[dict[str, Any]]) -> Iterator[int]:
-    """Every position at which the items before it and those from it on stand by themselves."""
+    """Yields the positions after an answer where a cut separates no call from its result, and no
+    reasoning from what followed from it.
+    """
     answered_at = _answers(items)
     settled_after = -1  # the last result of all calls so far
     thinking = False

@@ -139,7 +139,7 @@ def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy)
 
 
 def _level(state: ThreadState, policy: Policy) -> str | None:
-    """The level of what was reported; an estimate of our own is no reason to do anything."""
+    """Returns the level of the reported size; None for an estimate, which triggers nothing."""
     window = window_of(state.usage, model_in(state.settings), policy)
     fill = reported_size(state.usage, window)
     return level_of(fill.used, window, policy) if fill is not None and window is not None else None

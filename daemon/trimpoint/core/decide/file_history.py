@@ -62,7 +62,7 @@ def is_late(checkpoint: Checkpoint) -> bool:
 
 
 def _start(state: ThreadState, reverting: Reverting) -> int | None:
-    """The position of the checkpoint that the revert aims at."""
+    """Returns the position of the checkpoint that the revert aims at."""
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     first = state.turns[kept].id if not reverting.undo and kept < len(state.turns) else None
     wanted = (

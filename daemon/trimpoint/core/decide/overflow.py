@@ -169,8 +169,8 @@ def compacted_by_codex(state: ThreadState) -> bool:
 def _placed(
     state: ThreadState, turn_id: str, compaction: ProviderCompaction | None
 ) -> list[_Placed]:
-    """The active context, oldest first: what stands for what is gone, and the items of its turns
-    with their places.
+    """Returns the active context, oldest first: what stands for what is gone, and the items of its
+    turns with their places.
     """
     placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
     skipped = state.generation.skipped_items

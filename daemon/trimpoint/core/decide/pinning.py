@@ -80,7 +80,7 @@ def _new_pins(state: ThreadState, command: wire.PinContext, stamp: Stamp) -> lis
 
 
 def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Rejected:
-    """The places of the named turns in the ledger; of the last one, where none is named."""
+    """Returns the places of the named turns in the ledger; of the last one, where none is named."""
     if not state.turns:
         return Rejected(Reason.TURN_NOT_FOUND, "The thread has no turn that could be pinned.")
     places: list[int] = []

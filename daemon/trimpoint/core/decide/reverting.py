@@ -124,7 +124,7 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
 
 
 def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
-    """The checkpoints of that moment, newest first."""
+    """Returns the checkpoints of that moment, newest first."""
     return [
         one
         for one in reversed(state.checkpoints)
@@ -167,7 +167,7 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
 
 
 def target_after(state: ThreadState, kept: int) -> RevertTarget:
-    """The context as it was after the first `kept` turns."""
+    """Returns the context as it was after the first `kept` turns."""
     last = state.turns[kept - 1].generation if kept else 0
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
@@ -208,7 +208,7 @@ def _target(
 
 
 def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
-    """The items of that context, to inject where Codex does not have it any more."""
+    """Returns the items of that context, to inject where Codex does not have it any more."""
     opened = _opened(state, target, in_provider=False)
     return context_items(
         state,

@@ -45,7 +45,7 @@ DROPPED_AT_ONCE = 512
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
-    """The state after `records`, in order."""
+    """Returns the state after `records`, in order."""
     state = ThreadState()
     for record in records:
         apply(state, record)

@@ -160,6 +160,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:
-    """The open operation, if it is that one."""
+    """Returns the open operation, if it is that one."""
     operation = state.open_operation
     return operation if operation is not None and operation.id == operation_id else None

@@ -44,7 +44,7 @@ class Turn(msgspec.Struct, gc=False):
 
     @property
     def without_injected(self) -> "Turn":
-        """The turn as it was when it had ended."""
+        """Returns the turn as it was when it had ended."""
         items = self.items[: len(self.items) - self.injected]
         return msgspec.structs.replace(self, items=items, injected=0, injected_apart=[])
 
@@ -62,8 +62,8 @@ class Entry(msgspec.Struct, gc=False):
 
 
 def qualified_entry_id(turn_id: str, entry_id: str) -> str:
-    """A name for an entry that means it alone: model providers number items as they like, and may
-    use a number again.
+    """Returns a name for an entry that means it alone: model providers number items as they like,
+    and may use a number again.
     """
     return f"{turn_id}#{entry_id}"
 

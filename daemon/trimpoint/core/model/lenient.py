@@ -7,10 +7,10 @@ from typing import Any, cast
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, else an empty one."""
+    """Returns `value` if it is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """A copy of `value` if it is an array, else an empty one."""
+    """Returns a copy of `value` if it is an array, else an empty one."""
     return [*cast("Iterable[Any]", value)] if isinstance(value, list) else []

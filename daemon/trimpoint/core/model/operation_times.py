@@ -45,7 +45,7 @@ class OperationTimes:
         self._running: dict[str, _Running] = {}
 
     def on_record(self, thread_id: str, record: ev.Record) -> list[EndedOperation]:
-        """The operations that end with this record."""
+        """Returns the operations that end with this record."""
         ended: list[EndedOperation] = []
         for event in record.events:
             match event:

@@ -14,7 +14,7 @@ _WRAPPED_WORDS = 3
 
 
 def as_typed(item: Mapping[str, Any]) -> str:
-    """The command of a `commandExecution` item, lines and blanks as they are.
+    """Returns the command of a `commandExecution` item, lines and blanks as they are.
 
     Codex gives the whole call of the shell, quoted (`/bin/bash -lc 'ls -la'`, measured: 0.163).
     Where that is not what it looks like, what Codex itself takes for the command will do.
@@ -42,5 +42,5 @@ def unwrapped(command: str) -> str:
 
 
 def in_one_line(command: str) -> str:
-    """A command for a list: its lines joined by a sign, its blanks kept."""
+    """Returns a command for a list: its lines joined by a sign, its blanks kept."""
     return " ⏎ ".join(line.rstrip() for line in command.strip().splitlines())

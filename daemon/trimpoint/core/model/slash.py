@@ -68,8 +68,8 @@ def parse(text: str) -> Parsed:
 
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
-    """The complaint about a slip of the fingers in a command that is right otherwise; None where it
-    may be a command of another program.
+    """Returns the complaint about a slip of the fingers in a command that is right otherwise; None
+    where it may be a command of another program.
     """
     for ours, command in REGISTRY.items():
         if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
@@ -82,7 +82,7 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
 
 
 def _slips(name: str) -> set[str]:
-    """The name with two neighbours swapped, one letter missing, or one typed twice."""
+    """Returns the name with two neighbours swapped, one letter missing, or one typed twice."""
     places = range(len(name))
     swapped = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in places[:-1]}
     missing = {name[:at] + name[at + 1 :] for at in places}
@@ -91,7 +91,7 @@ def _slips(name: str) -> set[str]:
 
 
 def complete(text: str) -> list[SlashCommand]:
-    """The commands that `text`, as far as it is typed, can still become."""
+    """Returns the commands that `text`, as far as it is typed, can still become."""
     typed = text.lstrip().lower()
     if not typed.startswith(PREFIXES) or any(ch.isspace() for ch in typed):
         return []

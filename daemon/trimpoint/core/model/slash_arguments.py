@@ -35,7 +35,7 @@ def parse_clear(rest: str) -> Clear | str:
 
 
 def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
-    """The switches among the words of `rest`, as arguments, and what is left of it."""
+    """Returns the switches among the words of `rest`, as arguments, and what is left of it."""
     found = {word.lower() for word in rest.split()} & set(names)
     if not found:
         return {}, rest

@@ -87,7 +87,7 @@ class Reverting(msgspec.Struct):
 
     @property
     def files(self) -> str:
-        """The commit that the files are to be like."""
+        """Returns the commit that the files are to be like."""
         return self.planned or self.commit
 
 
@@ -242,7 +242,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def generation(self) -> Generation:
-        """The generation that serves the thread at present."""
+        """Returns the generation that serves the thread at present."""
         return self.generations[-1]
 
     @property
@@ -257,7 +257,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def active_turns(self) -> list[Turn]:
-        """The turns of the active context, oldest first."""
+        """Returns the turns of the active context, oldest first."""
         return list(self.turns[self.active_from_turn :])
 
     @property
@@ -275,7 +275,7 @@ class ThreadState(msgspec.Struct):
         )
 
     def entries_of(self, turn: Turn) -> list[Entry]:
-        """The entries of a turn, also of one that a revert took back."""
+        """Returns the entries of a turn, also of one that a revert took back."""
         index = self.turn_index.get(turn.id)
         if index is not None:
             return list(self.entries[turn.first_entry_index : self.entries_end(index)])
@@ -284,13 +284,13 @@ class ThreadState(msgspec.Struct):
 
     @property
     def recovering_turn_id(self) -> str | None:
-        """The turn that has failed and may yet go on, if there is one."""
+        """Returns the turn that has failed and may yet go on, if there is one."""
         operation = self.open_operation
         return operation.failed_turn_id if operation is not None else None
 
     @property
     def open_operation(self) -> Operation | None:
-        """The operation that keeps the thread busy, if any."""
+        """Returns the operation that keeps the thread busy, if any."""
         return (
             self.operation if self.operation is not None and is_open(self.operation.phase) else None
         )

@@ -49,8 +49,8 @@ _IMAGES = frozenset({"input_image", "image", "image_generation_call"})
 
 
 def _kinds() -> bytes:
-    """A letter for each byte: a lower case, A upper case, d digit, n blank but a space, s space, x
-    not ASCII, . all others.
+    """Returns a letter for each byte: a lower case, A upper case, d digit, n blank but a space, s
+    space, x not ASCII, . all others.
     """
     kinds = bytearray(b"." * 256)
     of = {

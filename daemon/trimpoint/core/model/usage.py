@@ -115,8 +115,8 @@ def begin_era(usage: UsageTotals) -> None:
 
 
 def model_in(settings: bytes) -> str | None:
-    """The model that a thread's settings (`trimpoint.operations.provider.settings`) name, if they
-    do.
+    """Returns the model that a thread's settings (`trimpoint.operations.provider.settings`) name,
+    if they do.
     """
     stored: dict[str, Any] = as_dict(msgspec.json.decode(settings))
     named = (

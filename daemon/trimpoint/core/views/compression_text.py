@@ -24,7 +24,7 @@ _CLASSES: dict[SegmentKind, str] = {
 
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:
-    """The plan as clients see it."""
+    """Returns the plan as clients see it."""
     by_kind = [
         (kind, list(units))
         for kind, units in groupby(plan.chosen, key=lambda segment: segment.kind)
@@ -44,7 +44,7 @@ def compression_preview(plan: CompressionPlan) -> CompressionPreview:
 
 
 def preview_text(plan: CompressionPlan) -> str:
-    """The plan as a person reads it, a line for each class."""
+    """Returns the plan as a person reads it, a line for each class."""
     if not plan.chosen:
         return nothing_to_discard(plan)
     lines = [

@@ -97,7 +97,7 @@ def _shown(index: int, item: Item, window: int | None) -> InspectedItem:
 
 
 def _totals(items: Sequence[Item], window: int | None) -> Iterator[ClassTotal]:
-    """Each class that there is, in the order of `ItemClass`; together they are all items."""
+    """Yields each class that there is, in the order of `ItemClass`; together they are all items."""
     for item_class in ItemClass:
         parts = [
             tokens for item in items for name, tokens in item.tokens_by_class if name is item_class

@@ -21,8 +21,8 @@ from trimpoint.core.model.usage import UsageTotals, compact_limit_in, model_in
 
 
 def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
-    """The meter of a thread. Costs an estimate of the whole context while nothing is reported of
-    it, else next to nothing.
+    """Returns the meter of a thread. Costs an estimate of the whole context while nothing is
+    reported of it, else next to nothing.
     """
     model, usage = model_in(state.settings), state.usage
     window = window_of(usage, model, policy)
@@ -41,7 +41,7 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
 def status_of(
     thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy
 ) -> rm.ContextStatus:
-    """The meter of anything that has usage, a thread that is not in the books included."""
+    """Returns the meter of anything that has usage, a thread that is not in the books included."""
     window = window_of(usage, model, policy)
     era, total = usage.era, usage.thread
     return rm.ContextStatus(

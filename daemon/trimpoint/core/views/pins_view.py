@@ -20,7 +20,7 @@ def context_pins(state: ThreadState) -> list[ContextPin]:
 
 
 def pins_text(state: ThreadState, policy: Policy) -> str:
-    """The pins in lines, and what they weigh together."""
+    """Returns the pins in lines, and what they weigh together."""
     pins = context_pins(state)
     if not pins:
         return "Nothing is pinned. /pin N pins turn N, /pin and a sentence pins that sentence."
@@ -29,7 +29,7 @@ def pins_text(state: ThreadState, policy: Policy) -> str:
 
 
 def pins_weight(state: ThreadState, policy: Policy) -> str:
-    """What all pins weigh, in a sentence."""
+    """Returns what all pins weigh, in a sentence."""
     pins = standing_pins(state)
     weight = sum(pin_tokens(state, pin) for pin in pins)
     window = window_of(state.usage, model_in(state.settings), policy)
@@ -42,13 +42,13 @@ def _share(weight: int, window: int) -> str:
 
 
 def pin_names(state: ThreadState, pin_ids: Collection[str]) -> str:
-    """What these pins hold, as a person calls it."""
+    """Returns what these pins hold, as a person calls it."""
     found = [pin for pin in context_pins(state) if pin.id in pin_ids]
     return ", ".join("the note" if pin.turn is None else f"turn {pin.turn}" for pin in found)
 
 
 def unpin_command(state: ThreadState, pin_ids: Collection[str]) -> str:
-    """What to type to remove these pins."""
+    """Returns what to type to remove these pins."""
     numbers = [str(pin.number) for pin in context_pins(state) if pin.id in pin_ids]
     return " ".join(["/unpin", *numbers])
 

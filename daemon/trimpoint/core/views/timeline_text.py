@@ -12,8 +12,8 @@ _ENDS = {"failed": " (failed)", "interrupted": " (interrupted)", "running": " (s
 
 
 def timeline_text(state: ThreadState, count: int | None = None) -> str:
-    """The newest turns with their numbers, and where the context was trimmed. `count`: how many of
-    them; `TURNS_SHOWN` if it is not said.
+    """Returns the newest turns with their numbers, and where the context was trimmed. `count`: how
+    many of them; `TURNS_SHOWN` if it is not said.
     """
     total = len(state.turns)
     if not total:

@@ -46,7 +46,9 @@ _CALLED = {
 
 
 def token_change(before: ContextSize, after: ContextSize, window: int | None) -> TokenChange:
-    """The two sizes, their shares of the window, and one reason where either is an estimate."""
+    """Returns the two sizes, their shares of the window, and one reason where either is an
+    estimate.
+    """
     return TokenChange(
         before=before.used,
         after=after.used,
@@ -64,7 +66,7 @@ def _percent(tokens: int | None, window: int | None) -> float | None:
 
 
 def tokens_text(change: TokenChange) -> str:
-    """The change in a sentence."""
+    """Returns the change in a sentence."""
     before = f"{'about ' * change.before_estimated}{change.before:,}"
     if change.after is None:
         return f"The context holds {before} tokens now."
@@ -93,12 +95,14 @@ def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
 
 
 def undo_line(undo: str) -> str:
-    """The last line of an answer."""
+    """Returns the last line of an answer."""
     return f"To undo: {undo}"
 
 
 def unarchive_line(state: ThreadState) -> str:
-    """The last line of an answer to `/new`: no client has a command for it that can be typed."""
+    """Returns the last line of an answer to `/new`: no client has a command for it that can be
+    typed.
+    """
     return undo_line(f"trimpoint unarchive {state.id[-SHORT_ID_CHARS:]} (in a terminal)")
 
 

@@ -42,7 +42,8 @@ def read_model(
     read_only: str | None = None,
     window: TurnWindow | None = None,
 ) -> rm.OrchestrationThread:
-    """The snapshot of one thread; `read_only` says why it takes no commands, if it does not.
+    """Returns the snapshot of one thread; `read_only` says why it takes no commands, if it does
+    not.
 
     :param window: what it has of the turns, and of what grows with their number; None for all
     """
@@ -79,7 +80,7 @@ def read_model(
 
 
 def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
-    """A record of the thread as the events clients receive, one envelope each, in order."""
+    """Yields a record of the thread as the events clients receive, one envelope each, in order."""
     for offset, event in enumerate(record.events):
         thread_sequence = record.thread_sequence + offset
         yield rm.EventEnvelope(
@@ -96,7 +97,7 @@ def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
 
 
 def blocker(block: BusyReason) -> Blocker:
-    """A block as an error's `data.blocker`."""
+    """Returns a block as an error's `data.blocker`."""
     return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
 
 
@@ -228,7 +229,7 @@ def _operation(operation: Operation) -> rm.ThreadOperation:
 
 
 def _checkpoints(state: ThreadState, shown: range | None) -> list[rm.ThreadCheckpoint]:
-    """Those of the turns that are shown, and those that are of no turn; all for None."""
+    """Returns those of the turns that are shown, and those that are of no turn; all for None."""
     wanted = None if shown is None else {None, *(state.turns[index].id for index in shown)}
     return [
         _checkpoint(one) for one in state.checkpoints if wanted is None or one.turn_id in wanted

@@ -42,7 +42,7 @@ def _wire_type(field: str, of_journal: Any) -> Any:
 
 
 def _wire_description(event: type[AnyEvent]) -> str:
-    """The event's description, with fields and values called as clients know them."""
+    """Returns the event's description, with fields and values called as clients know them."""
     names = {f"`{name}`": f"`{wire_name(name)}`" for name in event.__struct_fields__}
     names |= {"None": "null", "True": "true", "False": "false"}
     return re.sub(

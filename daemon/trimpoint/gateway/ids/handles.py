@@ -67,8 +67,8 @@ class Handles:
         self._numbers = count(1)
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
-        """The table of handlers with those in it that see handles as Codex does; what it does not
-        name goes to `forward`.
+        """Returns the table of handlers with those in it that see handles as Codex does; what it
+        does not name goes to `forward`.
         """
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
@@ -311,7 +311,7 @@ def _cancelled_id(params: dict[str, Raw] | None) -> bytes | None:
 
 
 def _members(params: Raw | None) -> dict[str, Raw] | None:
-    """The members of an object, undecoded; None when it is no object."""
+    """Returns the members of an object, undecoded; None when it is no object."""
     try:
         return msgspec.json.decode(params or b"null", type=dict[str, Raw])
     except msgspec.MsgspecError:
@@ -326,7 +326,9 @@ def _set_member(
 
 
 def _with_member(line: bytes, member: str, value: bytes) -> bytes:
-    """A notification with one of its parameters exchanged; all else byte for byte as it was."""
+    """Returns a notification with one of its parameters exchanged; all else byte for byte as it
+    was.
+    """
     message = msgspec.json.decode(line, type=dict[str, Raw])
     params = msgspec.json.decode(message["params"], type=dict[str, Raw])
     return msgspec.json.encode({**message, "params": {**params, member: Raw(value)}})

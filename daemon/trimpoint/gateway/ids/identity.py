@@ -23,7 +23,7 @@ class Identity:
         self._engine = engine
 
     def thread_of(self, any_id: str) -> str | None:
-        """The stable thread behind an id, stable or the provider's; None when it is none of
+        """Returns the stable thread behind an id, stable or the provider's; None when it is none of
         ours.
         """
         if any_id in self._engine.summaries:
@@ -31,8 +31,8 @@ class Identity:
         return self._engine.owner_of(any_id)
 
     def thread_named_in(self, client_request: ClientRequest) -> str | None:
-        """The thread of ours that a request names; None when it names none, and Codex answers it in
-        its own words.
+        """Returns the thread of ours that a request names; None when it names none, and Codex
+        answers it in its own words.
 
         :raises Refusal: when the parameters are no object.
         """
@@ -40,7 +40,9 @@ class Identity:
         return self.thread_of(named) if isinstance(named, str) else None
 
     def provider_of(self, thread_id: str) -> str | None:
-        """The provider thread that serves a thread at present; None when there is none (yet)."""
+        """Returns the provider thread that serves a thread at present; None when there is none
+        (yet).
+        """
         writer = self._engine.loaded(thread_id)
         if writer is not None and writer.state.generations:
             return writer.state.generation.provider_thread_id
@@ -57,13 +59,13 @@ class Identity:
         return owner is not None and self.provider_of(owner) == provider_thread_id
 
     def to_client(self, message: bytes) -> bytes:
-        """A message of Codex's with stable ids in it."""
+        """Returns a message of Codex's with stable ids in it."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
         return idmap.rewrite_ids_in_encoded(message, self._engine.renamed.get)
 
     def error_to_client(self, error: Exception) -> Exception:
-        """An error of Codex's with stable ids in it; any other as it is."""
+        """Returns an error of Codex's with stable ids in it; any other as it is."""
         if not isinstance(error, ProviderError) or not idmap.mentions_any(
             bytes(error.raw), self._engine.renamed
         ):
@@ -72,8 +74,8 @@ class Identity:
         return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, method: str, line: bytes) -> bytes:
-        """A notification about a thread of ours with stable ids in it; deltas are not decoded, raw
-        items left as the model saw them.
+        """Returns a notification about a thread of ours with stable ids in it; deltas are not
+        decoded, raw items left as the model saw them.
         """
         if not self._engine.renamed:
             return line
@@ -99,8 +101,8 @@ class Identity:
         return b"\n".join(self.notification_to_client(method, line) for line in lines)
 
     def to_provider(self, params: bytes, method: str = "") -> bytes:
-        """A client's parameters with provider ids in them; `method` matters where it brings raw
-        items.
+        """Returns a client's parameters with provider ids in them; `method` matters where it brings
+        raw items.
         """
         if not idmap.mentions_any(params, self._engine.summaries):
             return params
@@ -112,7 +114,7 @@ class Identity:
         return exchange(params, self._provider_if_ours)
 
     def turn_of(self, any_id: str) -> str:
-        """The turn behind an id, whether clients' or the provider's."""
+        """Returns the turn behind an id, whether clients' or the provider's."""
         return self._engine.renamed.get(any_id, any_id)
 
     def provider_turn(self, turn_id: str) -> str:

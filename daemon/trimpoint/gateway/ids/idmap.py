@@ -76,7 +76,7 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def rewrite_ids(value: Any, lookup: Lookup) -> Any:
-    """A copy of a decoded message with every known id in an id's place exchanged."""
+    """Returns a copy of a decoded message with every known id in an id's place exchanged."""
     if isinstance(value, dict):
         given = as_dict(value)
         shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
@@ -106,7 +106,7 @@ def _starts_with_id(message: bytes, dash: int, known: Mapping[str, Any]) -> bool
 
 
 def rewrite_thread_id(line: bytes, lookup: Lookup) -> bytes:
-    """A delta's own `threadId`, exchanged without decoding the rest.
+    """Returns a delta's own `threadId`, exchanged without decoding the rest.
 
     Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a
     delta has but one.
@@ -115,7 +115,7 @@ def rewrite_thread_id(line: bytes, lookup: Lookup) -> bytes:
 
 
 def rewrite_turn_id(line: bytes, lookup: Lookup) -> bytes:
-    """A delta's own `turnId`, as `rewrite_thread_id`."""
+    """Returns a delta's own `turnId`, as `rewrite_thread_id`."""
     return _rewrite_first(_TURN_ID, line, lookup)
 
 
@@ -144,8 +144,8 @@ def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
 
 
 def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:
-    """A notification with the ids among its parameters exchanged, and what they hold left byte for
-    byte as it is.
+    """Returns a notification with the ids among its parameters exchanged, and what they hold left
+    byte for byte as it is.
     """
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
     return msgspec.json.encode(

@@ -39,7 +39,7 @@ class _Named(msgspec.Struct):
 
 
 def resolve_working_directory(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
-    """The request as Codex must get it when its client works in `folder` and Codex in this
+    """Returns the request as Codex must get it when its client works in `folder` and Codex in this
     process's.
 
     Unchanged where they are the same or `folder` is not known, and where its parameters are wrong:

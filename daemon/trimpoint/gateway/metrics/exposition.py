@@ -13,7 +13,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def exposition(families: list[MetricFamily]) -> str:
-    """The families in the text format, version 0.0.4."""
+    """Yields the families in the text format, version 0.0.4."""
     # Imported late: it costs half a megabyte and 15 ms.
     from prometheus_client.exposition import generate_latest
     from prometheus_client.metrics_core import Metric

@@ -66,7 +66,7 @@ class Client:
 
     @property
     def id(self) -> str:
-        """The connection's id."""
+        """Returns the connection's id."""
         return self.connection.id
 
     @property
@@ -211,11 +211,11 @@ class Clients:
         self._interested.clear()
 
     def of(self, connection: Connection) -> Client:
-        """The client behind a connection."""
+        """Returns the client behind a connection."""
         return self._clients[connection.id]
 
     def by_id(self, client_id: str) -> Client | None:
-        """The client with this id, if it is connected."""
+        """Returns the client with this id, if it is connected."""
         return self._clients.get(client_id)
 
     def has(self, client: Client) -> bool:
@@ -223,7 +223,7 @@ class Clients:
         return client.id in self._clients
 
     def all(self) -> list[Client]:
-        """Every client, in order of connection."""
+        """Returns every client, in order of connection."""
         return list(self._clients.values())
 
     def everyone(self) -> list[Client]:

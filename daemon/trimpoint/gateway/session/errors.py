@@ -65,7 +65,7 @@ class _ErrorObject(msgspec.Struct, omit_defaults=True):
 
 
 def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) -> WireError:
-    """An error of ours."""
+    """Returns an error of ours."""
     kind = ERROR_KINDS[reason]
     hint = hint or DEFAULT_HINTS.get(reason, "")
     data = ErrorData(reason, kind.retryable, hint, **facts)  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ class ExperimentalGate:
 
 
 def _params(client_request: ClientRequest) -> dict[str, Any] | None:
-    """The parameters; None when they are no object, which Codex says itself."""
+    """Returns the parameters; None when they are no object, which Codex says itself."""
     try:
         return (
             msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None)

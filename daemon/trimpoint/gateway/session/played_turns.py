@@ -71,7 +71,7 @@ class PlayedTurns:
         turn.ended.set()
 
     def by_id(self, turn_id: str) -> PlayedTurn | None:
-        """The turn, if it is one of these and runs."""
+        """Returns the turn, if it is one of these and runs."""
         return self._turns.get(turn_id)
 
     def runs_in(self, thread_id: str) -> bool:
@@ -81,7 +81,7 @@ class PlayedTurns:
         return any(turn.asking is None for turn in self._of(thread_id))
 
     def shown_for_operation(self, thread_id: str) -> PlayedTurn | None:
-        """The turn whose command drives the thread's operation."""
+        """Returns the turn whose command drives the thread's operation."""
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)
 
     def as_its_own(self, thread_id: str, message: CodexMessage) -> CodexMessage | None:
@@ -100,7 +100,9 @@ class PlayedTurns:
         )
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
-        """The table of handlers with those in it that show the turns of a thread, these too."""
+        """Returns the table of handlers with those in it that show the turns of a thread, these
+        too.
+        """
         return {**handlers, **{method: self._showing(handlers[method]) for method in SHOW_TURNS}}
 
     def _of(self, thread_id: str) -> list[PlayedTurn]:
@@ -139,8 +141,8 @@ class PlayedTurns:
 
 
 def _listed(turns: list[Any], own: list[PlayedTurn], params: dict[str, Any]) -> list[Any]:
-    """A page of turns with those that run: on the first page of the newest, and not on one that
-    goes on from the oldest.
+    """Returns a page of turns with those that run: on the first page of the newest, and not on one
+    that goes on from the oldest.
     """
     if params.get("cursor") is not None or params.get("sortDirection") == "asc":
         return turns

@@ -32,11 +32,11 @@ class ClientRequest:
 
     @property
     def method(self) -> str:
-        """The method asked for."""
+        """Returns the method asked for."""
         return self.message.method
 
     def params(self) -> dict[str, Any]:
-        """The parameters as an object; absent ones are empty.
+        """Returns the parameters as an object; absent ones are empty.
 
         :raises Refusal: when they are something else.
         """

@@ -148,7 +148,7 @@ class Connection:
 
     @property
     def dialect(self) -> Dialect:
-        """The framing that the client speaks."""
+        """Returns the framing that the client speaks."""
         return self._wire.dialect
 
     def send(self, message: bytes) -> None:

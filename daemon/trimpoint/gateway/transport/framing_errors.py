@@ -5,7 +5,7 @@ from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """An error message of the transport's own, without a request to belong to
+    """Returns an error message of the transport's own, without a request to belong to
     (docs/spec/clients.md, errors).
     """
     kind = ERROR_KINDS[reason]

@@ -64,7 +64,7 @@ class Wire(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """The framing that messages are sent in from now on."""
+        """Returns the framing that messages are sent in from now on."""
         ...
 
     def feed(self, data: bytes) -> list[Received]:

@@ -81,7 +81,7 @@ class Said(NamedTuple):
 
 
 def message_of(left_out: Sequence[Omission], permissions: Permissions | None = None) -> str:
-    """A commit message that says so: a title, then one JSON object a line."""
+    """Returns a commit message that says so: a title, then one JSON object a line."""
     lines: list[msgspec.Struct] = [
         _LeftOut(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out
     ]

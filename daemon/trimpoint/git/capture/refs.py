@@ -67,8 +67,8 @@ async def keep(repository: Repository, ref: str, commit: str) -> None:
 
 
 async def find(repository: Repository, name: str) -> Checkpoint | None:
-    """The checkpoint that a ref or commit id names; None when there is none, or it is not one of
-    ours.
+    """Returns the checkpoint that a ref or commit id names; None when there is none, or it is not
+    one of ours.
 
     :raises GitFailed: git itself failed
     """

@@ -36,7 +36,7 @@ class Blobs:
         self._process.communicate()
 
     def read(self, blob: str) -> Iterator[bytes]:
-        """The content, in pieces. Read them all before you ask for the next.
+        """Yields the content, in pieces. Read them all before you ask for the next.
 
         :raises GitFailed: there is no such blob, or git failed
         """

@@ -109,8 +109,8 @@ async def diff(
     paths: Sequence[bytes] = (),
     max_bytes: int = 1024 * 1024,
 ) -> Diff:
-    """The same as text, with renames; of `paths` only if there are any. Binary files are named, not
-    shown.
+    """Returns the same as text, with renames; of `paths` only if there are any. Binary files are
+    named, not shown.
 
     :raises GitFailed: one is gone, or git failed
     """
@@ -135,7 +135,8 @@ async def diff(
 
 
 async def differences(repository: Repository, old: State, new: State) -> list[Difference]:
-    """Every path that differs, with both sides, renames taken apart. Submodules are left away.
+    """Returns every path that differs, with both sides, renames taken apart. Submodules are left
+    away.
 
     :raises GitFailed: one is gone, or git failed
     """
@@ -217,7 +218,7 @@ async def _differing_contents(
 
 
 def _by_pair(answer: bytes) -> list[list[Difference]]:
-    """A line for each pair, and behind it what differs."""
+    """Returns a line for each pair, and behind it what differs."""
     found: list[list[Difference]] = []
     at = 0
     while at < len(answer):

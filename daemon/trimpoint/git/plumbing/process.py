@@ -94,7 +94,7 @@ async def git_output(run: GitRun) -> GitOutput:
 
 
 async def git_answer(run: GitRun) -> bytes:
-    """The stdout of a run that succeeds.
+    """Returns the stdout of a run that succeeds.
 
     :raises GitFailed: it did not
     """
@@ -135,13 +135,13 @@ def git_failure(doing: str, stderr: bytes) -> GitFailed:
 
 
 def git_command(run: GitRun) -> list[str | bytes]:
-    """The command line, with our settings and the run's."""
+    """Returns the command line, with our settings and the run's."""
     settings = [word for setting in (*_SETTINGS, *run.settings) for word in ("-c", setting)]
     return [str(run.git), "--no-pager", *settings, *run.arguments]
 
 
 def git_environment(variables: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
-    """The daemon's own without any `GIT_*`, and ours."""
+    """Returns the daemon's own without any `GIT_*`, and ours."""
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     return kept | _NEUTRAL | dict(variables)
 

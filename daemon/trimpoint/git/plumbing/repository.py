@@ -36,12 +36,12 @@ class Repository(msgspec.Struct, frozen=True):
 
     @property
     def store_dir(self) -> Path:
-        """The repository of ours that keeps the checkpoints of all worktrees; see `store`."""
+        """Returns our repository with the checkpoints of all worktrees; see `store`."""
         return self.common_dir / "trimpoint-checkpoints.git"
 
     @property
     def store_objects(self) -> Path:
-        """The objects in it."""
+        """Returns the objects in it."""
         return self.store_dir / "objects"
 
 
@@ -55,8 +55,8 @@ class NoRepository(msgspec.Struct, frozen=True):
 
 
 async def discover(folder: Path) -> Repository | NoRepository:
-    """The work tree that `folder` lies in. Git's own checks hold: an owner it does not trust is
-    refused.
+    """Returns the work tree that `folder` lies in. Git's own checks hold: an owner it does not
+    trust is refused.
 
     :raises GitFailed: git hangs or cannot be run
     """

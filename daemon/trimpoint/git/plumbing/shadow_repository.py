@@ -138,7 +138,7 @@ class ShadowRepository:
         )
 
     async def answer(self, *arguments: str | bytes, doing: str, stdin: bytes = b"") -> bytes:
-        """The stdout of such a run.
+        """Returns the stdout of such a run.
 
         :raises GitFailed: it failed
         """
@@ -247,7 +247,7 @@ def _inherited_settings(listed: bytes) -> Sequence[str]:
 
 
 def _excludes(repository: Repository) -> bytes:
-    """The patterns of the user's own file, and those that hold for checkpoints alone."""
+    """Returns the patterns of the user's own file, and those that hold for checkpoints alone."""
     files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
     return b"\n".join(path.read_bytes() for path in files if path.is_file())
 

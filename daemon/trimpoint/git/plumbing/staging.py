@@ -54,7 +54,7 @@ class Staging:
             self._rescue(folder, blobs, hash_name)
 
     def place(self, name: bytes, path: bytes) -> Place:
-        """A place for something that is to be moved to or from `path`.
+        """Returns a place for something that is to be moved to or from `path`.
 
         :raises OSError: there is no folder to be made for it
         """

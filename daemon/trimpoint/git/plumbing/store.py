@@ -44,7 +44,7 @@ def make_store(repository: Repository) -> None:
 
 
 def config_of(repository: Repository, *, bare: bool) -> str:
-    """The configuration of a git directory of ours: the object format, and nothing else."""
+    """Returns the configuration of a git directory of ours: the object format, and nothing else."""
     is_sha256 = repository.hash_name == "sha256"
     version = f"\trepositoryformatversion = {1 if is_sha256 else 0}\n"
     extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
@@ -95,8 +95,8 @@ def borrow(repository: Repository) -> None:
 
 
 def alternates(repository: Repository) -> Path:
-    """The file that says where the store finds objects of others; it is not there when it needs
-    none.
+    """Returns the file that says where the store finds objects of others; it is not there when it
+    needs none.
     """
     return repository.store_objects / "info" / "alternates"
 
@@ -116,12 +116,12 @@ def set_newest(repository: Repository, commit: str) -> None:
 
 
 def newest_ref(common_dir: Path, git_dir: Path) -> str:
-    """The ref of `set_newest` for a worktree."""
+    """Returns the ref of `set_newest` for a worktree."""
     return f"{NEWEST}{'main' if git_dir == common_dir else f'worktree-{ref_part(git_dir.name)}'}"
 
 
 def ref_part(text: str) -> str:
-    """The text with all replaced that git may not take in the name of a ref."""
+    """Returns the text with all replaced that git may not take in the name of a ref."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text) or "_"
 
 

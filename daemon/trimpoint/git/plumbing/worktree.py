@@ -88,7 +88,7 @@ class Worktree:
 
     @contextlib.contextmanager
     def folder_of(self, path: bytes) -> Generator[Place]:
-        """A descriptor of the folder that `path` lies in, and its last part.
+        """Yields a descriptor of the folder that `path` lies in, and its last part.
 
         :raises NotADirectoryError: a link or file is on the way
         :raises FileNotFoundError: a folder is missing
@@ -129,7 +129,9 @@ class Worktree:
             os.chmod(name, mode, dir_fd=at)
 
     def folders_below(self, path: bytes) -> list[bytes]:
-        """The folder `path` and the folders in it, innermost first; nothing if it is no folder."""
+        """Returns the folder `path` and the folders in it, innermost first; nothing if it is no
+        folder.
+        """
         signature = self.signature(path)
         if signature is None or not stat.S_ISDIR(signature.mode):
             return []

@@ -83,7 +83,7 @@ class RestorePlan(msgspec.Struct, frozen=True):
 async def plan_restore(
     repository: Repository, *, present: str, last_seen: str, target: str
 ) -> RestorePlan:
-    """The steps that make the files those of `target`.
+    """Returns the steps that make the files those of `target`.
 
     All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before
     it, `target` where to go. The same three give the same steps again, which is how a restore that

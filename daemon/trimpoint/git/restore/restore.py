@@ -135,7 +135,7 @@ class _Restore:
             raise
 
     def _still_to_do(self) -> list[tuple[Step, Signature | None]]:
-        """The steps that are not done already, with the file that is there now."""
+        """Returns the steps that are not done already, with the file that is there now."""
         todo: list[tuple[Step, Signature | None]] = []
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):

@@ -120,7 +120,7 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
 
 
 async def commit_of(repository: Repository, taking: TakingBack) -> str:
-    """A commit of what the files are to be. Nothing refers to it.
+    """Returns a commit of what the files are to be. Nothing refers to it.
 
     :raises GitFailed: a content is gone, or the disk is full
     """

@@ -177,7 +177,7 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
             yield bucket if isinstance(bucket, memoryview) else _encode(bucket)
 
     def _bucket_of(self, key: object) -> dict[str, T]:
-        """The bucket that holds `key` if the index does.
+        """Returns the bucket that holds `key` if the index does.
 
         :raises KeyError: `key` is no text, so the index does not hold it, as a dict would say.
         """
@@ -194,13 +194,13 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
 
 
 def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
-    """`items` as chunks of `CHUNK_ITEMS`, the last one what is left."""
+    """Returns `items` as chunks of `CHUNK_ITEMS`, the last one what is left."""
     return items.packed_chunks() if isinstance(items, LazyList) else _packed_slices(items)
 
 
 def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
-    """`index` as buckets, at least one. An empty buffer is no bucket: it lets the caller breathe in
-    between.
+    """Returns `index` as buckets, at least one. An empty buffer is no bucket: it lets the caller
+    breathe in between.
     """
     return index.packed_buckets() if isinstance(index, LazyIndex) else _sorted_into_buckets(index)
 

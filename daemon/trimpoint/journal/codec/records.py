@@ -22,12 +22,12 @@ class UnreadableRecord(Exception):
 
 
 def encode_record(record: Record) -> bytes:
-    """`record` as one payload."""
+    """Returns `record` as one payload."""
     return _encoder.encode(record)
 
 
 def decode_record(payload: bytes | memoryview) -> Record:
-    """The record in `payload`.
+    """Returns the record in `payload`.
 
     :raises UnreadableRecord: when it is none that this version knows.
     """

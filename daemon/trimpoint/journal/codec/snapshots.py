@@ -92,14 +92,14 @@ class SnapshotWriter:
                 yield part
 
     def head(self) -> bytes:
-        """The header of a snapshot."""
+        """Returns the header of a snapshot."""
         directory = _encode(self._directory)
         return _LENGTH.pack(len(directory)) + directory
 
 
 def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | None:
-    """The snapshot in a checked file's payload; None when there is none, or it is not for this
-    thread or this code.
+    """Returns the snapshot in a checked file's payload; None when there is none, or it is not for
+    this thread or this code.
     """
     if payload is None or len(payload) < _LENGTH.size:
         return None

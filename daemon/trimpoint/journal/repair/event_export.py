@@ -13,7 +13,7 @@ from trimpoint.core.views.view import envelopes, wire_name
 def exported(
     state: ThreadState, record: Record, *, private: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The events of a record that `state` ends with, in order.
+    """Yields the events of a record that `state` ends with, in order.
 
     `private`: also what no client is shown, such as the raw items of the model.
     """

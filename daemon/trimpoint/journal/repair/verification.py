@@ -110,7 +110,7 @@ def bridges_damage(path: Path, report: OpenReport, snapshot: Snapshot | None) ->
 
 
 def read_settled(path: Path, looks: int) -> Content:
-    """The file's content; looked at again while it seems torn.
+    """Returns the file's content; looked at again while it seems torn.
 
     :raises OSError: it cannot be read.
     """
@@ -122,7 +122,7 @@ def read_settled(path: Path, looks: int) -> Content:
 
 
 def records_of(content: Content) -> Iterator[Record]:
-    """Each record.
+    """Returns each record.
 
     :raises UnreadableRecord: at one that this version does not know.
     """

@@ -46,7 +46,7 @@ _RESERVED = ("lock", "threads")
 
 
 def file_stem(thread_id: str) -> str:
-    """The thread id as part of a file name, reversibly.
+    """Returns the thread id as part of a file name, reversibly.
 
     :raises ValueError: when it is empty or too long for one.
     """
@@ -59,7 +59,7 @@ def file_stem(thread_id: str) -> str:
 
 
 def snapshot_name(thread_id: str) -> str:
-    """The checked file that holds a thread's snapshot.
+    """Returns the checked file that holds a thread's snapshot.
 
     :raises ValueError: when the thread id cannot name a file.
     """
@@ -147,7 +147,9 @@ class StateDirectory:
         _make_directories(self._files, path)
 
     def holder(self) -> int | None:
-        """The process that holds the directory, as far as can be told without touching the lock."""
+        """Returns the process that holds the directory, as far as can be told without touching the
+        lock.
+        """
         try:
             pid = int((self.root / "lock").read_text())
         except (OSError, ValueError):

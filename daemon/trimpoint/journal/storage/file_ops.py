@@ -109,7 +109,7 @@ def write_fully(
 
 
 def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int) -> bytes:
-    """The bytes from `offset_bytes` to `end_bytes`, fewer only when the file ends before."""
+    """Returns the bytes from `offset_bytes` to `end_bytes`, or to the end of the file."""
     chunks: list[bytes] = []
     # One pread answers at most about 2 GiB on Linux.
     while offset_bytes < end_bytes and (
@@ -154,7 +154,7 @@ def _in_large_pieces(content: Iterable[bytes | memoryview]) -> Iterator[bytes]:
 
 
 def free_name(files: FileOperations, path: Path, what: str) -> Path:
-    """A name beside `path` that nothing has yet: `<name>.<what>-<n>`."""
+    """Returns a name beside `path` that nothing has yet: `<name>.<what>-<n>`."""
     number = 1
     while files.exists(candidate := path.with_name(f"{path.name}.{what}-{number}")):
         number += 1

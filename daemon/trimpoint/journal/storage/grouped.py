@@ -24,7 +24,7 @@ class Storage(Protocol):
     def report(self) -> OpenReport: ...
 
     async def write(self, batch: list[bytes], at: Position) -> Position:
-        """The new durable end.
+        """Returns the new durable end.
 
         :raises JournalWriteError: when the batch is not durable.
         """

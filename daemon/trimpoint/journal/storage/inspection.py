@@ -45,7 +45,7 @@ def digest_before(content: framing.Buffer, end: int) -> bytes:
 
 
 def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
-    """A bookmark at a durable position of the file.
+    """Returns a bookmark at a durable position of the file.
 
     :raises OSError: when it cannot be read.
     """

@@ -30,8 +30,8 @@ _MS = 1_000_000
 
 
 def uncaptured_turn(state: ThreadState) -> Turn | None:
-    """The last turn, if it has ended, began with a known state of the files, and was never looked
-    at after that.
+    """Returns the last turn, if it has ended, began with a known state of the files, and was never
+    looked at after that.
     """
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.id == state.running_turn_id or not state.known_files:

@@ -119,7 +119,7 @@ class TurnCaptures:
                 await capture_made.wait()
 
     async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
-        """The worktree as it is; None when captures are off or a turn runs already. Never
+        """Returns the worktree as it is; None when captures are off or a turn runs already. Never
         raises.
         """
         if not self._rules.enabled or writer.state.running_turn_id is not None:

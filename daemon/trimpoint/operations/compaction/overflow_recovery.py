@@ -262,7 +262,7 @@ def _is_forwarded(message: CodexMessage, provider_turn_id: str) -> bool:
 
 
 def _compaction(operation: Operation, at: str) -> dict[str, Any]:
-    """The item that Codex would show for a compaction of its own within a turn."""
+    """Returns the item that Codex would show for a compaction of its own within a turn."""
     item = {"type": COMPACTION, "id": operation.id}
     return {"turnId": operation.failed_turn_id, "item": item, at: round(time.time() * 1000)}
 

@@ -33,8 +33,8 @@ async def read_sealed_summary(
     guidance: str | None,
     deadline_s: float,
 ) -> str | None:
-    """The summary as text, or None when the model gave none: then the compacted thread itself has
-    to carry on.
+    """Returns the summary as text, or None when the model gave none: then the compacted thread
+    itself has to carry on.
 
     :raises ProviderFailure: when Codex is gone.
     """

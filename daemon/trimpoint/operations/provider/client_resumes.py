@@ -47,7 +47,7 @@ class ClientResume:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """The parameters that set something on the thread."""
+        """Returns the parameters that set something on the thread."""
         return lasting(self.params) if self.may_load else {}
 
     def wants_reload(self) -> bool:

@@ -79,8 +79,8 @@ class Forking:
         return raw
 
     async def _ending(self, state: ThreadState, provider_id: str) -> Ending | None:
-        """The injected items that a provider thread of ours ends with; None where Codex does not
-        fork behind a turn.
+        """Returns the injected items that a provider thread of ours ends with; None where Codex
+        does not fork behind a turn.
         """
         paths = [
             one.rollout_path for one in state.generations if one.provider_thread_id == provider_id

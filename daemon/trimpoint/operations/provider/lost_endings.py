@@ -120,8 +120,8 @@ class LostEndings:
         return bool(thread) and status not in RESTING
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
-        """The turn in Codex's display form; without anything but its id when Codex does not have
-        it, or does not answer.
+        """Returns the turn in Codex's display form; without anything but its id when Codex does not
+        have it, or does not answer.
         """
         provider_turn_id = _provider_turn_id(state, turn_id)
         params = {

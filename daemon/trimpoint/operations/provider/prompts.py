@@ -37,7 +37,7 @@ class Prompts:
         self._newest.pop(thread_id, None)
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
-        """The parameters to begin the turn with once more, as far as they are known."""
+        """Returns the parameters to begin the turn with once more, as far as they are known."""
         newest = self._newest.get(state.id)
         if newest is not None and newest[0] == turn_id:
             sent: dict[str, Any] = msgspec.json.decode(newest[1])

@@ -95,7 +95,7 @@ class ProviderThreads:
         self.inbound.bind(provider_id, route)
 
     async def start(self, params: dict[str, Any]) -> Raw:
-        """A new provider thread that reports raw items: Codex's answer. Call inside
+        """Returns a new provider thread that reports raw items: Codex's answer. Call inside
         `inbound.buffering()`.
         """
         raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
@@ -155,7 +155,9 @@ class ProviderThreads:
         model: str | None = None,
         effort: str | None = None,
     ) -> TemporaryThread:
-        """A scratch thread with the context of another; with a model and an effort of its own."""
+        """Returns a scratch thread with the context of another; with a model and an effort of its
+        own.
+        """
         params: dict[str, Any] = {
             **fork_params(writer.state.settings),
             "threadId": provider_id,
@@ -174,8 +176,8 @@ class ProviderThreads:
             )
 
     async def start_temporary(self, writer: ThreadWriter) -> TemporaryThread:
-        """An empty scratch thread with the thread's settings as they stand; nothing of its turn is
-        shown.
+        """Returns an empty scratch thread with the thread's settings as they stand; nothing of its
+        turn is shown.
         """
         with self.inbound.buffering():
             scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
@@ -353,12 +355,12 @@ class ProviderThreads:
 
 
 def model_in_answer(raw: Raw) -> str | None:
-    """The model that Codex says the thread will use."""
+    """Returns the model that Codex says the thread will use."""
     model = msgspec.json.decode(raw).get("model")
     return str(model) if model else None
 
 
 def thread_in(raw: Raw) -> Thread:
-    """The thread object of an answer."""
+    """Returns the thread object of an answer."""
     thread: Thread = msgspec.json.decode(raw)["thread"]
     return thread

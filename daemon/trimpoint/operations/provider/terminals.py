@@ -43,7 +43,7 @@ class Terminals:
         self._retained.clear()
 
     async def running(self, provider_id: str) -> list[dict[str, Any]]:
-        """The terminals that run in a provider thread; empty in a Codex that has none."""
+        """Returns the terminals that run in a provider thread; empty in a Codex that has none."""
         try:
             raw = await self._link.request(
                 "thread/backgroundTerminals/list", {"threadId": provider_id}

@@ -79,6 +79,6 @@ class SubAgents:
 
 
 def status_in(message: CodexMessage) -> Any:
-    """The kind of status in a `thread/status/changed`."""
+    """Returns the kind of status in a `thread/status/changed`."""
     status = message.member("status")
     return status if isinstance(status, str) else as_dict(status).get("type")

@@ -19,8 +19,8 @@ from trimpoint.config.sections import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.fleet_methods import FleetView, NoFleet
-from trimpoint.gateway.methods.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.extension.fleet_methods import FleetView, NoFleet
+from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.profiles import RunningProfiles

@@ -19,7 +19,7 @@ from trimpoint.fleet.requests import FleetAnswer
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node
 from trimpoint.fleet.viewing import PersonsView
-from trimpoint.gateway.methods.fleet_methods import NoFleet
+from trimpoint.gateway.methods.extension.fleet_methods import NoFleet
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol import fleet as f
 

@@ -12,8 +12,8 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
-from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.methods.extension.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.methods.extension.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal

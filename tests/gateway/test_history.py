@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimpoint.core.model import events as ev
-from trimpoint.gateway.methods import history
+from trimpoint.gateway.methods.history import history
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol.errors import Reason
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from trimpoint.gateway.methods.list_pages import (
+from trimpoint.gateway.methods.lists.list_pages import (
     Cursor,
     Listed,
     Order,

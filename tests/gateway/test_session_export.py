@@ -4,8 +4,8 @@ import json
 
 import anyio
 import pytest
-from trimpoint.gateway.methods import session_export
-from trimpoint.gateway.methods.session_export import export
+from trimpoint.gateway.methods.extension import session_export
+from trimpoint.gateway.methods.extension.session_export import export
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import ExportParams

@@ -10,7 +10,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.thread_lists import ThreadLists
+from trimpoint.gateway.methods.lists.thread_lists import ThreadLists
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry

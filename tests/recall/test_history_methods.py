@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.core.model import events as ev
-from trimpoint.gateway.methods import history_methods
-from trimpoint.gateway.methods.history_methods import HistoryMethods
+from trimpoint.gateway.methods.extension import history_methods
+from trimpoint.gateway.methods.extension.history_methods import HistoryMethods
 from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.recall.index import FILE_NAME

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 from trimpoint.cli.main import main
-from trimpoint.gateway.methods.session_pages import MAX_PAUSED, SessionPages, place_in
+from trimpoint.gateway.methods.agent_sessions.session_pages import (
+    MAX_PAUSED,
+    SessionPages,
+    place_in,
+)
 from trimpoint.sessionlogs.export import ndjson
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
 from trimpoint.sessionlogs.timeline import dividers_of, timeline_of

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.extension.extension_methods import ExtensionHandlers, HandlerDeps
 from trimpoint.journal.codec.records import encode_record
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry

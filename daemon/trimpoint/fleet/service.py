@@ -24,7 +24,7 @@ from trimpoint.fleet.hub import Hub, Place, connected
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, inbox_of
 from trimpoint.fleet.presence import Host, Presence
-from trimpoint.gateway.methods.thread_overviews import ThreadOverviews
+from trimpoint.gateway.methods.extension.thread_overviews import ThreadOverviews
 from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()

@@ -24,7 +24,7 @@ from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import ThreadOfHost, events_of, hosts, threads
 from trimpoint.fleet.requests import FleetAnswer, FleetCommand
 from trimpoint.fleet.service import credentials_path, host_name, place_of
-from trimpoint.gateway.methods.fleet_methods import no_fleet
+from trimpoint.gateway.methods.extension.fleet_methods import no_fleet
 from trimpoint.gateway.session.errors import Refusal
 
 FRESH_S = 2.0

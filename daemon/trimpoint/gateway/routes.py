@@ -9,41 +9,44 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
-from trimpoint.gateway.commands.clear_hint import ClearHint
-from trimpoint.gateway.commands.context_inspections import ContextInspections
-from trimpoint.gateway.commands.context_meters import ContextMeters
-from trimpoint.gateway.commands.history_answers import HistoryAnswers
-from trimpoint.gateway.commands.history_searches import HistorySearches
-from trimpoint.gateway.commands.revert_previews import RevertPreviews
-from trimpoint.gateway.commands.skill_menu import SkillMenu
+from trimpoint.gateway.commands.codex_tui.clear_hint import ClearHint
+from trimpoint.gateway.commands.codex_tui.skill_menu import SkillMenu
+from trimpoint.gateway.commands.codex_tui.status_line import StatusLine
+from trimpoint.gateway.commands.codex_tui.trim_notices import TrimNotices
+from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
 from trimpoint.gateway.commands.slash_runner import SlashRunner
-from trimpoint.gateway.commands.status_line import StatusLine
-from trimpoint.gateway.commands.trim_notices import TrimNotices
-from trimpoint.gateway.commands.turn_picker import TurnPicker
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
+from trimpoint.gateway.commands.views.context_inspections import ContextInspections
+from trimpoint.gateway.commands.views.context_meters import ContextMeters
+from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
+from trimpoint.gateway.commands.views.history_searches import HistorySearches
+from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
 from trimpoint.gateway.gateway import Routes
-from trimpoint.gateway.methods.agent_session_methods import AgentSessionMethods, places_of
-from trimpoint.gateway.methods.archive_methods import ArchiveMethods
-from trimpoint.gateway.methods.checkpoint_methods import CheckpointMethods
-from trimpoint.gateway.methods.checkpoint_storage import CheckpointStorage
-from trimpoint.gateway.methods.context_messages import ContextMessages
-from trimpoint.gateway.methods.extension_methods import ExtensionHandlers, HandlerDeps
-from trimpoint.gateway.methods.fleet_methods import FleetMethods, FleetView
-from trimpoint.gateway.methods.forks import Forks
-from trimpoint.gateway.methods.history_methods import HistoryMethods
-from trimpoint.gateway.methods.http_addresses import HttpAddresses
-from trimpoint.gateway.methods.interrupts import Interrupts
-from trimpoint.gateway.methods.revert_methods import RevertMethods
-from trimpoint.gateway.methods.samples import Samples
-from trimpoint.gateway.methods.terminal_methods import TerminalMethods
-from trimpoint.gateway.methods.thread_lists import ThreadLists
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
-from trimpoint.gateway.methods.thread_reads import ThreadReads
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.methods.thread_search import ThreadSearch
-from trimpoint.gateway.methods.turn_methods import TurnMethods
-from trimpoint.gateway.methods.whole_threads import WholeThreads
+from trimpoint.gateway.methods.agent_sessions.agent_session_methods import (
+    AgentSessionMethods,
+    places_of,
+)
+from trimpoint.gateway.methods.extension.checkpoint_methods import CheckpointMethods
+from trimpoint.gateway.methods.extension.checkpoint_storage import CheckpointStorage
+from trimpoint.gateway.methods.extension.context_messages import ContextMessages
+from trimpoint.gateway.methods.extension.extension_methods import ExtensionHandlers, HandlerDeps
+from trimpoint.gateway.methods.extension.fleet_methods import FleetMethods, FleetView
+from trimpoint.gateway.methods.extension.history_methods import HistoryMethods
+from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.lists.thread_lists import ThreadLists
+from trimpoint.gateway.methods.lists.thread_search import ThreadSearch
+from trimpoint.gateway.methods.threads.archive_methods import ArchiveMethods
+from trimpoint.gateway.methods.threads.forks import Forks
+from trimpoint.gateway.methods.threads.interrupts import Interrupts
+from trimpoint.gateway.methods.threads.revert_methods import RevertMethods
+from trimpoint.gateway.methods.threads.samples import Samples
+from trimpoint.gateway.methods.threads.terminal_methods import TerminalMethods
+from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.turn_methods import TurnMethods
+from trimpoint.gateway.methods.threads.whole_threads import WholeThreads
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.dispatch import ExtensionMethods

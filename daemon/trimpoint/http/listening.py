@@ -11,7 +11,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.config.sections import MAX_PORT, HttpSection, is_loopback
-from trimpoint.gateway.methods.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.http.front import Front
 from trimpoint.http.tcp_listener import Address, address_of, bind, serve_tcp

@@ -1,8 +1,6 @@
 """Commands and prompts: `typed_commands` finds commands in prompts, `slash_runner` carries them out
-with `slash_requests` and `slash_outcomes`, `turn_starts` starts turns, `agent_tools` with
-`history_answers` answers the agent's tools, `context_meters` reports the meter, `history_searches`
-answers `/search`.
+with `slash_requests` and `slash_outcomes`, `turn_starts` starts turns, `agent_tools` answers the
+agent's tools, `lone_messages` says something outside of any turn.
 
-For Codex's own terminal UI: `skill_menu` lists the commands, `turn_picker` asks for a turn,
-`status_line` has the footer's meter, `trim_notices` and `clear_hint` say what it would not see.
+`views` has the answers that only look at a thread, `codex_tui` what Codex's own terminal UI needs.
 """

@@ -24,8 +24,8 @@ from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.views import history_tools
-from trimpoint.gateway.commands.history_answers import HistoryAnswers
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions

@@ -47,9 +47,6 @@ from trimpoint.core.views.trim_outcome import (
     undo_command,
     undo_line,
 )
-from trimpoint.gateway.commands.context_inspections import ContextInspections
-from trimpoint.gateway.commands.history_searches import HistorySearches
-from trimpoint.gateway.commands.revert_previews import RevertPreviews
 from trimpoint.gateway.commands.slash_outcomes import (
     STATUS_OF,
     failed_outcome,
@@ -59,6 +56,9 @@ from trimpoint.gateway.commands.slash_outcomes import (
     trim_point_members,
 )
 from trimpoint.gateway.commands.slash_requests import CommandIds, as_command
+from trimpoint.gateway.commands.views.context_inspections import ContextInspections
+from trimpoint.gateway.commands.views.history_searches import HistorySearches
+from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
 from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused

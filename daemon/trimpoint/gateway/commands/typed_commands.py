@@ -15,10 +15,10 @@ from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.commands.codex_tui.skill_menu import command_in
+from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
 from trimpoint.gateway.commands.lone_messages import agent_message
-from trimpoint.gateway.commands.skill_menu import command_in
 from trimpoint.gateway.commands.slash_runner import SlashRunner
-from trimpoint.gateway.commands.turn_picker import TurnPicker
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import (

@@ -9,7 +9,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.forks import ran_in_provider_thread
+from trimpoint.gateway.methods.threads.forks import ran_in_provider_thread
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions

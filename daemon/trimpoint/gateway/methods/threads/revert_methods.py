@@ -13,8 +13,8 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase
-from trimpoint.gateway.methods.thread_reads import ThreadReads
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler

@@ -14,7 +14,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.decide.overflow import EXCEEDED
 from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.history_markers import Markers
+from trimpoint.gateway.methods.history.history_markers import Markers
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.messages import AFTER_OVERFLOW
 

@@ -18,8 +18,8 @@ from trimpoint_protocol.unified import Agent
 
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.core.model.tokens import estimate_tokens
-from trimpoint.gateway.methods.own_sessions import own_sessions
-from trimpoint.gateway.methods.session_pages import SessionPages, place_in
+from trimpoint.gateway.methods.agent_sessions.own_sessions import own_sessions
+from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.operations.imports import ImportedTurn, Imports

@@ -12,8 +12,8 @@ import msgspec
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.history import item_rows, turn_object
-from trimpoint.gateway.methods.history_markers import Markers
+from trimpoint.gateway.methods.history.history import item_rows, turn_object
+from trimpoint.gateway.methods.history.history_markers import Markers
 from trimpoint.gateway.session.errors import Refusal
 
 DEFAULT_PAGE = 25

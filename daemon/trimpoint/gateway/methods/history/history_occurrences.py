@@ -16,7 +16,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.history import item_object, turn_cursor
+from trimpoint.gateway.methods.history.history import item_object, turn_cursor
 from trimpoint.gateway.session.errors import Refusal
 
 DEFAULT_PAGE = 50

@@ -15,8 +15,8 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
-from trimpoint.gateway.methods.thread_reads import ThreadReads
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions

@@ -12,8 +12,8 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods import history
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.history import history
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.request import ClientRequest, Handler
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.list_pages import (
+from trimpoint.gateway.methods.lists.list_pages import (
     MAX_LIMIT,
     Cursor,
     Key,
@@ -24,7 +24,7 @@ from trimpoint.gateway.methods.list_pages import (
     order_of,
     rows_from,
 )
-from trimpoint.gateway.methods.thread_lists import ThreadLists
+from trimpoint.gateway.methods.lists.thread_lists import ThreadLists
 from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry

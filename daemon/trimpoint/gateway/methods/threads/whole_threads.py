@@ -4,10 +4,10 @@ all other threads Codex itself answers.
 
 from typing import Any
 
-from trimpoint.gateway.methods.history_occurrences import occurrences_page
-from trimpoint.gateway.methods.history_positions import positions_page
-from trimpoint.gateway.methods.thread_reads import ThreadReads
-from trimpoint.gateway.methods.thread_requests import ThreadRequests
+from trimpoint.gateway.methods.history.history_occurrences import occurrences_page
+from trimpoint.gateway.methods.history.history_positions import positions_page
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
+from trimpoint.gateway.methods.threads.thread_requests import ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.request import ClientRequest, Handler
 

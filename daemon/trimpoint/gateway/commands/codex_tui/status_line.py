@@ -14,7 +14,7 @@ from trimpoint import __version__
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.gateway.commands.context_meters import ContextMeters
+from trimpoint.gateway.commands.views.context_meters import ContextMeters
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.ordered_request import request_in_order

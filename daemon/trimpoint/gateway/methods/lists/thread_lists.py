@@ -12,7 +12,7 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.methods.list_pages import (
+from trimpoint.gateway.methods.lists.list_pages import (
     MAX_LIMIT,
     NEWEST_FIRST,
     ROW_FILTERS,

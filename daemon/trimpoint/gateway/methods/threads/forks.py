@@ -16,8 +16,8 @@ from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.thread_methods import ThreadMethods
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_context

@@ -18,12 +18,12 @@ from trimpoint.core.context.active_context import pruned_turn_ids
 from trimpoint.core.model import slash
 from trimpoint.core.model.events import Record, TrimPointCreated
 from trimpoint.core.views.view import TurnWindow, envelopes, read_model
-from trimpoint.gateway.commands.context_meters import ContextMeters
 from trimpoint.gateway.commands.slash_runner import SlashRunner
-from trimpoint.gateway.methods.http_addresses import HttpAddresses
-from trimpoint.gateway.methods.session_export import export
-from trimpoint.gateway.methods.thread_overviews import ThreadOverviews
-from trimpoint.gateway.methods.timeline_pages import timeline_page
+from trimpoint.gateway.commands.views.context_meters import ContextMeters
+from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
+from trimpoint.gateway.methods.extension.session_export import export
+from trimpoint.gateway.methods.extension.thread_overviews import ThreadOverviews
+from trimpoint.gateway.methods.extension.timeline_pages import timeline_page
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles

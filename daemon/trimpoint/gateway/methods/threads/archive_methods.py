@@ -11,8 +11,8 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
-from trimpoint.gateway.methods.thread_reads import ThreadReads
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.operations.routing.routes import ThreadRole

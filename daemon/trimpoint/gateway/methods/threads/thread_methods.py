@@ -13,8 +13,8 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
-from trimpoint.gateway.methods.thread_reads import ThreadReads, is_one_provider_thread
-from trimpoint.gateway.methods.thread_requests import MethodDeps, ThreadRequests
+from trimpoint.gateway.methods.threads.thread_reads import ThreadReads, is_one_provider_thread
+from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions

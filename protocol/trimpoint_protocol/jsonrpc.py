@@ -11,7 +11,7 @@ be answered in kind.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
@@ -43,7 +43,8 @@ from trimpoint_protocol.jsonrpc_messages import (
     RoutingParams,
     Text,
 )
-from trimpoint_protocol.nesting import holds_more_values, nests_deeper
+from trimpoint_protocol.nesting import STEP_BYTES, Extent, finished, measure
+from trimpoint_protocol.utf8 import is_utf8, is_utf8_in_steps
 
 __all__ = [
     "INVALID_REQUEST",
@@ -66,6 +67,7 @@ __all__ = [
     "RoutingParams",
     "Text",
     "decode",
+    "decode_in_steps",
     "decode_trusted",
     "encode_batch",
     "encode_error",
@@ -156,12 +158,17 @@ def decode(message: bytes | memoryview) -> Decoded:
     JSON (measured) and its sender would wait for ever. Codex may be stricter still (nesting, range
     of numbers).
     """
+    return finished(decode_in_steps(message))
+
+
+def decode_in_steps(message: bytes | memoryview) -> Generator[None, None, Decoded]:
+    """As `decode`, for a reader that lets others on between the steps with a large message."""
     wire = bytes(message)
-    if holds_more_values(wire, MAX_VALUES):
+    extent = yield from _extent(wire)
+    if extent.values > MAX_VALUES:
         return Invalid(INVALID_REQUEST, _TOO_MANY_VALUES, _id_near_the_start(wire))
-    if wire.lstrip()[:1] == b"[":
-        return _decode_batch(wire)
-    return _decode_single(wire)
+    is_batch = wire.lstrip()[:1] == b"["
+    return (yield from _decode_batch(wire) if is_batch else _decode_single(wire, extent))
 
 
 def decode_trusted(message: bytes) -> Message:
@@ -242,7 +249,15 @@ def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
     return _encode(merged)
 
 
-def _decode_batch(wire: bytes) -> Batch | Invalid:
+def _extent(wire: bytes) -> Generator[None, None, Extent]:
+    """Most messages have fewer brackets than levels are allowed, and are only counted."""
+    brackets = wire.count(b"[") + wire.count(b"{") if len(wire) <= MAX_VALUES else MAX_LEVELS + 1
+    if brackets <= MAX_LEVELS:
+        return Extent(0, brackets)
+    return (yield from measure(wire, MAX_VALUES))
+
+
+def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
     try:
         members = _decode_batch_members(wire)
     except RecursionError:
@@ -256,10 +271,17 @@ def _decode_batch(wire: bytes) -> Batch | Invalid:
             INVALID_REQUEST,
             f"a batch has at most {MAX_BATCH_MEMBERS} members, this one has {len(members)}",
         )
-    return Batch(tuple(_decode_single(bytes(member)) for member in members))
+    decoded: list[Message] = []
+    for member in map(bytes, members):
+        extent = yield from _extent(member)
+        message = yield from _decode_single(member, extent)
+        decoded.append(message)
+    return Batch(tuple(decoded))
 
 
-def _decode_single(wire: bytes) -> Message:
+def _decode_single(wire: bytes, extent: Extent) -> Generator[None, None, Message]:
+    if len(wire) > STEP_BYTES:
+        yield
     try:
         envelope = _decode_envelope(wire)
     except RecursionError:
@@ -268,9 +290,9 @@ def _decode_single(wire: bytes) -> Message:
         return _not_an_object(wire)
     except msgspec.DecodeError as error:
         return _malformed(wire, error)
-    if not _is_utf8(wire):
+    if not (yield from is_utf8_in_steps(wire)):
         return _refuse(envelope, PARSE_ERROR, "the message is not UTF-8")
-    if nests_deeper(wire, MAX_LEVELS):
+    if extent.levels > MAX_LEVELS:
         return _refuse(
             envelope,
             INVALID_REQUEST,
@@ -318,8 +340,7 @@ def _read_reply(envelope: _Envelope, wire: bytes) -> Response | ErrorResponse | 
 
 
 def _not_an_object(wire: bytes) -> Invalid:
-    # The typed decoder stops at the first byte it dislikes; whether the rest is JSON decides the
-    # code.
+    # The typed decoder stops at the first byte it dislikes; the code depends on the rest.
     try:
         _check_syntax(wire)
     except msgspec.DecodeError as error:
@@ -348,7 +369,7 @@ def _id_near_the_start(wire: bytes) -> bytes:
     parameters.
     """
     found = _ID_IN_HEAD.match(wire[:_HEAD_BYTES])
-    return found[1] if found is not None and _is_utf8(found[1]) else NULL_ID
+    return found[1] if found is not None and is_utf8(found[1]) else NULL_ID
 
 
 def _replace_surrogate(escape: re.Match[bytes]) -> bytes:
@@ -367,22 +388,12 @@ def _echo(id_text: Raw | UnsetType) -> bytes:
     if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS:
         return NULL_ID
     text = bytes(id_text)
-    return text if _REPLACEMENT not in text and _is_utf8(text) else NULL_ID
+    return text if _REPLACEMENT not in text and is_utf8(text) else NULL_ID
 
 
 def _syntax_message(error: msgspec.DecodeError) -> str:
     detail = str(error).removeprefix("JSON is malformed: ")
     return f"the message is not valid JSON: {detail}"
-
-
-def _is_utf8(text: bytes) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _first_byte(text: Raw) -> int:

@@ -1,70 +1,80 @@
 """How deep JSON is nested and how many values it holds, without building any of it.
 
-Law: whatever the bytes are, the answer takes no longer than reading them does. Most messages have
-fewer brackets than levels are allowed; of the others only the brackets are walked, and a bomb is
-given up in its first chunk. To be asked for the depth only where the number of values is bounded.
+Law: whatever the bytes are, each step looks at `STEP_BYTES` of them at most, so that a reader can
+let others on in between. Inside a string only its end is searched for, and a bomb is given up in
+the first step.
 """
 
 from array import array
+from collections.abc import Generator
 from itertools import accumulate
+from typing import NamedTuple, TypeVar
 
 __all__ = [
-    "holds_more_values",
-    "nests_deeper",
+    "STEP_BYTES",
+    "Extent",
+    "finished",
+    "measure",
 ]
 
+T = TypeVar("T")
+
+STEP_BYTES = 1024 * 1024
+"""What is looked at without a pause."""
 _CHUNK = 64 * 1024
-_FIRST_BYTES = 1024 * 1024
+_CHUNKS_PER_STEP = STEP_BYTES // _CHUNK
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes
-_ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_ALL_BUT_STRUCTURE = bytes(set(range(256)) - set(b",[]{}"))
 
 
-def nests_deeper(text: bytes, levels: int) -> bool:
-    """Returns whether valid JSON has more than `levels` arrays and objects around anything. What
-    is not JSON gets any answer.
+class Extent(NamedTuple):
+    """How much valid JSON holds; what is not JSON has any extent."""
+
+    values: int
+    """Commas and opening brackets outside strings. A reader pays for each of them, some hundred
+    times what it pays for a byte of a string.
     """
-    if text.count(b"[") + text.count(b"{") <= levels:
-        return False
-    depth = 0
-    steps = array("b", _outside_strings(text).translate(_STEPS, _ALL_BUT_BRACKETS))
-    for start in range(0, len(steps), _CHUNK):
-        chunk = steps[start : start + _CHUNK]
-        if max(accumulate(chunk, initial=depth)) > levels:
-            return True
-        depth += sum(chunk)
-    return False
+    levels: int
+    """The most arrays and objects around anything."""
 
 
-def holds_more_values(text: bytes, limit: int) -> bool:
-    """Returns whether valid JSON has more than `limit` commas and opening brackets outside its
-    strings.
+def finished(steps: Generator[None, None, T]) -> T:
+    """Takes all steps at once and returns what they come to."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
-    A reader pays for each of them, some hundred times what it pays for a byte of a string. What is
-    not JSON gets any answer.
+
+def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:
+    """Returns the extent of JSON text, in steps. It stops where there are more than `max_values`,
+    whose depth no one needs.
     """
-    if len(text) <= limit:
-        return False
-    # A bomb shows itself at once.
-    return _holds_more(text[:_FIRST_BYTES], limit) or (
-        len(text) > _FIRST_BYTES and _holds_more(text, limit)
-    )
+    values = depth = levels = chunks = start = 0
+    is_in_string = False
+    while start < len(text) and values <= max_values:
+        chunk = _whole_escapes(text, start)
+        start += len(chunk)
+        chunks += 1
+        if chunks % _CHUNKS_PER_STEP == 0:
+            yield
+        if is_in_string and b'"' not in chunk:
+            continue
+        pieces = chunk.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(pieces[is_in_string::2])
+        is_in_string ^= len(pieces) % 2 == 0
+        structure = outside.translate(None, _ALL_BUT_STRUCTURE)
+        brackets = structure.translate(_STEPS, b",")
+        values += len(structure) - brackets.count(b"\xff")
+        if brackets:
+            levels = max(levels, *accumulate(array("b", brackets), initial=depth))
+            depth += 2 * brackets.count(b"\x01") - len(brackets)
+    return Extent(values, levels)
 
 
-def _holds_more(text: bytes, limit: int) -> bool:
-    if _count_values(text) <= limit:
-        return False
-    without_escapes = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # Each string outside the limit costs a comma too, and so many pieces are not made only to be
-    # counted.
-    if without_escapes.count(b'"') > 4 * limit + 2:
-        return True
-    return _count_values(b"".join(without_escapes.split(b'"')[::2])) > limit
-
-
-def _count_values(text: bytes) -> int:
-    return text.count(b",") + text.count(b"[") + text.count(b"{")
-
-
-def _outside_strings(text: bytes) -> bytes:
-    without_escapes = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(without_escapes.split(b'"')[::2])
+def _whole_escapes(text: bytes, start: int) -> bytes:
+    """Returns the chunk that begins there, one byte longer where that is the rest of an escape."""
+    chunk = text[start : start + _CHUNK]
+    backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
+    return text[start : start + _CHUNK + 1] if backslashes % 2 else chunk

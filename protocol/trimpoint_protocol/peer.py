@@ -8,7 +8,7 @@ or out of `close`; a call that was abandoned ends with none of them. Each `Asked
 answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from heapq import heapify, heappop, heappush
 from itertools import count, islice
 from typing import Generic, TypeAlias, TypeVar, cast
@@ -243,7 +243,13 @@ class Peer(Generic[T]):
 
     def read(self, message: bytes) -> list[Message[T]]:
         """Returns what one message means, for those who frame messages themselves."""
-        decoded = self._decode(message)
+        return self._messages(self._decode(message))
+
+    def read_in_steps(self, message: bytes) -> Generator[None, None, list[Message[T]]]:
+        """As `read`, for those who let others on between the steps with a large message."""
+        return self._messages((yield from jsonrpc.decode_in_steps(message)))
+
+    def _messages(self, decoded: jsonrpc.Decoded) -> list[Message[T]]:
         if isinstance(decoded, jsonrpc.Batch):
             return self._batch_events(decoded)
         return [self._event(decoded)]

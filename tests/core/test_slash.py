@@ -15,7 +15,13 @@ from trimpoint.core.model.invocations import (
     Undo,
     UsageError,
 )
-from trimpoint.core.model.slash import REGISTRY, complete, help_text, parse
+from trimpoint.core.model.slash import (
+    MAX_ARGUMENT_CHARS,
+    REGISTRY,
+    complete,
+    help_text,
+    parse,
+)
 from trimpoint.core.model.slash_arguments import MAX_TURNS
 
 WHITE_SPACE = " \t\r\n\f\v\u00a0\u2003\u3000"
@@ -348,3 +354,18 @@ def test_a_slip_of_the_fingers_is_told_the_right_name_and_not_sent(
 )
 def test_a_name_that_may_be_anothers_goes_to_the_agent(text: str) -> None:
     assert parse(text) == NotACommand()
+
+
+@pytest.mark.parametrize("name", ["compact", "pin", "clear", "search", "compct"])
+def test_what_no_person_typed_behind_a_command_is_refused_unread(name: str) -> None:
+    refused = parse(f"/{name} {'word ' * (MAX_ARGUMENT_CHARS // 5 + 1)}")
+    if name == "compct":
+        assert refused == NotACommand()
+    else:
+        assert isinstance(refused, UsageError)
+        assert "at most 100,000 characters, not 100,004" in refused.message
+
+
+def test_a_word_of_megabytes_is_no_command() -> None:
+    assert parse("/" + "a" * 5_000_000) == NotACommand()
+    assert complete("/" + "a" * 5_000_000) == []

@@ -72,6 +72,27 @@ async def test_a_huge_message_arrives_whole_and_is_sent_whole() -> None:
         assert (await talk.client.message())["result"] == [text]
 
 
+async def test_others_are_let_on_while_a_large_message_is_read() -> None:
+    seen = Recorder()
+    text = jsonrpc.encode_request(b"1", "large", ['\\"[' * (3 * MIB)], versioned=False) + b"\n"
+    async with connected(seen) as talk:
+        turns = 0
+
+        def count_turn() -> None:
+            nonlocal turns
+            turns += 1
+            if not seen.got:
+                loop.call_soon(count_turn)
+
+        loop = asyncio.get_running_loop()
+        talk.connection._feed(text + request(2, "small"))  # all of it at once
+        talk.connection._read_frames()
+        count_turn()
+        await seen.until(2)
+    assert seen.methods == ["large", "small"]
+    assert turns > 3
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 async def test_a_message_over_the_limit_is_refused_in_the_dialect_spoken_and_the_next_is_served(
     versioned: bool,

@@ -137,6 +137,21 @@ def test_encoded_messages_are_exchanged_as_decoded_ones_are(document: Any) -> No
     assert msgspec.json.decode(encoded) == idmap.rewrite_ids(document, TO_CLIENT)
 
 
+@given(documents(PROVIDER))
+def test_large_objects_are_exchanged_as_small_ones_are(document: Any) -> None:
+    whole = {"document": document, **(document if isinstance(document, dict) else {})}
+    encoded = idmap.rewrite_ids_in_large_object(msgspec.json.encode(whole), TO_CLIENT)
+    assert msgspec.json.decode(encoded) == idmap.rewrite_ids(whole, TO_CLIENT)
+
+
+@pytest.mark.parametrize("known", [PROVIDER, []])
+def test_an_id_is_found_among_a_hundred_thousand_dashes(known: list[str]) -> None:
+    index = dict.fromkeys(known, "")
+    dashes = "-a" * idmap.MAX_DASHES
+    for text in (f"{dashes}{PROVIDER[2]}{dashes}", f"{dashes}-{STRANGER}-{PROVIDER[0]}"):
+        assert idmap.mentions_any(text.encode(), index) is bool(known)
+
+
 def test_the_rollout_of_a_thread_under_another_id_is_not_shown() -> None:
     renamed = {
         "thread": {

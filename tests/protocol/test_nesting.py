@@ -1,11 +1,14 @@
 import json
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.nesting import holds_more_values, nests_deeper
+from trimpoint_protocol.nesting import STEP_BYTES, finished, measure
+
+UNLIMITED = sys.maxsize
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.integers() | st.text(alphabet='[]{}"\\aé'),
@@ -16,16 +19,20 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+def levels_of(text: bytes) -> int:
+    return finished(measure(text, UNLIMITED)).levels
+
+
 def depth(value: Any) -> int:
     if isinstance(value, list | dict):
         return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
     return 0
 
 
-@given(VALUES, st.integers(0, 12), st.booleans())
-def test_the_depth_is_that_of_the_decoded_value(value: Any, levels: int, is_ascii: bool) -> None:
+@given(VALUES, st.booleans())
+def test_the_depth_is_that_of_the_decoded_value(value: Any, is_ascii: bool) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii).encode()
-    assert nests_deeper(text, levels) == (depth(value) > levels)
+    assert levels_of(text) == depth(value)
 
 
 @pytest.mark.parametrize("levels", [127, 1000])
@@ -35,14 +42,39 @@ def test_the_depth_is_that_of_the_decoded_value(value: Any, levels: int, is_asci
 def test_the_limit_is_exact(levels: int, opening: bytes, closing: bytes) -> None:
     brackets = opening.count(b"[") if opening == b"[" else 1 if opening.startswith(b"{") else 2
     allowed = levels // brackets
-    assert not nests_deeper(opening * allowed + b"0" + closing * allowed, levels)
-    assert nests_deeper(opening * (allowed + 1) + b"0" + closing * (allowed + 1), levels)
+    assert levels_of(opening * allowed + b"0" + closing * allowed) <= levels
+    assert levels_of(opening * (allowed + 1) + b"0" + closing * (allowed + 1)) > levels
 
 
 def test_brackets_in_strings_and_many_side_by_side_do_not_count() -> None:
-    assert not nests_deeper(b'["' + b"[{" * 10_000 + b'\\"[["]', 1)
-    assert not nests_deeper(b"[" + b"[[],{}]," * 10_000 + b"0]", 3)
-    assert nests_deeper(b"[" + b"[[],{}]," * 10_000 + b"0]", 2)
+    assert levels_of(b'["' + b"[{" * 10_000 + b'\\"[["]') == 1
+    assert levels_of(b"[" + b"[[],{}]," * 10_000 + b"0]") == 3
+
+
+PIECES = [b"x", b"\\\\", b'\\"', b"\\n", b"[", b"\\u00e9", b'","', b'",[{"a":"b"}],"']
+
+
+@given(
+    st.integers(0, 9),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=8),
+    st.integers(0, 3),
+)
+def test_a_text_of_many_chunks_is_measured_as_if_it_were_read(
+    shift: int, pattern: list[bytes], rest: int
+) -> None:
+    piece = b"".join(pattern)
+    text = b'["%b%b%b"]' % (b"a" * shift, piece * (200_000 // len(piece)), b"b" * rest)
+    extent = finished(measure(text, UNLIMITED))
+    value = json.loads(text)
+    assert (extent.values, extent.levels) == (values_in(value), depth(value))
+
+
+@pytest.mark.parametrize("piece", [b"-", b"\\\\", b'\\"', b"[", "é".encode()])
+def test_a_large_message_is_read_in_steps(piece: bytes) -> None:
+    message = b'{"id":1,"method":"m","params":["%b"]}' % (piece * (4 * STEP_BYTES // len(piece)))
+    steps = jsonrpc.decode_in_steps(message)
+    assert next(steps) is None
+    assert finished(steps) == jsonrpc.decode(message)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +120,7 @@ def values_in(value: Any) -> int:
 @given(VALUES, st.integers(0, 12), st.booleans())
 def test_values_are_counted_outside_strings(value: Any, limit: int, is_ascii: bool) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii).encode()
-    assert holds_more_values(text, limit) == (values_in(value) > limit)
+    assert (finished(measure(text, limit)).values > limit) == (values_in(value) > limit)
 
 
 @pytest.mark.parametrize("piece", [b"[],", b"1,", b'"",', b"{},", b'{"a":"b"},'])

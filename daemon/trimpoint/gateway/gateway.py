@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol, assert_never
 import msgspec
 import structlog
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import USE_PROFILE, AnswerIgnored, ProfileChosen, ProfileParams
@@ -32,7 +31,6 @@ from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
-LARGE_MESSAGE_BYTES = 256 * 1024
 DAEMON_PREFIX = "sidecar/"
 
 
@@ -204,7 +202,7 @@ class Gateway:
             return self._use_profile(client_request)
         if client_request.method != "initialize":
             await require_initialized(client)
-        await _let_others_on(client_request)
+        await client_request.let_others_on()
         async with self._profiles.using(self._launch_of(client_request)) as served:
             if client_request.method == "initialize":
                 return await self._initialize(served, client_request)
@@ -214,11 +212,11 @@ class Gateway:
                 answer = await self._extension_result(served, method, params, call)
                 return _send_extension_answer(client_request, call, answer)
             await served.experimental.check(client_request)
-            await _let_others_on(client_request)
+            await client_request.let_others_on()
             client_request.message = resolve_working_directory(
                 client_request.message, client.connection.folder
             )
-            await _let_others_on(client_request)
+            await client_request.let_others_on()
             handler = served.routes.handlers.get(client_request.method, served.routes.forward)
             return await handler(client_request)
 
@@ -316,9 +314,3 @@ def _send_extension_answer(
     client_request.answer(answer)
     for step in call.after:
         step()
-
-
-async def _let_others_on(client_request: ClientRequest) -> None:
-    """Yields to the event loop between two steps with a large message."""
-    if len(client_request.message.wire) > LARGE_MESSAGE_BYTES:
-        await checkpoint()

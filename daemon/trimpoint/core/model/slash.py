@@ -36,6 +36,12 @@ PREFIXES = ("/", ":")
 MIN_GUESSED_CHARS = 5
 """A slip in a shorter name, such as `new`, may well be another word."""
 
+MAX_ARGUMENT_CHARS = 100_000
+"""More is not read: it is no guidance and no note that a person typed."""
+_MAX_NAME_CHARS = 40
+# Bounded, so that a word of megabytes is not searched for its end.
+_COMMAND = re.compile(rf"[/:]([A-Za-z][\w-]{{,{_MAX_NAME_CHARS}}})(?:\s+(.*))?", re.DOTALL)
+
 
 class SlashCommand(NamedTuple):
     """One row of the registry.
@@ -52,19 +58,25 @@ class SlashCommand(NamedTuple):
 
 def parse(text: str) -> Parsed:
     """Read one input. Upper and lower case, and white space around, do not matter."""
-    match = re.fullmatch(r"[/:]([A-Za-z][\w-]*)(?:\s+(.*))?", text.strip(), re.DOTALL)
+    match = _COMMAND.fullmatch(text.strip())
     if match is None:
         return NotACommand()
     name, rest = match.group(1).lower(), (match.group(2) or "").strip()
     command = REGISTRY.get(name)
     if command is None:
         return _misspelled(name, rest) or NotACommand()
-    outcome = command.parse(rest)
+    outcome = _too_long(rest) or command.parse(rest)
     if isinstance(outcome, str):
         return UsageError(
             command.name, f"{outcome} Usage: {command.usage}. Nothing was sent to the agent."
         )
     return outcome
+
+
+def _too_long(rest: str) -> str | None:
+    if len(rest) <= MAX_ARGUMENT_CHARS:
+        return None
+    return f"A command takes at most {MAX_ARGUMENT_CHARS:,} characters, not {len(rest):,}."
 
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
@@ -73,7 +85,7 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
     """
     for ours, command in REGISTRY.items():
         if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
-            if isinstance(command.parse(rest), str):
+            if _too_long(rest) or isinstance(command.parse(rest), str):
                 return None
             wanted = f"/{ours} {rest}".rstrip()
             message = f"There is no /{name}. Did you mean {wanted}? Nothing was sent to the agent."
@@ -92,7 +104,7 @@ def _slips(name: str) -> set[str]:
 
 def complete(text: str) -> list[SlashCommand]:
     """Returns the commands that `text`, as far as it is typed, can still become."""
-    typed = text.lstrip().lower()
+    typed = text.lstrip()[:_MAX_NAME_CHARS].lower()
     if not typed.startswith(PREFIXES) or any(ch.isspace() for ch in typed):
         return []
     return [command for command in REGISTRY.values() if command.name.startswith(typed[1:])]

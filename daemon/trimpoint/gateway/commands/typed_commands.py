@@ -87,6 +87,7 @@ class TypedCommands:
     def _playing(self, prompt: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
             typed = typed_in(client_request.params().get("input"))
+            await client_request.let_others_on()
             if typed is None:
                 return await prompt(client_request)
             thread_id = self._own_thread(client_request, typed)
@@ -124,6 +125,7 @@ class TypedCommands:
                     problem,
                     "Send a prompt; it waits until the command has ended.",
                 )
+            await client_request.let_others_on()
             return await take_input(client_request)
 
         return handle

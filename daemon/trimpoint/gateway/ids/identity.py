@@ -12,6 +12,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 # Below the members of their parameters is what a model saw, said or is to see.
 WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
+LARGE_PARAMS_BYTES = 64 * 1024
 
 
 class Identity:
@@ -106,12 +107,11 @@ class Identity:
         """
         if not idmap.mentions_any(params, self._engine.summaries):
             return params
-        exchange = (
-            idmap.rewrite_ids_in_params
-            if method in WITH_RAW_ITEMS
-            else idmap.rewrite_ids_in_encoded
-        )
-        return exchange(params, self._provider_if_ours)
+        if method in WITH_RAW_ITEMS:
+            return idmap.rewrite_ids_in_params(params, self._provider_if_ours)
+        if len(params) > LARGE_PARAMS_BYTES and params.startswith(b"{"):
+            return idmap.rewrite_ids_in_large_object(params, self._provider_if_ours)
+        return idmap.rewrite_ids_in_encoded(params, self._provider_if_ours)
 
     def turn_of(self, any_id: str) -> str:
         """Returns the turn behind an id, whether clients' or the provider's."""

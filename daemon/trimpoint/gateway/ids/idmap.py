@@ -70,6 +70,9 @@ CURSOR_MEMBERS = frozenset(
 _THREAD_ID = b'"threadId":"'
 _TURN_ID = b'"turnId":"'
 MAX_DASHES = 100_000
+MAX_IDS = 10_000
+_DIGITS_AS_ZERO = bytes.maketrans(b"123456789abcdef", b"0" * 15)
+_UUID_SHAPE = b"00000000-0000-0000-0000-000000000000"
 _HEAD_DIGITS = 8
 _UUID_TAIL = re.compile(rb"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -95,9 +98,22 @@ def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
     times as long.
     """
     if len(message) > MAX_DASHES and message.count(b"-") > MAX_DASHES:
-        return True
+        return _mentions_any_among_dashes(message, known)
     ends = (match.start() for match in _UUID_TAIL.finditer(message))
     return any(_starts_with_id(message, dash, known) for dash in ends)
+
+
+def _mentions_any_among_dashes(message: bytes, known: Mapping[str, Any]) -> bool:
+    """As `mentions_any`, in a time that depends on the length alone."""
+    shape, start = message.translate(_DIGITS_AS_ZERO), 0
+    for _ in range(MAX_IDS):
+        start = shape.find(_UUID_SHAPE, start)
+        if start < 0:
+            return False
+        if message[start : start + len(_UUID_SHAPE)].decode() in known:
+            return True
+        start += 1
+    return True
 
 
 def _starts_with_id(message: bytes, dash: int, known: Mapping[str, Any]) -> bool:
@@ -168,6 +184,23 @@ def rewrite_ids_in_error(error: bytes, lookup: Lookup) -> bytes:
     threads by id.
     """
     return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
+
+
+def rewrite_ids_in_large_object(message: bytes, lookup: Lookup) -> bytes:
+    """`rewrite_ids_in_encoded` of an object, in which texts and free content stay as they came."""
+    members: dict[str, Raw] = msgspec.json.decode(message, type=dict[str, Raw])
+    kept = {name: member for name, member in members.items() if _has_no_id(name, member)}
+    others = {
+        name: msgspec.json.decode(member) for name, member in members.items() if name not in kept
+    }
+    return msgspec.json.encode({**kept, **rewrite_ids(others, lookup)})
+
+
+def _has_no_id(name: str, member: Raw) -> bool:
+    if name in CONTENT_MEMBERS:
+        return True
+    is_looked_at = name in _REWRITTEN or name in CURSOR_MEMBERS or name == "path"
+    return bytes(memoryview(member)[:1]) == b'"' and not is_looked_at and len(name) != 36
 
 
 def rewrite_ids_in_encoded(message: bytes, lookup: Lookup) -> bytes:

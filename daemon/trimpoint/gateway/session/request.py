@@ -5,12 +5,15 @@ from typing import Any
 
 import msgspec
 import structlog
+from anyio.lowlevel import checkpoint
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.peer import Asked
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
+
+LARGE_MESSAGE_BYTES = 256 * 1024
 
 log = structlog.get_logger()
 
@@ -49,6 +52,11 @@ class ClientRequest:
                 Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object."
             )
         return as_dict(decoded)
+
+    async def let_others_on(self) -> None:
+        """Yields to the event loop between two steps with a large message."""
+        if len(self.message.wire) > LARGE_MESSAGE_BYTES:
+            await checkpoint()
 
     def answer(self, result: Any) -> None:
         """Send the result; bytes and Raw are JSON already."""

@@ -11,7 +11,7 @@ answer is owed one message, and `answer` is how it is given; `send` is for every
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import count
 from typing import NoReturn, TypeAlias, assert_never
@@ -105,6 +105,7 @@ class Connection:
         self._peer: Peer[NoReturn] = Peer(encode=self._wire.encode)
         self._frames: deque[Received] = deque()
         self._frames_turn: asyncio.Handle | None = None
+        self._large: Generator[None, None, list[ClientMessage]] | None = None
         self._pending_replies = 0
         self._has_eof = False
         self._lingers = False
@@ -257,10 +258,26 @@ class Connection:
         self._update_io()
 
     def _messages_in(self, frame: Received) -> list[ClientMessage]:
-        messages = self._peer.read(frame) if isinstance(frame, bytes) else self._on_odd_frame(frame)
+        if not isinstance(frame, bytes):
+            messages = self._on_odd_frame(frame)
+        elif len(frame) > _LARGE_FRAME_BYTES:
+            messages = self._step_into(frame)
+        else:
+            messages = self._peer.read(frame)
         self._pending_replies += sum(map(_is_owed, messages))
         self._peer.versioned = self._peer.versioned or any(map(_is_versioned, messages))
         return messages
+
+    def _step_into(self, frame: bytes) -> list[ClientMessage]:
+        """Takes one step with a large frame, which comes first again until the last."""
+        self._large = self._large or self._peer.read_in_steps(frame)
+        try:
+            next(self._large)
+        except StopIteration as end:
+            self._large = None
+            return end.value
+        self._frames.appendleft(frame)
+        return []
 
     def _on_odd_frame(self, frame: OddFrame) -> list[ClientMessage]:
         match frame:

@@ -94,6 +94,7 @@ class TurnMethods:
         # Unlike with Codex, a client that sends a prompt is subscribed: the thread may have been
         # loaded on its behalf just now.
         self._subscriptions.join(client_request.client, thread_id)
+        await client_request.let_others_on()
         params = self._requests.with_provider_id(client_request, session)
         await self._starts.send(
             session,

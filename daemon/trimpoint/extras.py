@@ -1,4 +1,5 @@
-"""How an optional part of trimpoint is installed here: a command that can be pasted as it stands.
+"""Says how to install an optional part of trimpoint here: a command that can be pasted as it
+stands.
 
 pip, pipx and uv keep a program's packages in different places, and `pip install` alone would fill
 the wrong one. What each leaves beside the packages says which it was (measured: pipx 1.17,

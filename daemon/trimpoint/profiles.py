@@ -1,6 +1,6 @@
 """One Codex for each launch profile: started when first needed, ended when nothing needs it.
 
-The law: a client gets the Codex that it asked for, and a thread the one that it was begun with.
+Always true: a client gets the Codex that it asked for, and a thread the one that it was begun with.
 Everything that talks to one Codex is made once for each (its link, routes, operations and handles),
 sees only the threads of its profile, and ends with it. What is left is in the journals, as when the
 daemon itself ends; so the next one takes up where this one was.
@@ -66,7 +66,7 @@ class ProfileRules(NamedTuple):
 
 
 class SharedParts(NamedTuple):
-    """What there is once for all profiles."""
+    """The objects that all profiles share."""
 
     engine: ThreadRegistry
     clients: Clients

@@ -1,3 +1,3 @@
-"""What trimpoint says on the wire, for the daemon and for client authors: stdlib and msgspec only,
-no I/O.
+"""Defines trimpoint's wire protocol, for the daemon and for client authors: stdlib and msgspec
+only, no I/O.
 """

@@ -1,4 +1,4 @@
-"""Parameters and results of the methods that look at checkpoints and put old ones away."""
+"""Parameters and results of the methods that list checkpoints and remove old ones."""
 
 from typing import Annotated, Literal
 

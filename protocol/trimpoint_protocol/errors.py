@@ -143,7 +143,7 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
 
 class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
     """The `data` member of an error object. `blocker`, `errorId` and `newThreadId` are only there
-    when they say something; `newThreadId` is the thread that an archived one went on as.
+    when they say something; `newThreadId` is the thread that continues an archived one.
     """
 
     reason: Reason

@@ -1,9 +1,9 @@
 """Sans-IO framing: chunks of a byte stream in, whole messages out, in whatever pieces the chunks
 come.
 
-Law: what is reported depends on the bytes alone, never on where the stream was cut into chunks;
-every byte is copied a bounded number of times; and no more than `max_message_bytes` and one chunk
-are ever held.
+Always true: what is reported depends on the bytes alone, never on where the stream was cut into
+chunks; every byte is copied a bounded number of times; and no more than `max_message_bytes` and one
+chunk are ever held.
 
 A frame is `bytes` (one message, unparsed) or an event that says what is wrong. Framers are for
 one connection and one direction each; the caller reads, decodes and answers.

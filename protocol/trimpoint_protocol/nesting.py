@@ -1,8 +1,8 @@
-"""How deep JSON is nested and how many values it holds, without building any of it.
+"""Counts the depth and the values of JSON, without building any of it.
 
-Law: whatever the bytes are, each step looks at `STEP_BYTES` of them at most, so that a reader can
-let others on in between. Inside a string only its end is searched for, and a bomb is given up in
-the first step.
+Always true: whatever the bytes are, each step looks at `STEP_BYTES` of them at most, so that a
+reader can return control to the event loop in between. Inside a string only its end is searched
+for, and a bomb is refused in the first step.
 """
 
 from array import array

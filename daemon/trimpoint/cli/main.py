@@ -1,8 +1,8 @@
 """The console entry: reads the command line, runs the command, turns how it ended into a message
 and an exit code.
 
-The law: nothing heavy is imported before it is known which command it is (`--help` takes less than
-150 ms).
+Always true: nothing heavy is imported before it is known which command it is (`--help` takes less
+than 150 ms).
 """
 
 import errno

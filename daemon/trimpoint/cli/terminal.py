@@ -1,7 +1,7 @@
-"""What commands write: for people through rich, in colour on a terminal and plain elsewhere; for
-scripts as JSON.
+"""Writes the output of commands: for people through rich, in colour on a terminal and plain
+elsewhere; for scripts as JSON.
 
-The law: text of a conversation is shown, never obeyed. It goes through `printable`, so that no
+Always true: text of a conversation is shown, never obeyed. It goes through `printable`, so that no
 escape sequence in an answer of the model reaches the terminal, and it is never read as rich's
 markup.
 """

@@ -1,4 +1,4 @@
-"""What the model was sent, as rows for a person: who says what, and which of it is left after a
+"""Renders the model's input as rows for a person: who says what, and which of it is left after a
 trim. Pure.
 """
 
@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
     @property
     def is_pruned(self) -> bool:
-        """The item was in the context and is not any more."""
+        """Returns whether the item has left the context."""
         return self.before and not self.after
 
 

@@ -1,8 +1,8 @@
-"""What the demo proves: from a trim on, no input of the model has anything of what it pruned, and
-the next has all that it kept.
+"""Checks the claim of the demo: from a trim on, no input of the model has anything of what it
+pruned, and the next has all that it kept.
 
-The law: it looks at the requests that the model received, for texts that the script knows; it does
-not ask the daemon.
+Always true: it looks at the requests that the model received, for texts that the script knows; it
+does not ask the daemon.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,7 +46,7 @@ class Proof:
         self._looked_up: list[tuple[int, str]] = []
 
     def trimmed(self, *, pruned: Sequence[Line], kept: Sequence[Line], summary: str | None) -> None:
-        """A trim has just been done; what the model is asked from now on counts."""
+        """Starts the check after a trim, for all requests to the model from now on."""
         kept_texts = [text for line in kept for text in line.texts()]
         pruned_texts = [text for line in pruned for text in line.texts() if text not in kept_texts]
         self._trims.append(
@@ -54,7 +54,9 @@ class Proof:
         )
 
     def seen_again(self) -> None:
-        """What was pruned may be sent from now on: it was undone, or the agent looks it up."""
+        """Allows pruned texts in the model's input from now on: it was undone, or the agent looks
+        it up.
+        """
         now = len(self._requests)
         self._trims = [trim._replace(end=trim.end or now) for trim in self._trims]
 

@@ -1,4 +1,4 @@
-"""How the demo looks: what is typed and answered, and the model's input before and after each
+"""Prints the demo: what is typed and answered, and the model's input before and after each
 command.
 """
 

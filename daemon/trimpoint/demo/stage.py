@@ -1,5 +1,5 @@
-"""Where the demo plays: a throw-away git worktree, Codex home and state, a scripted model, and the
-daemon in this process.
+"""Prepares the place of the demo: a throw-away git worktree, Codex home and state, a scripted
+model, and the daemon in this process.
 
 Nothing of it outlives the block, and nothing of the person's own Codex, git configuration or state
 is touched.

@@ -1,7 +1,7 @@
 """The demo from the first prompt to the verdict.
 
-The law: nothing is claimed that was not looked up. What is shown is read from the requests that the
-model received, and the last line is computed from them.
+Always true: nothing is claimed that was not looked up. What is shown is read from the requests that
+the model received, and the last line is computed from them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,5 +1,5 @@
-"""What a daemon needs besides: git, descriptors, systemd; and the journals, whether they can be
-read.
+"""Checks the rest of a daemon's environment: git, descriptors, systemd; and the journals, whether
+they can be read.
 """
 
 import os

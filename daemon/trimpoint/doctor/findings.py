@@ -1,4 +1,4 @@
-"""What a check says, and what it may look at."""
+"""Defines the result of a check, and the things that it may read."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

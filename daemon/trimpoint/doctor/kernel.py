@@ -1,6 +1,4 @@
-"""What the kernel knows about files and processes, from /proc: who holds a lock, who listens, who
-runs. Only looks.
-"""
+"""Reads files and processes from /proc: who holds a lock, who listens, who runs. Only looks."""
 
 import os
 from collections.abc import Iterator

@@ -35,8 +35,9 @@ NOTHING = Head(0, 0)
 
 
 class Place(NamedTuple):
-    """Where a journal is read on: the record that begins at `offset_bytes` has, or comes before,
-    the first event behind `head`. `is_proved`: the journal was seen to have the event of `head`.
+    """The position in a journal to read on from: the record that begins at `offset_bytes` has, or
+    comes before, the first event behind `head`. `is_proved`: the journal was seen to have the event
+    of `head`.
     """
 
     head: Head
@@ -53,7 +54,7 @@ class Batch(NamedTuple):
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel"):
-    """What a message of the stream holds: events of one thread, oldest first.
+    """The content of a message of the stream: events of one thread, oldest first.
 
     A reader that has an event already, by its `threadSequence`, skips it.
     """

@@ -1,4 +1,4 @@
-"""Which part of an event leaves the machine. Pure.
+"""Selects the parts of an event that leave the machine. Pure.
 
 Always true: what is not named here stays. A new field, or a new event, is sent as its type alone
 until someone has judged it.

@@ -1,4 +1,4 @@
-"""What goes wrong at the hub, and how nats says it."""
+"""Errors of the hub, and their names in nats."""
 
 # nats gives some of its types without their parameters.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false

@@ -39,7 +39,9 @@ _NO_RESPONDERS = "503"
 
 
 class Place(NamedTuple):
-    """Where the servers are and who connects: `name` is the host or the person."""
+    """The addresses of the servers, and the identity to connect as: `name` is the host or the
+    person.
+    """
 
     servers: tuple[str, ...]
     credentials: Path | None

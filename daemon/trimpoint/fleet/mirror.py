@@ -50,7 +50,7 @@ class Tail(NamedTuple):
 
 
 class Counts:
-    """What was done since the daemon began."""
+    """Counters since the daemon began."""
 
     def __init__(self) -> None:
         self.messages = 0
@@ -201,7 +201,7 @@ class Mirror:
         self._offsets[thread_id] = tail.place
 
     async def _ask(self, hub: Hub, thread_id: str) -> Tail:
-        """What the hub has of a thread."""
+        """Asks the hub for its state of a thread."""
         subject = self._names.events(self._host, token_of(thread_id))
         last = await hub.last(self._names.stream, subject)
         return Tail(last.stream_sequence, self._place(thread_id, _head_of(last)))

@@ -1,4 +1,4 @@
-"""What each role may publish and subscribe to. Pure.
+"""Lists what each role may publish and subscribe to. Pure.
 
 Always true: a right names the tenant, and where a role is about one host or person, that name too.
 Nothing is allowed that is not here. A leaf alone may do all that its tenant may.

@@ -29,7 +29,7 @@ class Node(NamedTuple):
 
 
 class Members(NamedTuple):
-    """Who gets credentials in a tenant. They expire `days` after now, never without."""
+    """The members of a tenant that get credentials. They expire `days` after now, never without."""
 
     tenant: str
     names: tuple[tuple[Role, str], ...]

@@ -132,7 +132,7 @@ class PersonsView:
 
 
 def _check_host(name: str) -> None:
-    """A name is one token of a subject, and no wildcard."""
+    """Checks that a name is one token of a subject, and no wildcard."""
     if not FLEET_NAME.fullmatch(name):
         raise Refusal(Reason.INVALID_PARAMS, f"{name!r} cannot name a machine.")
 

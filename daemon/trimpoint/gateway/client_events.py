@@ -1,6 +1,4 @@
-"""What clients are sent without having asked: notifications and requests of Codex, and journaled
-events.
-"""
+"""Sends clients the notifications and requests of Codex, and journaled events."""
 
 from collections.abc import Callable
 from functools import partial
@@ -103,7 +101,7 @@ class CodexEvents:
         self._server_requests.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
     def expire_server_requests(self, reason: str) -> None:
-        """The child that asked is gone."""
+        """Withdraws the open requests of a child that has ended."""
         self._startup.forget()
         self._handles.forget_epoch()
         self._server_requests.expire_all(reason)

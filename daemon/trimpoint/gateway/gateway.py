@@ -45,7 +45,7 @@ class Routes(NamedTuple):
 
 
 class ProfileRoutes(NamedTuple):
-    """What answers the requests that are for the Codex of one launch profile."""
+    """The handlers of requests to the Codex of one launch profile."""
 
     profile: RunningProfile
     routes: Routes

@@ -15,7 +15,7 @@ from trimpoint.gateway.session.unused import Work
 
 
 class ProfileParts(NamedTuple):
-    """What is kept for clients on behalf of one Codex."""
+    """The objects that serve clients on behalf of one Codex."""
 
     handles: Handles
     server_requests: PendingServerRequests
@@ -25,7 +25,7 @@ class ProfileParts(NamedTuple):
 
 
 class RunningProfile:
-    """What belongs to one Codex. `key` is empty for the daemon's own, which always runs; `request`
+    """The objects of one Codex. `key` is empty for the daemon's own, which always runs; `request`
     is what sets it apart, `owns(thread_id)` whether a thread is bound to it, and
     `is_sub_agent(thread_id)` whether one that is not of ours belongs to an agent of such a thread.
     """
@@ -54,7 +54,7 @@ class RunningProfile:
 
 
 class Totals(msgspec.Struct):
-    """What the Codex of every profile that ever ran has done."""
+    """Counters over all profiles that ever ran."""
 
     starts: int = 0
     messages: int = 0
@@ -80,11 +80,11 @@ class RunningProfiles:
         return self._running[""]
 
     def add(self, profile: RunningProfile) -> None:
-        """It is ready for requests."""
+        """Adds a profile that is ready for requests."""
         self._running[profile.key] = profile
 
     def remove(self, profile: RunningProfile) -> None:
-        """It takes no requests any more."""
+        """Removes a profile, which accepts no more requests."""
         del self._running[profile.key]
         self._ended = _added(self._ended, profile.link)
 

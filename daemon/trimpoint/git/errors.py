@@ -1,4 +1,4 @@
-"""What can go wrong with checkpoints, as facts. None of it is fatal to a turn."""
+"""Errors of checkpoints, as facts. None of it is fatal to a turn."""
 
 import os
 from collections.abc import Sequence

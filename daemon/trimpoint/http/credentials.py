@@ -15,13 +15,13 @@ COOKIE_LIFETIME_S = 30 * 24 * 3600
 
 
 class Cookie(NamedTuple):
-    """What a cookie says. `codex_home` as in `Credentials.new_cookie`."""
+    """The content of a cookie. `codex_home` as in `Credentials.new_cookie`."""
 
     codex_home: str | None
 
 
 class Credentials:
-    """What the holder of `token` can show."""
+    """The proofs that the holder of `token` can show."""
 
     def __init__(self, token: str) -> None:
         self._key = token.encode()

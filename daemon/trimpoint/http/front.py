@@ -27,7 +27,7 @@ _FIRST_READ_BYTES = 64 * 1024
 
 
 class FrontDeps(NamedTuple):
-    """What clients are handed to; `metrics` returns the text for Prometheus."""
+    """The servers that clients are handed to; `metrics` returns the text for Prometheus."""
 
     gateway: Gateway
     clients: Clients

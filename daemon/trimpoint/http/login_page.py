@@ -1,4 +1,4 @@
-"""What a browser is shown that is not logged in, or no longer: why, and the way in."""
+"""Renders the page for a browser that is not logged in: why, and the way in."""
 
 import base64
 import hashlib

@@ -19,7 +19,7 @@ NO_TOKEN = "There is no token."
 
 
 class HttpReason(StrEnum):
-    """Why HTTP refused a request before a method of ours saw it."""
+    """The reason why HTTP refused a request before it reached a method of ours."""
 
     BAD_REQUEST = "bad_request"
     UNAUTHORIZED = "unauthorized"

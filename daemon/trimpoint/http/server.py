@@ -37,7 +37,7 @@ ServeMessages = Callable[[Transport, Wire, str | None], Awaitable[None]]
 
 
 class Login(NamedTuple):
-    """What a browser's login needs; a Unix socket needs none."""
+    """The dependencies of a browser's login; a Unix socket needs none."""
 
     codes: LoginCodes
     credentials: Credentials

@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 class Address(NamedTuple):
-    """Where to listen."""
+    """The address to listen on."""
 
     host: str
     port: int

@@ -2,7 +2,8 @@
 here.
 
 `port` is the interface, `framing` the layout of bytes in a file, `errors` names what can go wrong.
-The rooms are `codec` (payloads), `storage` (files, memory and the state directory) and `repair`.
+The sub-packages are `codec` (payloads), `storage` (files, memory and the state directory) and
+`repair`.
 """
 
 from trimpoint.journal.errors import (

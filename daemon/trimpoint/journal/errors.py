@@ -1,4 +1,4 @@
-"""What a journal can refuse, as facts; `str()` of each renders a sentence for a person."""
+"""Errors of journals, as facts; `str()` of each renders a sentence for a person."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How bytes lie in a journal file and in a checked file. Pure: bytes in, facts out.
+"""Encodes and checks the bytes of a journal file and of a checked file. Pure: bytes in, facts out.
 
-The law of the format (version 1, little-endian; everything that knows a byte position lives here):
+The format (version 1, little-endian; everything that knows a byte position lives here):
 
     file    = header record* header  = magic (8) · version u16 · header size u16 · reserved (4,
     zero) · CRC-32 of all before it u32 record  = checksum u32 · word u32 · payload word    =
@@ -123,8 +123,8 @@ def check_payload(payload: bytes) -> None:
 
 
 def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
-    """One batch of records as it is written at `offset_bytes` of a file whose bytes before are
-    durable.
+    """Encodes one batch of records, to be written at `offset_bytes` of a file whose bytes before
+    are durable.
     """
     parts: list[Buffer] = []
     flag = _FIRST_OF_BATCH

@@ -1,14 +1,13 @@
-"""What the rest of trimpoint may rely on, whichever implementation stands behind it
-(docs/spec/journal.md).
+"""Defines the contract of all journal implementations (docs/spec/journal.md).
 
-The law of a journal:
+Always true of a journal:
 
 - Payloads are opaque, ordered, and each is whole or absent after a crash.
 - `append` promises nothing; the return of `commit` promises that all appended before the call is
   durable.
 - A failed write fails the journal: everything not yet durable is forgotten, and until `reopen`
   succeeds each `append` and `commit` raises. Nothing is dropped behind the back of a writer who
-  goes on appending.
+  continues appending.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ class Journal(Protocol):
         ...
 
     async def close(self) -> None:
-        """Commit what is queued, then let go of the file. Closing twice is fine.
+        """Commit what is queued, then close the file. Closing twice is fine.
 
         :raises JournalWriteError: when the queued records could not be made durable; closed all the
             same.

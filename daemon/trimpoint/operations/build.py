@@ -46,7 +46,7 @@ class Operations(NamedTuple):
 
 
 class Files(NamedTuple):
-    """What is done with the files of all threads, whichever Codex works on them."""
+    """The operations on the files of all threads, whichever Codex works on them."""
 
     captures: TurnCaptures
     worktrees: FileReverts

@@ -1,4 +1,4 @@
-"""What an operation's outcome is called, in a sentence for a person."""
+"""Words an operation's outcome in a sentence for a person."""
 
 from collections.abc import Sequence
 

@@ -82,8 +82,8 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
 
 
 async def complete_context(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
-    """`complete_items` of a context's `turns` and of all that is pinned beside them, but for a turn
-    that still runs.
+    """Does what `complete_items` does for a context's `turns` and all that is pinned beside them,
+    but for a turn that still runs.
     """
     wanted = {turn.id: turn for turn in (*pinned_turns(writer.state), *turns)}
     return await complete_items(

@@ -57,7 +57,9 @@ class RevertSteps:
         self._prepared: dict[str, Prepared] = {}
 
     async def step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
-        """One phase. Raises what the phase raised, with everything as it was before the revert."""
+        """Runs one phase. Raises what the phase raised, with everything as it was before the
+        revert.
+        """
         try:
             await self._step(writer, operation, reverting)
         except (JournalRefuses, CommandRefused):
@@ -204,9 +206,7 @@ class RevertSteps:
     async def _undo(
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception
     ) -> None:
-        """Nothing that was prepared stays; files are put back unless `restore` has done so
-        itself.
-        """
+        """Deletes what was prepared; files are put back unless `restore` has done so itself."""
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
             return  # it is through: what failed came after the record that made it so

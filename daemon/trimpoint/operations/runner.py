@@ -111,7 +111,7 @@ class OperationRunner:
             self._tasks.start_soon(self._run, thread_id)
 
     def on_ended(self, thread_id: str) -> None:
-        """An operation of the thread has ended; those who wait go on."""
+        """Wakes the tasks that wait for the operation that has ended."""
         if (ended := self._ended.pop(thread_id, None)) is not None:
             ended.set()
 

@@ -1,5 +1,5 @@
-"""What happens to Codex threads because of what was recorded: operations are run, archived threads
-are released, names are passed on.
+"""Reacts to recorded events with changes of Codex threads: operations are run, archived threads are
+released, names are passed on.
 """
 
 from collections.abc import Awaitable, Callable

@@ -163,7 +163,7 @@ class Sessions:
         return writer is not None and self._runner.compactions.cancel(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
-        """As `begin_cancelling`, and wait until it has ended."""
+        """Does what `begin_cancelling` does, and waits until it has ended."""
         if not self.begin_cancelling(thread_id):
             return False
         await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
@@ -261,7 +261,7 @@ class Sessions:
 
     async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
         """Before a command is decided: the ledger must hold every turn of a session that broke off,
-        or that others went on with.
+        or that others continued.
         """
         state = writer.state
         is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)

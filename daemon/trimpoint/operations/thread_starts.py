@@ -37,7 +37,7 @@ async def begin_thread(
     agent_tools: bool = False,
     launch: bytes = b"",
 ) -> None:
-    """`thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
+    """Calls `thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
     thread's stable id. The thread keeps `launch`.
 
     It is called before anything that Codex says of the thread is passed on, as Codex itself

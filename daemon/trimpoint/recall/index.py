@@ -73,8 +73,8 @@ class IndexedEntry(NamedTuple):
 
 
 class IndexedTurn(NamedTuple):
-    """What a piece of a journal has of a turn. `begins`: it begins in this piece. `entries` counts
-    all its entries up to here, also those that are not indexed.
+    """The part of a turn in a piece of a journal. `begins`: it begins in this piece. `entries`
+    counts all its entries up to here, also those that are not indexed.
     """
 
     id: str
@@ -93,7 +93,7 @@ class Found(NamedTuple):
 
 
 class Where(NamedTuple):
-    """Which entries a search is about; None and nothing stand for all."""
+    """The entries to search; None and nothing stand for all."""
 
     thread_id: str | None = None
     folder: str | None = None

@@ -1,8 +1,8 @@
 """Telling the service manager how the daemon is: `sd_notify(3)`, datagrams to the socket that
 `NOTIFY_SOCKET` names.
 
-The law: telling never waits and never fails. A service manager that does not listen is no reason
-for a daemon to stop serving.
+Always true: telling never waits and never fails. A service manager that does not listen is no
+reason for a daemon to stop serving.
 
 Own code, because no package fits: sdnotify rests since 2017, cysystemd and systemd-python are C
 extensions for what is one datagram, systemd-watchdog and async-sdnotify block or raise where this
@@ -48,7 +48,7 @@ class Notifier:
         self._send("READY=1")
 
     def status(self, text: str) -> None:
-        """One line for people, shown by `systemctl status`. Said again only when it changed."""
+        """Sets the line that `systemctl status` shows. Sent only when it changed."""
         line = " ".join(text.split())[:_MAX_STATUS_CHARS]
         if line != self._status:
             self._status = line
@@ -61,7 +61,7 @@ class Notifier:
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """The end has begun."""
+        """Notifies that the daemon is stopping."""
         self._send("STOPPING=1")
 
     def close(self) -> None:

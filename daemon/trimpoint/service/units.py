@@ -1,9 +1,9 @@
 """The user units on disk: made for this installation from those in `systemd/`, written, recognised,
 removed.
 
-The law: a file is replaced or removed only if it is, to the byte, one that was written here. Its
-first line says so and holds a checksum of the rest, so that a unit of a person or a distribution,
-or one of ours that a person changed, is left alone.
+Always true: a file is replaced or removed only if it is, to the byte, one that was written here.
+Its first line says so and holds a checksum of the rest, so that a unit of a person or a
+distribution, or one of ours that a person changed, is left alone.
 """
 
 import hashlib

@@ -33,7 +33,7 @@ class CarriedTurn(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a new thread is given, oldest first, and what is not in it, for a person."""
+    """The content of a new thread, oldest first, and a list for a person of what it lacks."""
 
     turns: list[CarriedTurn]
     left_out: list[str]
@@ -158,8 +158,8 @@ class _Maker:
             yield self._result(result), None
 
     def _call(self, call: u.ToolCall) -> bytes:
-        """A call without a result, or whose arguments are no object, becomes a sentence: Codex
-        accepts neither.
+        """Turns a call without a result, or with arguments that are no object, into a sentence:
+        Codex accepts neither.
         """
         if call.id is not None and call.id not in self._answered:
             self._missing["a tool call in Codex's form, because its result is not there"] += 1

@@ -18,7 +18,7 @@ SHORTEST_ID_END = 4
 
 
 class Query(NamedTuple):
-    """Which sessions are wanted. `since` is a moment; `search` are words that must all be there."""
+    """A selection of sessions. `since` is a moment; `search` are words that must all be there."""
 
     agent: u.Agent | None = None
     cwd: str | None = None

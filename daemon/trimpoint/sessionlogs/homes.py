@@ -1,4 +1,4 @@
-"""Where the agents keep their sessions, as each of them decides it."""
+"""Finds the folders where the agents keep their sessions."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a list says of a session, and the cache that keeps it.
+"""Summarizes a session for lists, and caches the summaries.
 
 What must always be true: what the cache says is what reading would say. An entry holds for exactly
 these files: device, inode, size, and a digest of head and tail; and for what was found beside them,
@@ -27,7 +27,7 @@ FileKey = tuple[int, int, int, int]
 
 
 class Entry(msgspec.Struct, array_like=True):
-    """What is kept of a session."""
+    """The cached summary of a session."""
 
     keys: list[FileKey]
     overview: SessionOverview
@@ -147,7 +147,7 @@ def overview_of(session: FoundSession, first: Survey, size: int) -> SessionOverv
 
 
 def _uncounted(session: FoundSession, size: int, problem: str | None) -> SessionOverview:
-    """What is known without reading: the time is that of the newest file."""
+    """Returns what is known without reading: the time is that of the newest file."""
     paths = [path for path, _ in session.parts]
     return SessionOverview(
         id=session.id,

@@ -1,4 +1,4 @@
-"""What every reader of a log can do, and what it says of the session itself. Pure."""
+"""Defines what every reader of a log can do, and what it says of the session. Pure."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +14,7 @@ class Reader(Protocol):
         ...
 
     def begin_part(self, part: Any) -> None:
-        """The lines that follow are of this file."""
+        """Begins a file; the lines that follow are of it."""
         ...
 
     def feed(self, line: bytes) -> None:
@@ -22,7 +22,7 @@ class Reader(Protocol):
         ...
 
     def finish(self) -> None:
-        """No line follows."""
+        """Ends the log; no line follows."""
         ...
 
     def about(self) -> "About":
@@ -31,7 +31,7 @@ class Reader(Protocol):
 
 
 class About(NamedTuple):
-    """What a log says of its session."""
+    """The facts about a session in its log."""
 
     cwd: str | None = None
     created_at: str | None = None

@@ -1,4 +1,4 @@
-"""Where a reader puts what it finds: numbers messages, follows the window, and makes the unified
+"""Collects the findings of a reader: numbers messages, follows the window, and makes the unified
 records. Pure.
 
 A log is read twice: first for what became of each message (`fates`), then for the records, which
@@ -112,7 +112,7 @@ class Records:
         return None
 
     def close(self) -> None:
-        """Nothing more is added to the message that was kept open."""
+        """Closes the message that was kept open."""
         self._open = None
 
     def extend(self, change: Callable[[u.MessageRecord], u.MessageRecord]) -> None:

@@ -12,7 +12,7 @@ from trimpoint.sessionlogs.ranges import Ranges
 
 
 class MessageState(NamedTuple):
-    """What became of a message by the end of the log."""
+    """The state of a message at the end of the log."""
 
     active: bool
     branch: int
@@ -43,7 +43,7 @@ NOWHERE = Place(0, Ranges(), 0)
 
 
 class Fates:
-    """What became of each message, asked for rising indices; and which boundaries were undone.
+    """The state of each message, asked for rising indices; and which boundaries were undone.
 
     `changed`: the line at which a message was written for the last time, if not at its first.
     """
@@ -115,7 +115,7 @@ class Window:
         return Place(self.count, self.live.copy(), self.boundaries)
 
     def replace(self, kept: Ranges, at: str | None) -> Ranges:
-        """A boundary: only `kept` stays of what is live. Returns what it took out."""
+        """Applies a boundary: only `kept` stays of what is live. Returns what it took out."""
         removed = self.live.minus(kept)
         self.live = self.live.both(kept)
         self._removals.append(_Removal(self.count, removed, MessageState(False, 0, at)))

@@ -22,7 +22,7 @@ _CHUNKS_PER_TURN = 16
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """How much may wait for a reader, and what it is sent when it is dropped.
+    """The limit of bytes that wait for a reader, and the last bytes for one that is dropped.
 
     `last_words` is called with the reason: what it returns is sent instead of all that waits, and
     the caller then sees to the end; if it returns nothing, the stream ends at once.

@@ -1,5 +1,4 @@
-"""How to point a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME,
-login.
+"""Points a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME, login.
 
 Measured with 0.163 and 0.171 unless a line says otherwise.
 """
@@ -26,7 +25,7 @@ _OFFLINE = "features.plugins=false"
 
 
 def codex_overrides(model: ScriptedModel) -> list[str]:
-    """`-c` values for a custom provider: inline compaction, no account, no environment, no
+    """Returns `-c` values for a custom provider: inline compaction, no account, no environment, no
     retries.
     """
     return _custom_provider(model, name="scripted")
@@ -42,7 +41,7 @@ def remote_overrides(model: ScriptedModel) -> list[str]:
 
 
 def openai_overrides(model: ScriptedModel) -> list[str]:
-    """`-c` values for the built-in provider: WebSocket first, remote compaction.
+    """Returns `-c` values for the built-in provider: WebSocket first, remote compaction.
 
     Its retries cannot be switched off (an override of `model_providers.openai` ends Codex at
     start): an HTTP 500 takes 25 s and 30 requests to fail.
@@ -56,8 +55,8 @@ def config_flags(overrides: Iterable[str]) -> list[str]:
 
 
 def codex_environment(codex_home: Path) -> dict[str, str]:
-    """This process's environment with `CODEX_HOME`, without keys, and with loopback exempt from
-    proxies.
+    """Returns this process's environment with `CODEX_HOME`, without keys, and with loopback exempt
+    from proxies.
 
     Codex sends even loopback requests to `HTTP_PROXY`.
     """

@@ -51,7 +51,7 @@ class HttpConnection:
     async def send_response(
         self, status: int, body: bytes, content_type: str = "application/json"
     ) -> None:
-        """A whole answer of known length."""
+        """Sends a whole answer of known length."""
         headers = [("content-type", content_type), ("content-length", str(len(body)))]
         await self._send(h11.Response(status_code=status, headers=headers))
         await self._send(h11.Data(data=body))

@@ -1,6 +1,7 @@
-"""What Codex asked of the model: one request, and the questions that a test has about it.
+"""Reads a request of Codex to the model: one request, and the questions that a test has about it.
 
-Law: `input` is exactly what the model sees. It is the only proof of what a trim kept or pruned.
+Always true: `input` is exactly what the model sees. It is the only proof of what a trim kept or
+pruned.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ModelRequest:
 
     @property
     def kind(self) -> RequestKind:
-        """A call that is part of a turn, or a compaction of either flavour.
+        """Returns whether the call is part of a turn, or which kind of compaction it is.
 
         Codex says itself that a call compacts (`request_kind`, measured: 0.163 and 0.171), which
         finds a compaction under a configured `compact_prompt` too; older ones are known by the

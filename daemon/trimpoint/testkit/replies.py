@@ -1,8 +1,8 @@
-"""What the scripted model answers, as values.
+"""Defines the answers of the scripted model, as values.
 
-Law: a reply describes one exchange completely, without I/O, clock or counters. Ids that must be
-unique on the wire are given when a reply is sent (`trimpoint.testkit.sse.numbered`), so one reply
-can be sent any number of times.
+Always true: a reply describes one exchange completely, without I/O, clock or counters. Ids that
+must be unique on the wire are given when a reply is sent (`trimpoint.testkit.sse.numbered`), so one
+reply can be sent any number of times.
 """
 
 from __future__ import annotations
@@ -185,10 +185,10 @@ def hang(text: str = "", *, until: anyio.Event | None = None) -> Reply:
 
 
 def cut_off(text: str = "") -> Reply:
-    """The connection dies after `text` was streamed, before the message is finished."""
+    """Drops the connection after `text` was streamed, before the message is finished."""
     return Reply(items=say(text).items if text else (), ending=CutOff())
 
 
 def held(reply: Reply, event: anyio.Event) -> Reply:
-    """`reply`, but nothing of it is sent before `event` is set."""
+    """Returns `reply` delayed until `event` is set."""
     return dataclasses.replace(reply, held_until=event)

@@ -51,7 +51,7 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`http://127.0.0.1:PORT/v1`.
+        """Returns `http://127.0.0.1:PORT/v1`.
 
         :raises RuntimeError: outside the `async with` block.
         """

@@ -1,7 +1,7 @@
 """A reply as the server-sent events of the Responses API: values in, bytes out.
 
-Law: everything that decides which bytes of a stream Codex reads lives here; the server only decides
-when.
+Always true: everything that decides which bytes of a stream Codex reads lives here; the server only
+decides when.
 """
 
 from __future__ import annotations

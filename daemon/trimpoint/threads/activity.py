@@ -1,4 +1,4 @@
-"""What the threads have done since the daemon began, counted from their records as they become
+"""Counts what the threads have done since the daemon began, from their records as they become
 durable.
 """
 

@@ -1,4 +1,4 @@
-"""Who gives the commands of the task at hand, for the journal."""
+"""Keeps who gave the commands of the present task, for the journal."""
 
 from contextvars import ContextVar
 

@@ -1,4 +1,4 @@
-"""What the engine refuses, as facts; the gateway turns each into an error object."""
+"""Errors of the registry and the writers, as facts; the gateway turns each into an error object."""
 
 from trimpoint_protocol.errors import Reason
 
@@ -67,7 +67,7 @@ class JournalRefuses(EngineError):
 
 
 class ReplacementDelayed(EngineError):
-    """`/new` put the old thread away, durably; the one in its place could not be written down yet,
+    """`/new` archived the old thread, durably; the one in its place could not be written down yet,
     and will be.
     """
 

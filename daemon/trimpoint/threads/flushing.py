@@ -26,7 +26,7 @@ class Flusher:
         self._tasks = tasks
 
     def mark(self, writer: ThreadWriter) -> None:
-        """Something of this writer waits for the disk."""
+        """Notes that records of this writer are not durable yet."""
         if writer not in self._pausing:
             self._dirty[writer] = None
             self._wake.set()
@@ -56,7 +56,7 @@ class Flusher:
                 self._tasks.start_soon(self._flush_later, writer)
 
     async def _flush_later(self, writer: ThreadWriter) -> None:
-        """In a task of its own: the disk that refuses one journal may take the others."""
+        """Flushes in a task of its own: the disk that refuses one journal may take the others."""
         await anyio.sleep(RETRY_BACKLOG_S)
         self._pausing.discard(writer)
         self.mark(writer)

@@ -19,8 +19,8 @@ InUse = Callable[[str], bool]
 
 
 class IdleRules(NamedTuple):
-    """When an idle thread leaves memory, and how many records may be left to replay when it is
-    opened again.
+    """Rules for when an idle thread leaves memory, and how many records may be left to replay when
+    it is opened again.
     """
 
     evict_after_s: float = 300.0
@@ -38,12 +38,12 @@ class IdleThreads:
         self._used: dict[str, float] = {}
 
     def touch(self, thread_id: str) -> None:
-        """The thread is used just now."""
+        """Notes that the thread is in use now."""
         self._used.pop(thread_id, None)
         self._used[thread_id] = time.monotonic()
 
     def forget(self, thread_id: str) -> None:
-        """The thread is no longer in memory."""
+        """Forgets a thread that has left memory."""
         self._used.pop(thread_id, None)
 
     def is_idle(self, thread_id: str) -> bool:

@@ -1,8 +1,8 @@
 """From a journal, and the snapshot beside it, to a state; and from a state to a snapshot.
 
-The law: the journal alone says what happened. A snapshot only saves reading it; one that does not
-fit is as good as none. Neither direction holds the event loop up for long, however old the thread
-is.
+Always true: the journal alone says what happened. A snapshot only saves reading it; one that does
+not fit is as good as none. Neither direction holds the event loop up for long, however old the
+thread is.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
 
 
 async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
-    """Returns None when the journal does not go on where the snapshot ends."""
+    """Returns None when the journal does not continue where the snapshot ends."""
     journal = await store.open_journal(thread_id, snapshot.bookmark)
     before = snapshot.bookmark.position.records
     if journal.report.start == snapshot.bookmark.position:

@@ -11,9 +11,9 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class PartOfRegistry(ThreadRegistry):
-    """Shares everything with the whole registry, but listeners hear of the threads for which
-    `owns(thread_id)` is true, and only those count as loaded. `policy` is what their meters are
-    read by. `close` ends all listening.
+    """Shares everything with the whole registry, but subscribers are notified of the threads for
+    which `owns(thread_id)` is true, and only those count as loaded. `policy` is what their meters
+    are read by. `close` ends all listening.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class PartOfRegistry(ThreadRegistry):
         self._kept: list[InUse] = []
 
     def subscribe(self, listener: Subscriber) -> None:
-        """As `ThreadRegistry.subscribe`, for these threads."""
+        """Does what `ThreadRegistry.subscribe` does, for these threads."""
 
         def hear(thread_id: str, record: ev.Record) -> None:
             if self._owns(thread_id):
@@ -49,7 +49,7 @@ class PartOfRegistry(ThreadRegistry):
         return [writer for writer in loaded if self._owns(writer.thread_id)]
 
     def keep_in_memory(self, in_use: InUse) -> None:
-        """As `ThreadRegistry.keep_in_memory`, until `close`."""
+        """Does what `ThreadRegistry.keep_in_memory` does, until `close`."""
         self._kept.append(in_use)
         self._whole.keep_in_memory(in_use)
 

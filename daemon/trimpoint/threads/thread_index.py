@@ -1,5 +1,4 @@
-"""What is known of all threads without opening any: their summaries, and which provider thread is
-whose.
+"""Indexes all threads without opening any: their summaries, and which provider thread is whose.
 
 Kept up to date by the records that become durable, at a cost that does not grow with a thread's
 age.
@@ -65,14 +64,14 @@ class ThreadIndex:
             refresh(summary, state, size_bytes)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
-        """A provider thread serves, or served, a thread."""
+        """Notes that a provider thread serves, or served, a thread."""
         self.owners[provider_thread_id] = thread_id
         if provider_thread_id != thread_id:
             self.renamed[provider_thread_id] = thread_id
 
     def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
-        """A provider thread made for a moment on behalf of a thread; it never shows up as a thread
-        of its own.
+        """Notes a temporary provider thread, made on behalf of a thread; it never shows up as a
+        thread of its own.
         """
         self.set_owner(provider_thread_id, thread_id)
         scratch = self._temporary.setdefault(thread_id, [])

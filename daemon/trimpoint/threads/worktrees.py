@@ -1,5 +1,5 @@
-"""What a thread's operations need of its files. `trimpoint.git` fulfils it; the side of Codex only
-knows this.
+"""Defines the port through which a thread's operations use its files. `trimpoint.git` fulfils it;
+the side of Codex only knows this.
 """
 
 from typing import NamedTuple, Protocol
@@ -35,7 +35,7 @@ class Secured(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What a revert would do to the files. `refusals`: what it would be refused for, unless
+    """The effect of a revert on the files. `refusals`: what it would be refused for, unless
     forced.
     """
 
@@ -46,7 +46,7 @@ class Preview(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """How many files were written and removed."""
+    """The number of files written and removed."""
 
     written: int
     removed: int

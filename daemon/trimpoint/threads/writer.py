@@ -1,11 +1,11 @@
 """The single writer of one thread: decides, appends, and acknowledges after fsync
 (docs/spec/model.md, docs/spec/journal.md).
 
-The law: `submit` is synchronous, so decisions on one thread are serial without a lock. A decision
-is folded into the state when it is appended; it is acknowledged, and shown to listeners, when it is
-durable. If the disk refuses, nothing is decided until the state is rebuilt from what is durable and
-the facts that were heard meanwhile are written, in the order in which they were heard. Commands are
-refused.
+Always true: `submit` is synchronous, so decisions on one thread are serial without a lock. A
+decision is folded into the state when it is appended; it is acknowledged, and shown to listeners,
+when it is durable. If the disk refuses, nothing is decided until the state is rebuilt from what is
+durable and the facts received meanwhile are written, in the order in which they were received.
+Commands are refused.
 """
 
 import contextlib
@@ -212,7 +212,7 @@ class ThreadWriter:
         ]
 
     async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
-        """As `loading.read_turns`; nothing where the journal cannot be read."""
+        """Returns what `loading.read_turns` does; nothing where the journal cannot be read."""
         try:
             return await read_turns(self._deps.store, self.thread_id, turn_ids)
         except (OSError, UnreadableRecord) as error:
@@ -220,7 +220,7 @@ class ThreadWriter:
             return {}
 
     async def close(self) -> None:
-        """Make everything durable and let go of the file."""
+        """Make everything durable and close the file."""
         try:
             await self.flush()
         except JournalRefuses as error:

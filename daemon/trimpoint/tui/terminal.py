@@ -1,4 +1,4 @@
-"""Whether there is a terminal to draw on."""
+"""Tells whether there is a terminal to draw on."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Why a request has no result."""
+"""Errors of requests."""
 
 from typing import Any
 

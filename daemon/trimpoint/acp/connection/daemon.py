@@ -50,7 +50,7 @@ class ThreadFollower(Protocol):
         ...
 
     def daemon_lost(self) -> None:
-        """The daemon is gone, and with it all that was open there."""
+        """Ends all that was open at the daemon, whose connection is lost."""
         ...
 
 
@@ -169,7 +169,7 @@ class DaemonLink:
             one.heard(method, decoded)
 
     def lost(self, peer: Peer) -> None:
-        """The daemon has closed the connection."""
+        """Handles the end of the connection to the daemon."""
         peer.lost(RpcError(INTERNAL, LOST, {"reason": "daemon_lost"}))
         if self._peer in (peer, None):
             self._peer = self._transport = None

@@ -1,4 +1,4 @@
-"""What is said to the editor."""
+"""Sends notifications and requests to the editor."""
 
 import asyncio
 from typing import Any, Literal

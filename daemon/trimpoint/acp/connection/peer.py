@@ -64,7 +64,7 @@ class Incoming:
 
 
 class Served(Protocol):
-    """What takes the other side's calls. Neither method may wait."""
+    """Takes the other side's calls. Neither method may wait."""
 
     def requested(self, request: Incoming) -> None:
         """Takes a request, which is to be answered in time."""

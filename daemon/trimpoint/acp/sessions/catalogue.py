@@ -1,4 +1,5 @@
-"""What is the same for all sessions: the models, the commands, and whether a login is needed."""
+"""Keeps the data that all sessions share: the models, the commands, and whether a login is
+needed."""
 
 import asyncio
 

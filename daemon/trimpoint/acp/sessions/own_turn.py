@@ -121,7 +121,7 @@ class OwnTurn:
             self._editor.update(self._session_id, *updates)
 
     def fail(self, error: RpcError) -> None:
-        """End it, because nothing more will be heard of it."""
+        """End it, because no more notifications of it will come."""
         if self._close():
             for prompt in self._prompts:
                 prompt.fail(error)

@@ -11,10 +11,10 @@ CANCEL_DEADLINE_S = 8.0
 
 
 class Work(Protocol):
-    """What a prompt became."""
+    """The work that a prompt began: a turn or a command."""
 
     def cancel(self) -> None:
-        """Give it up."""
+        """Cancels the prompt at the editor's request."""
         ...
 
 
@@ -33,13 +33,15 @@ class Prompt:
         return self.request.is_answered
 
     def became(self, work: Work) -> None:
-        """The prompt is being worked on."""
+        """Notes that the daemon has accepted the prompt."""
         self._work = work
         if self.is_cancelled:
             work.cancel()
 
     def cancel(self) -> None:
-        """The editor wants no more of it. One that has not become anything yet ends at once."""
+        """Cancels the prompt at the editor's request. One that has not become anything yet ends at
+        once.
+        """
         if self.is_cancelled or self.is_over:
             return
         self.is_cancelled = True

@@ -291,7 +291,7 @@ class Session:
                 successor = as_text(error.member("newThreadId"))
                 if not successor:
                     raise
-                # Another client has typed /new in the thread: the session goes on there.
+                # Another client has typed /new in the thread: the session continues there.
                 await self.thread.resume_as(successor)
                 await turn.begin(self.thread.id, turn_input)
         except RpcError as error:

@@ -10,7 +10,7 @@ PAGE = 50
 
 
 class SessionLister:
-    """A thread that went on as another one is listed once, with the first one's id."""
+    """A thread that was continued as another one is listed once, with the first one's id."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link

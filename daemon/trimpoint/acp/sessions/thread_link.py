@@ -1,4 +1,4 @@
-"""The thread behind a session: begun, resumed, and followed when it goes on as another one."""
+"""The thread behind a session: begun, resumed, and followed when it continues as another one."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ _MAX_SUCCESSORS = 1000
 
 
 class ThreadLink:
-    """`ids` are the thread and those that it went on as, oldest first; the last one is in use."""
+    """`ids` are the thread and its successors, oldest first; the last one is in use."""
 
     def __init__(
         self, link: DaemonLink, follower: ThreadFollower, config: dict[str, Any], roots: list[str]
@@ -48,7 +48,7 @@ class ThreadLink:
         return answer
 
     async def resume(self, thread_id: str) -> Json:
-        """Take part in a thread, or in the one that it went on as, and return the answer.
+        """Subscribe to a thread, or to its successor, and return the answer.
 
         :raises RpcError: there is no such thread, or it is archived.
         """
@@ -65,7 +65,7 @@ class ThreadLink:
             return None if self._epoch == self._link.epoch else await self._resume()
 
     async def resume_as(self, thread_id: str) -> None:
-        """Take part in a thread that this one went on as.
+        """Subscribe to a successor of this thread.
 
         :raises RpcError: there is no such thread, or it is archived.
         """

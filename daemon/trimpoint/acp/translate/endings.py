@@ -1,4 +1,4 @@
-"""How a turn ended, as the answer to a prompt."""
+"""Translates the end of a turn to the answer to a prompt."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What Codex wants a person to know, as notices."""
+"""Translates Codex's notices for a person."""
 
 from typing import Literal
 

@@ -16,7 +16,7 @@ CLEAR_SCREEN = "\x1b[H\x1b[2J\x1b[3J"
 
 
 class Output:
-    """What a running command has printed. `in_terminal`: the editor draws a terminal."""
+    """The output of a running command. `in_terminal`: the editor draws a terminal."""
 
     def __init__(self, tool_call_id: str, cwd: str, *, in_terminal: bool) -> None:
         self._id = tool_call_id

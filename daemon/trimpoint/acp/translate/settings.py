@@ -15,7 +15,7 @@ MODE, MODEL, EFFORT = "mode", "model", "reasoning_effort"
 
 
 class Preset(NamedTuple):
-    """What a mode sets."""
+    """The settings of a mode."""
 
     id: str
     name: str

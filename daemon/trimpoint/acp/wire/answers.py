@@ -1,4 +1,4 @@
-"""What requests of an editor are answered with."""
+"""Results of an editor's requests."""
 
 from typing import Any, Literal
 

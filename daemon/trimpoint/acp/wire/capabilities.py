@@ -1,4 +1,4 @@
-"""What an editor says that it can do. Nothing is sent that it did not offer."""
+"""Capabilities that an editor offers. It is sent nothing beyond them."""
 
 from typing import Any, NamedTuple
 

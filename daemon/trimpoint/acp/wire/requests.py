@@ -1,4 +1,4 @@
-"""What an editor asks for. Unknown members are ignored, as ACP wants it."""
+"""Requests of an editor. Unknown members are ignored, as ACP wants it."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Joining a daemon that runs already: it takes on the client's Codex configuration, then bytes are
 relayed both ways.
 
-The law: a client that asked for a Codex of its own kind (overrides, binary, home) never silently
-gets another's (docs/spec/sessions.md).
+Always true: a client that asked for a Codex of its own kind (overrides, binary, home) never
+silently gets another's (docs/spec/sessions.md).
 """
 
 import os
@@ -111,7 +111,7 @@ async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int
 
 
 async def _who(client: Client, profile: ProfileParams) -> ProfileChosen:
-    """Which daemon it is, once it has taken on the profile.
+    """Returns which daemon it is, after it has accepted the profile.
 
     :raises RemoteError: it refused.
     """

@@ -46,7 +46,7 @@ _NOT_INHERITED = frozenset(
 
 
 class Launch(NamedTuple):
-    """What a daemon in the background is started with."""
+    """The command line and the environment of a daemon in the background."""
 
     settings: Settings
     options: list[str]
@@ -119,7 +119,7 @@ async def _daemon_of_holder(settings: Settings) -> Path | None:
     """Returns the socket of the daemon that holds the state directory, once it answers.
 
     One that is known to keep another state is not it, unless a person named that very socket: then
-    the client hears the difference.
+    the client is told the difference.
     """
     socket = await answering(sockets_of(settings))
     if socket is None or settings.socket_is_named:

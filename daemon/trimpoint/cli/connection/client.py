@@ -105,8 +105,8 @@ class Client:
         )
 
     async def stream(self) -> AsyncIterator[Message]:
-        """Everything that arrives, in order, each once, given away: `messages` holds none of it
-        afterwards.
+        """Yields all that arrives, in order, each once, and does not keep it: `messages` holds none
+        of it afterwards.
 
         :raises ConnectionLost: nothing more will come.
         """

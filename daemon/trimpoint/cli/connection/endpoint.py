@@ -1,5 +1,5 @@
-"""Where the daemon of a state directory listens: a note beside its journals, so that others find
-the socket by the state.
+"""Publishes where the daemon of a state directory listens: a note beside its journals, so that
+others find the socket by the state.
 
 The note is only a hint. It may be left over from a daemon that was killed; then nothing listens
 there, or another program, which a client asks for its name.

@@ -1,8 +1,8 @@
 """A daemon in the foreground: what starts it, what ends it, and what its start-up says when it
 cannot.
 
-The law: it ends by returning. A signal, the second like the first, only asks for the end; whatever
-listens, serves or was spawned is gone before the process is.
+Always true: it ends by returning. A signal, the second like the first, only asks for the end;
+whatever listens, serves or was spawned is gone before the process is.
 """
 
 import asyncio

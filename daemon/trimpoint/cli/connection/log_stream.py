@@ -58,5 +58,5 @@ class LogStream(io.TextIOBase):
         return True
 
     def fileno(self) -> int:
-        """The descriptor it stands for."""
+        """Returns the descriptor that it stands for."""
         return self._fd

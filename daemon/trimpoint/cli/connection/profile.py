@@ -50,7 +50,7 @@ async def use_profile(client: Client, profile: ProfileParams) -> ProfileChosen:
 
 
 async def announce_profile(daemon: StreamEnd, profile: ProfileParams, first: bytes) -> None:
-    """As `use_profile`, in the framing that `first` begins; `first` itself is not sent.
+    """Does what `use_profile` does, in the framing that `first` begins; `first` itself is not sent.
 
     :raises RemoteError: the daemon refused.
     :raises ConnectionLost: it has ended.

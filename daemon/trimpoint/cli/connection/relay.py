@@ -18,7 +18,8 @@ class EndClosed(Exception):
 
 
 async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:
-    """Until the daemon has ended the connection; whether the client had ended first, as it should.
+    """Copies bytes until the daemon has ended the connection; returns whether the client had ended
+    first, as it should.
 
     A client that ends its input still gets the answers it is owed: the daemon is told of the end
     and ends when it has given them.

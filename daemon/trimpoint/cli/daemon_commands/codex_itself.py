@@ -1,4 +1,4 @@
-"""What is Codex's own is handed to the real Codex: its commands, and all but `app-server` under the
+"""Hands Codex's own commands to the real Codex: the subcommands, and all but `app-server` under the
 name `codex`.
 
 Nothing heavy is imported before it is known that the command line is Codex's.

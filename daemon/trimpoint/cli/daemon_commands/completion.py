@@ -74,7 +74,7 @@ _EARLY_OPTIONS = (
 
 
 class Candidate(NamedTuple):
-    """What a word can become, and a word of help."""
+    """A possible completion of a word, and its help text."""
 
     word: str
     summary: str = ""

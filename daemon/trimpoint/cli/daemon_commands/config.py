@@ -36,7 +36,7 @@ _EXAMPLES = {
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Every setting with its origin.
+    """Shows every setting with its origin.
 
     :raises UsageError: the file is not right.
     """

@@ -1,7 +1,7 @@
 """`trimpoint journal`: look at the journals on disk, check them, mend them, hand out what is in
 them.
 
-The law: only `repair` and `expire` write, under the directory's lock, so neither runs beside a
+Always true: only `repair` and `expire` write, under the directory's lock, so neither runs beside a
 daemon; and nothing is deleted that was not asked for by name.
 """
 

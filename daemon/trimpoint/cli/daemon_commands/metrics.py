@@ -62,7 +62,7 @@ def _fact(description: str) -> str:
 
 
 def _averages(family: MetricFamily) -> Iterator[tuple[float, str, dict[str, str]]]:
-    """Of a histogram the average; its buckets are for machines."""
+    """Returns the average of a histogram; its buckets are for machines."""
     sums = [sample for sample in family.samples if sample.name.endswith("_sum")]
     counts = [sample for sample in family.samples if sample.name.endswith("_count")]
     for total, count in zip(sums, counts, strict=True):

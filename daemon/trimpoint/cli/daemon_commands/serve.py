@@ -134,8 +134,8 @@ def _at(settings: Settings, path: Path) -> Settings:
 
 
 def _announce(settings: Settings, http: str | None, about_codex: list[str] | None) -> None:
-    """On stdout, once clients can connect; the program that started us may wait for the first line.
-    None: for a program, as JSON.
+    """Prints the addresses to stdout, once clients can connect; the program that started us may
+    wait for the first line. None: for a program, as JSON.
     """
     with suppress(OSError):
         if about_codex is None:

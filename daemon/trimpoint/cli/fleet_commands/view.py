@@ -30,7 +30,7 @@ def run_threads(arguments: argparse.Namespace) -> int:
 
 
 def run_watch(arguments: argparse.Namespace) -> int:
-    """`fleet watch`: until Ctrl-C."""
+    """Runs `fleet watch` until Ctrl-C."""
     return with_hub(arguments, partial(_watch, arguments))
 
 

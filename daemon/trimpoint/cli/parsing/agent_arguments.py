@@ -1,4 +1,5 @@
-"""What can be typed to talk with the agent: one prompt, the terminal UI, the page, any method."""
+"""Arguments of the commands that talk with the agent: one prompt, the terminal UI, the page, any
+method."""
 
 from trimpoint.cli.parsing.options import (
     Commands,

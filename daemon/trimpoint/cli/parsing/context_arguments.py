@@ -1,4 +1,5 @@
-"""What can be typed to change or show the agent's context: the slash commands, by name."""
+"""Arguments of the commands that change or show the agent's context: the slash commands, by
+name."""
 
 from trimpoint.cli.parsing.options import (
     Commands,

@@ -1,4 +1,4 @@
-"""What can be typed about the daemon, and what runs one."""
+"""Arguments of the commands about the daemon."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""What can be typed about a fleet."""
+"""Arguments of the commands about a fleet."""
 
 import argparse
 

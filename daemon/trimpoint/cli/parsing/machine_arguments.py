@@ -1,5 +1,5 @@
-"""What can be typed about trimpoint on this machine: its service, configuration and journals, and
-what helps to use it.
+"""Arguments of the commands about trimpoint on this machine: its service, configuration and
+journals, and what helps to use it.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""What the commands have in common: how one is declared, its shared options, and the values that
-options take.
+"""Shared parts of the commands' arguments: how one is declared, its shared options, and the values
+that options take.
 """
 
 import argparse
@@ -14,7 +14,7 @@ Commands = Any  # argparse names the type of a set of sub-commands with a leadin
 def command(
     commands: Commands, name: str, run: str, summary: str, details: str = "", group: str = ""
 ) -> argparse.ArgumentParser:
-    """A sub-command; `run` names what carries it out, as `room.module:function` below
+    """Adds a sub-command; `run` names what carries it out, as `package.module:function` below
     `trimpoint.cli`, or below `trimpoint` where it begins with `trimpoint.`. `group`: the command
     whose action it is.
     """
@@ -41,12 +41,12 @@ def add_location_options(parser: argparse.ArgumentParser) -> None:
 
 
 def json_option(parser: argparse.ArgumentParser) -> None:
-    """The option to print for scripts."""
+    """Adds the option to print for scripts."""
     parser.add_argument("-j", "--json", action="store_true", help="print JSON, for scripts")
 
 
 def dry_run(parser: argparse.ArgumentParser) -> None:
-    """The option to look first."""
+    """Adds the option to look first."""
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
 
 
@@ -102,34 +102,34 @@ def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def turn_count(text: str) -> int:
-    """A number of turns to keep."""
+    """Parses a number of turns to keep."""
     return _whole(text, 0, MAX_TURNS, "the number of turns to keep")
 
 
 def positive(text: str) -> int:
-    """A number of entries."""
+    """Parses a number of entries, at least 1."""
     return _whole(text, 1, MAX_TURNS, "a number")
 
 
 def hit_count(text: str) -> int:
-    """A number of things that are found."""
+    """Parses a number of results."""
     return _whole(text, 1, 100, "a number")
 
 
 def around(text: str) -> int:
-    """A number of entries around another."""
+    """Parses a number of entries around another."""
     return _whole(text, 0, 50, "a number of entries")
 
 
 def seconds(text: str) -> float:
-    """A length of time."""
+    """Parses a length of time in seconds."""
     if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text):
         raise argparse.ArgumentTypeError(f"takes a number of seconds, not {text!r}")
     return float(text)
 
 
 def override(text: str) -> str:
-    """`key=value`, as Codex takes it."""
+    """Parses `key=value`, as Codex takes it."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(

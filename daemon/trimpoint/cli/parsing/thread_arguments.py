@@ -1,4 +1,4 @@
-"""What can be typed about a thread: its context, its history, its files."""
+"""Arguments of the commands about a thread: its context, its history, its files."""
 
 from typing import get_args
 

@@ -56,7 +56,9 @@ def _print(arguments: argparse.Namespace, answer: dict[str, Any], view: Renderab
 
 
 async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, Any]:
-    """By the id as it was given first: a sub-agent's thread has a meter and is in no list."""
+    """Asks for the status by the id as it was given: a sub-agent's thread has a meter and is in no
+    list.
+    """
     if arguments.thread is not None:
         try:
             return dict(await client.request("context/status", threadId=arguments.thread))

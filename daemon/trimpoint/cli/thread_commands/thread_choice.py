@@ -1,4 +1,4 @@
-"""Which thread a command acts on.
+"""Chooses the thread that a command acts on.
 
 Without --thread it is the last used one of this place; a command that changes a thread of another
 place has to be told so by --thread. A thread that Codex alone knows is adopted when it is named.

@@ -34,5 +34,5 @@ def duration(seconds: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`number` and its noun."""
+    """Returns `number` and its noun, in the plural where it is due."""
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

@@ -23,7 +23,7 @@ _NUMBER_WIDTH = 6
 
 
 def counts(changed: FilesChanged) -> Text:
-    """`3 files +12 -4`."""
+    """Returns the sums, as in `3 files +12 -4`."""
     text = Text(counted(changed.files, "file"))
     if changed.additions:
         text.append(f" +{changed.additions}", "green")

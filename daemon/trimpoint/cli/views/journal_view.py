@@ -1,4 +1,4 @@
-"""How journals look on a terminal."""
+"""Shows journals on a terminal."""
 
 from datetime import datetime
 from pathlib import Path
@@ -60,7 +60,7 @@ def overview(found: list[Verified], root: Path) -> RenderableType:
 
 
 def one(found: Verified) -> RenderableType:
-    """One journal, all that is known of it."""
+    """Returns one journal with all that is known of it."""
     state = found.state
     grid = Table.grid(padding=(0, 2))
     rows = {
@@ -158,7 +158,7 @@ def _what_was_done(mended: RepairResult) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """For people: 1.2 MiB."""
+    """Returns a size for people: 1.2 MiB."""
     amount, unit = float(size_bytes), "B"
     for larger in ("KiB", "MiB", "GiB"):
         if amount < 1024:

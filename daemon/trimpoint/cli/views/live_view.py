@@ -1,4 +1,4 @@
-"""What happens on a thread as it happens: prompts, streamed answers, activities, trims. For `watch`
+"""Shows a thread's events as they happen: prompts, streamed answers, activities, trims. For `watch`
 and `probe --prompt`.
 """
 
@@ -141,7 +141,7 @@ class LiveView:
         self._line_is_open = False
 
     def note(self, text: str, style: str = "dim") -> None:
-        """A line of our own."""
+        """Prints a line of trimpoint's own."""
         self.end_line()
         self._console.print(Text(text, style))
 

@@ -1,4 +1,4 @@
-"""What a search found, and entries of the history, in a terminal."""
+"""Shows search results, and entries of the history, on a terminal."""
 
 from collections.abc import Iterator, Mapping
 

@@ -39,7 +39,7 @@ class _Columns(NamedTuple):
 def thread_groups(
     grouped: dict[str, list[KnownThread]], width: int, *, headings: bool
 ) -> RenderableType:
-    """One table for each place, below its name where there is more than one.
+    """Returns one table for each place, below its name where there are several.
 
     A narrow terminal gets no counts, so that the first words have room.
     """

@@ -1,4 +1,4 @@
-"""Why a request to Codex got no result. Each error carries facts; its text is for people."""
+"""Errors of requests to Codex. Each error carries facts; its text is for people."""
 
 from msgspec import Raw
 

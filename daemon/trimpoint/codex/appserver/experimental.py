@@ -1,7 +1,7 @@
 """What of a Codex's protocol is experimental, asked of that very binary: it prints its protocol
 with and without (docs/spec/clients.md).
 
-The law of gating, measured on 0.133 to 0.171, all methods and members: a connection without
+The rules of gating, measured on 0.133 to 0.171, all methods and members: a connection without
 `capabilities.experimentalApi` is refused a method that only the experimental schema has, and a
 member that only the experimental schema has, unless it is null, or what it would be if it were left
 out. Codex reads a request before it judges it: what lacks a required member is refused for that.

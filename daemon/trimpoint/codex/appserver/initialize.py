@@ -1,4 +1,4 @@
-"""What Codex says of itself when the conversation is opened."""
+"""Reads Codex's answer to `initialize`."""
 
 import re
 

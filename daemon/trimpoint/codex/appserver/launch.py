@@ -1,4 +1,4 @@
-"""What is run, with which arguments and environment."""
+"""Builds the command line and the environment of a Codex."""
 
 import hashlib
 import os
@@ -40,7 +40,8 @@ except OSError as error:
 
 
 class LaunchProfile(msgspec.Struct, frozen=True):
-    """How a child is launched (docs/spec/sessions.md): clients with equal profiles share a child.
+    """The command line and environment of a child (docs/spec/sessions.md): clients with equal
+    profiles share a child.
 
     `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's;
     of pairs with the same name the last one wins.
@@ -54,7 +55,7 @@ class LaunchProfile(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """16 hex digits for file names and logs; equal for equal profiles, in every run."""
+        """Returns 16 hex digits for file names and logs; equal for equal profiles, in every run."""
         facts = (
             str(self.codex),
             self.overrides,
@@ -66,8 +67,8 @@ class LaunchProfile(msgspec.Struct, frozen=True):
 
 
 def launch_command(profile: LaunchProfile) -> list[str]:
-    """`codex app-server` with the profile's overrides, on Linux through the shim. Call it where you
-    spawn.
+    """Returns `codex app-server` with the profile's overrides, on Linux through the shim. Call it
+    where you spawn.
     """
     overrides = [argument for override in profile.overrides for argument in ("-c", override)]
     command = [str(profile.codex), "app-server", *overrides]
@@ -83,8 +84,8 @@ def launch_command(profile: LaunchProfile) -> list[str]:
 
 
 def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The daemon's own, whole (proxies, keys and certificates are the user's), with three
-    differences.
+    """Returns the daemon's own environment (proxies, keys and certificates are the user's) with
+    three differences.
 
     systemd's variables for the daemon alone are taken out. `CODEX_HOME` and the profile's own pairs
     are set. Older npm releases relied on their wrapper to put the tools folder

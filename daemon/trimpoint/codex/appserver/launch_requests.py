@@ -62,7 +62,7 @@ def codex_home(profile: LaunchProfile, inherited: Mapping[str, str]) -> Path:
 
 
 def _own(default: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """What is asked for besides what the default has in force already."""
+    """Returns the requested overrides that are not in force by default."""
     own: list[str] = []
     for override in asked:
         if any(_overlap(override, other) for other in own) or not _holds(default, override):

@@ -1,9 +1,9 @@
 """Find the native Codex binary.
 
-The law: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper outlives
-its signals (killing it orphans the native child, which keeps the pipes and the thread's writer
-lock; measured: npm 0.171), and trimpoint may be installed under the name `codex`, so picking it
-would start daemons for ever.
+Always true: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper
+outlives its signals (killing it orphans the native child, which keeps the pipes and the thread's
+writer lock; measured: npm 0.171), and trimpoint may be installed under the name `codex`, so picking
+it would start daemons for ever.
 
 A path that a person named, by flag or in the configuration, is used or refused, never replaced by
 another one.

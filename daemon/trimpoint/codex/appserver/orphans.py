@@ -1,6 +1,6 @@
 """Children that a killed daemon left behind: remembered on disk, recognised for certain, ended.
 
-The law: a process is signalled only if its pid is alive, its start time and boot are those
+Always true: a process is signalled only if its pid is alive, its start time and boot are those
 recorded, and it looks like the child: it names the recorded binary among its arguments, or carries
 the mark of its spawn in its environment. A pid that was used again fails at least one of these.
 What outlived the child in its group is known by the mark alone, which is random.

@@ -1,11 +1,11 @@
 """The conversation with one Codex child: requests matched with their replies, everything else
 handed over.
 
-The law is wire order. One line is dealt with completely before the next is looked at, on the loop's
-own thread, without an await in between: a notification's handler has returned before a later reply
-is delivered. So a task that awaits a reply sees every effect of the notifications before it, and
-perhaps of some after it. A caller that needs the reply at its exact place in the stream (to pass
-both on to a client) uses `begin`, whose callback runs in the reader.
+Always true: messages are handled in wire order. One line is dealt with completely before the next
+is looked at, on the loop's own thread, without an await in between: a notification's handler has
+returned before a later reply is delivered. So a task that awaits a reply sees every effect of the
+notifications before it, and perhaps of some after it. A caller that needs the reply at its exact
+place in the stream (to pass both on to a client) uses `begin`, whose callback runs in the reader.
 
 Handlers and callbacks are therefore plain functions and must be cheap. They may call `begin`,
 `notify`, `respond` and `respond_error`, which never wait; to await a reply they start a task.
@@ -75,11 +75,13 @@ class PeerHandler(Protocol):
         ...
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`line` is the whole message as it came, without the newline."""
+        """Takes a notification; `line` is the whole message as it came, without the newline."""
         ...
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
-        """To be answered, some time, with `respond` or `respond_error` and the very same id."""
+        """Takes a request of Codex, to be answered with `respond` or `respond_error` and the same
+        id.
+        """
         ...
 
 
@@ -246,7 +248,7 @@ class Peer:
         return initialize_result(raw)
 
     def on_chunk(self, data: bytes) -> None:
-        """The child's sink: bytes of stdout."""
+        """Takes bytes of the child's stdout."""
         if self._exit_reason is not None:
             return
         self._traffic.size_bytes += len(data)

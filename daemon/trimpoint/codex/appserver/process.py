@@ -1,10 +1,10 @@
 """One `codex app-server` child, owned from spawn to reaped.
 
-The law: a child never outlives its owner. It leads a session of its own and ends on end of input,
-on its parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the group,
-waits, sends SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its stdout
-and stderr are read until then: a full pipe would keep it from ending (measured: 0.163 blocks on an
-undrained stderr, even before its first answer).
+Always true: a child never outlives its owner. It leads a session of its own and ends on end of
+input, on its parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the
+group, waits, sends SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its
+stdout and stderr are read until then: a full pipe would keep it from ending (measured: 0.163 blocks
+on an undrained stderr, even before its first answer).
 
 Not ended: commands that Codex starts get sessions of their own, and what they leave in the
 background outlives Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is as
@@ -55,7 +55,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@
 
 
 class StopGrace(msgspec.Struct, frozen=True):
-    """How long `stop` waits after each of its steps, in seconds."""
+    """The seconds that `stop` waits after each of its steps."""
 
     after_eof_s: float = 2.0
     after_term_s: float = 2.0
@@ -63,7 +63,9 @@ class StopGrace(msgspec.Struct, frozen=True):
 
 
 class ChildExit(msgspec.Struct, frozen=True):
-    """How a child ended: a status or a signal; neither if it was not seen to end after SIGKILL."""
+    """The exit of a child: a status or a signal; neither if it was not seen to end after
+    SIGKILL.
+    """
 
     status: int | None = None
     signal: int | None = None
@@ -99,7 +101,7 @@ class ChildSink(Protocol):
     """Receives the output of a child. Called on the loop's thread; neither method may raise."""
 
     def on_chunk(self, data: bytes) -> None:
-        """Some bytes of stdout, in order, cut anywhere."""
+        """Takes bytes of stdout, in order, cut anywhere."""
         ...
 
     def on_exit(self, exit_: ChildExit) -> None:
@@ -302,7 +304,7 @@ class CodexChild:
             self._finish()
 
     def _finish_anyway(self) -> None:
-        # A daemon that had no time to read yet must still hear what was said last.
+        # A daemon that had no time to read yet must still read the last output.
         if self._sink is not None:
             self._stdout.drain()
         self._stderr.drain()

@@ -59,7 +59,7 @@ class LinkHandler(PeerHandler, Protocol):
     """Receives what Codex sends, and the end of each epoch."""
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
-        """The child of `epoch` is gone; everything that lived in it is over."""
+        """Handles the end of the child of `epoch`; everything that lived in it is over."""
         ...
 
 
@@ -146,7 +146,7 @@ class CodexLink:
     async def request(
         self, method: str, params: Any = None, *, deadline_s: float | None = None
     ) -> Raw:
-        """One request to the current child.
+        """Sends one request to the current child and returns its result.
 
         :raises ProviderFailure: see `Peer.request`; ProviderUnavailable when there is no child.
         """

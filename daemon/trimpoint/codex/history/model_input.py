@@ -1,4 +1,4 @@
-"""What the model will be sent next, read from a conversation's rollout as Codex reads it. Pure.
+"""Derives the model's next input from a conversation's rollout, as Codex does. Pure.
 
 The first item is Codex's own instructions, which it keeps in the head of the file and sends as an
 item or beside the items, as the model has it (measured: 0.163). Then come all items since the

@@ -49,7 +49,7 @@ class Missed(NamedTuple):
 
     @property
     def is_anything(self) -> bool:
-        """Returns whether another program went on with the thread."""
+        """Returns whether another program continued the thread."""
         return self.new_turns or self.taken_back is not None
 
 

@@ -89,8 +89,8 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
 
 
 class Ending(NamedTuple):
-    """What a conversation ends with: items that were injected behind its last turn, the id of which
-    is None when none ran.
+    """The end of a conversation: items that were injected behind its last turn, the id of which is
+    None when none ran.
     """
 
     last_turn_id: str | None

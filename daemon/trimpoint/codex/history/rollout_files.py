@@ -38,7 +38,7 @@ class _Base(msgspec.Struct, frozen=True):
 
 
 class _Meta(msgspec.Struct, frozen=True):
-    """What the first line of a file says of the one before. The last two are how 0.133 and its
+    """The first line of a file, which names the file before. The last two are how 0.133 and its
     successors said it.
     """
 

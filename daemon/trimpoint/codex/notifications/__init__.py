@@ -1,4 +1,4 @@
-"""What Codex reports while it works.
+"""Translates Codex's notifications.
 
 `message` is one of its messages, decoded once; `translate` turns notifications into facts,
 `watches` follow the turn of a thread that no client sees, `provider_compactions` recognizes Codex's

@@ -1,4 +1,4 @@
-"""Who hears Codex: the clients, as this side sees them."""
+"""Defines the port through which Codex's messages reach the clients."""
 
 from typing import Protocol
 
@@ -29,5 +29,7 @@ class ClientSink(Protocol):
         ...
 
     def expire_server_requests(self, reason: str) -> None:
-        """The session that asked is gone: no answer may reach Codex any more."""
+        """Withdraws the open requests of a session that has ended: no answer may reach Codex any
+        more.
+        """
         ...

@@ -40,7 +40,7 @@ class ForeignThreadUsage:
             self._record(thread_id, message)
 
     def forget_epoch(self) -> None:
-        """The child is gone."""
+        """Forgets all usage, because the child has ended."""
         self._usage.clear()
 
     def _record(self, thread_id: str, message: CodexMessage) -> None:

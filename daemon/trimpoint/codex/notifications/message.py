@@ -1,4 +1,4 @@
-"""What Codex says of its own accord, read once, however many look at it."""
+"""Decodes a notification of Codex, once for all readers."""
 
 from typing import Any, Self
 

@@ -3,9 +3,9 @@
 Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are
 recorded when they are completed, raw items as the model saw them.
 
-The law: only what a fact is about must be as expected, above all its id. A detail of a shape that
-is not known is left out, and takes no fact along: a turn that has ended has ended, whatever its
-error looks like.
+Always true: only what a fact is about must be as expected, above all its id. A detail of a shape
+that is not known is left out, and takes no fact along: a turn that has ended has ended, whatever
+its error looks like.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ PROVIDER_OVERFLOW_CODE = "context_length_exceeded"
 
 
 class Ending(NamedTuple):
-    """How a turn ended; `status` is completed, interrupted or failed."""
+    """The end of a turn; `status` is completed, interrupted or failed."""
 
     status: str
     error: str | None = None
@@ -229,7 +229,7 @@ def _is_plain(item: dict[str, Any]) -> bool:
 
 
 def activity_title(kind: str, item: dict[str, Any]) -> str:
-    """One line that says what an activity was."""
+    """Returns a one-line title of an activity."""
     titler = _TITLES.get(kind)
     title = titler(item) if titler is not None else kind
     if kind == "commandExecution":

@@ -10,8 +10,8 @@ from trimpoint.codex.notifications.translate import ending_of
 
 
 class TurnOutcome(NamedTuple):
-    """How a watched turn ended. `compacted`: its `contextCompaction` item completed; `text`: the
-    last answer in it.
+    """The outcome of a watched turn. `compacted`: its `contextCompaction` item completed; `text`:
+    the last answer in it.
     """
 
     turn_id: str
@@ -34,7 +34,7 @@ class Watch(Protocol):
         ...
 
     def abort(self, reason: str) -> None:
-        """The session is gone."""
+        """Ends the wait, because the session has ended."""
         ...
 
 
@@ -76,7 +76,7 @@ class TurnWatch:
         return self._ended.is_set()
 
     def abort(self, reason: str) -> None:
-        """The session is gone."""
+        """Ends the wait, because the session has ended."""
         self._outcome = TurnOutcome(self.turn_id or "", "failed", reason, False, "")
         self._ended.set()
 

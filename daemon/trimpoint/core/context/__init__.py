@@ -1,4 +1,4 @@
-"""What the model sees of a thread, and how it can be divided.
+"""Derives the context that the model sees of a thread, and divides it.
 
 `active_context` derives the active context, `generations` opens one that holds a given context,
 `pins` has what stays whatever is trimmed, `context_size` the size in tokens, `inspection` says what

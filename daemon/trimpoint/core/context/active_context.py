@@ -1,4 +1,4 @@
-"""What is in the agent's context: which turns a trim keeps, and the items a new session is given
+"""Derives the agent's context: which turns a trim keeps, and the items a new session is given
 (docs/spec/sessions.md).
 
 Turns are whole or absent; an item is the provider's JSON as the model saw it.
@@ -202,7 +202,7 @@ def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
 def placed_items(
     state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None
 ) -> list[tuple[int, bytes]]:
-    """`turn_items`, each with its position among the turn's items; `discards` as in
+    """Returns `turn_items`, each with its position among the turn's items; `discards` as in
     `context_items`.
     """
     standing = state.discards if discards is None else discards
@@ -228,8 +228,8 @@ def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[byt
 
 
 def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, int]:
-    """From where to where a turn's items are its prompt: first of all, unless Codex began the turn
-    with a compaction.
+    """Returns the start and the end of the prompt among a turn's items: first of all, unless Codex
+    began the turn with a compaction.
 
     `later_prompts` are what was said while it ran. It may stand there too, when the model had
     answered nothing yet, and is none of it.
@@ -282,7 +282,7 @@ def injectable(items: list[bytes]) -> list[bytes]:
 
 
 def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
-    """`injectable`, each with its position in `items`."""
+    """Returns `injectable`, each with its position in `items`."""
     return [
         (at, items[at])
         for at in injectable_positions([msgspec.json.decode(item) for item in items])

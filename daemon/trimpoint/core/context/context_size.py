@@ -1,7 +1,7 @@
-"""What a context holds and how that is known: as reported, or estimated where nothing is
+"""Measures or estimates the size of a context: as reported, or estimated where nothing is
 (docs/spec/context.md).
 
-The law: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no
+Always true: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no
 measurement is marked as an estimate.
 """
 
@@ -34,8 +34,8 @@ PROVIDER_COMPACTS_PERCENT = 90
 """How full the raw window is when Codex compacts automatically, unless it is configured otherwise
 (measured: 0.163, 0.171).
 """
-# Turns that came before a generation's first call was heard, as those of an adopted thread: of
-# many, no overhead can be told apart.
+# Turns that came before a generation's first usage report, as those of an adopted thread: of many,
+# no overhead can be told apart.
 MAX_WEIGHED_TURNS = 200
 
 NOT_REPORTED = "An estimate: Codex reports the size with its next answer."

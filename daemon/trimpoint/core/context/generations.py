@@ -1,4 +1,4 @@
-"""How a generation is opened that holds a given context, and what its bootstrap is."""
+"""Opens a generation that holds a given context, and derives its bootstrap."""
 
 from collections.abc import Iterable, Sequence
 

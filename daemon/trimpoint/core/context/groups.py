@@ -1,9 +1,9 @@
 """The raw items of one turn in groups that leave a context only together, each with the ledger's
 entries that tell of it.
 
-The law: what came of one thought stays with it, and a result with its call, because a model refuses
-the one without the other. Items are only ever added behind those there are, so that a group keeps
-its number.
+Always true: what came of one thought stays with it, and a result with its call, because a model
+refuses the one without the other. Items are only ever added behind those there are, so that a group
+keeps its number.
 """
 
 from collections.abc import Sequence
@@ -99,8 +99,8 @@ def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
 
 
 def _continues(thought: ItemGroup | None, item: Item) -> ItemGroup | None:
-    """`thought`, if the item came of it. More reasoning goes on with one that has led to nothing
-    yet, and else opens another.
+    """Returns `thought`, if the item came of it. More reasoning goes on with one that has led to
+    nothing yet, and else opens another.
     """
     if thought is None or not _is_model_output(item):
         return None

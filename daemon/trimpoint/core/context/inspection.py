@@ -31,7 +31,7 @@ from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
 
 
 class ItemClass(StrEnum):
-    """What an item is, in the order in which totals are shown."""
+    """The class of an item, in the order in which totals are shown."""
 
     INSTRUCTIONS = "instructions"
     TOOLS = "tools"

@@ -1,4 +1,4 @@
-"""What the model still sees of the turns when Codex has compacted the context automatically.
+"""Derives what the model still sees of the turns after Codex compacted the context automatically.
 
 Such a compaction makes no trim point: the ledger goes on, but the model sees a summary of Codex's
 own instead of the turns before. A trim injects turns whole, so one that keeps such turns would

@@ -1,4 +1,4 @@
-"""What a unit of the context is, and how it looks in one line: by its tool calls and by what Codex
+"""Names the kind of a segment, and previews it in one line: by its tool calls and by what Codex
 says of them.
 """
 

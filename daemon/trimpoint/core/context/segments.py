@@ -1,9 +1,9 @@
 """The active context in units: what can be taken out of it, and what has to stay
 (docs/spec/context.md).
 
-The law: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the number
-of its turn in the thread and its own in the turn, and means the same for as long as the context
-does, whatever is discarded beside it or said after it.
+Always true: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the
+number of its turn in the thread and its own in the turn, and means the same for as long as the
+context does, whatever is discarded beside it or said after it.
 """
 
 from collections import Counter
@@ -94,7 +94,7 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
 
 
 def _carried(state: ThreadState) -> Iterator[ContextSegment]:
-    """What stands behind the summary because it is pinned."""
+    """Returns the segments behind the summary that are there because they are pinned."""
     carried = [pin for pin in standing_pins(state) if pin.id in state.generation.pins]
     for number, pin in enumerate(carried, 1):
         text = pin.note
@@ -258,7 +258,7 @@ def _is_follow_up(segment: ContextSegment) -> bool:
 
 
 def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegment]:
-    """The newest prompt stays, and so does all that was said since; tool calls on the way are work
+    """Protects the newest prompt and all that was said after it; tool calls on the way are work
     like any other.
     """
     asked = [

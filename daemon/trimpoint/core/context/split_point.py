@@ -1,10 +1,10 @@
 """The walker: where the oldest part of a context may be cut off from the rest
 (docs/spec/context.md).
 
-The law: what follows a cut must stand by itself in front of a model, and what comes before it must
-read as an exchange that had come to rest. So a cut is only ever made right behind an assistant's
-message, never between a tool call and its result, and never between a reasoning item and what came
-of it.
+Always true: what follows a cut must stand by itself in front of a model, and what comes before it
+must read as an exchange that had come to rest. So a cut is only ever made right behind an
+assistant's message, never between a tool call and its result, and never between a reasoning item
+and what came of it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """The rule of automatic compaction: when a critical context is compacted without being asked, and
 when that stops (docs/spec/context.md).
 
-The law: between turns only, one at a time, and never again after two attempts in vain, or three
+Always true: between turns only, one at a time, and never again after two attempts in vain, or three
 that won no turn, until something has changed. An attempt wins a turn when a turn after it ends
 below the critical level. An agent that is compacted over and over does nothing else any more.
 """

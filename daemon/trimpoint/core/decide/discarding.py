@@ -1,7 +1,7 @@
 """The rules of discarding: what may be taken out of the active context, and what `/compress` takes
 (docs/spec/context.md).
 
-The law: nothing is taken that is protected, and never so much that less than the floor would be
+Always true: nothing is taken that is protected, and never so much that less than the floor would be
 left. What was asked for is done whole or refused whole.
 """
 
@@ -83,7 +83,9 @@ def total_tokens(units: Iterable[ContextSegment]) -> int:
 def discard(
     state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy
 ) -> Decision:
-    """`thread.context.discard`: the trim point of its own kind and the generation that it opens."""
+    """Decides `thread.context.discard`: the trim point of its own kind and the generation that it
+    opens.
+    """
     if (refusal := discard_refusal(state)) is not None:
         return refusal
     if (command.entry_ids is None) == (command.target_tokens is None):
@@ -261,7 +263,9 @@ def _below_floor(
 def _opened(
     state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str
 ) -> tuple[ev.AnyEvent, ...]:
-    """The discard and generation n+1 in one record; the summary in the context stays in it."""
+    """Returns the discard and generation n+1 as the events of one record; the summary in the
+    context stays in it.
+    """
     number = state.generation.number + 1
     names = tuple(name for segment in chosen for name in segment.entry_ids)
     items: dict[str, tuple[int, ...]] = {}

@@ -1,5 +1,5 @@
-"""How a thread's files came to be what they are: the states that were captured, and who made each
-out of the one before.
+"""Derives the history of a thread's files: the states that were captured, and who made each out of
+the one before.
 
 A revert takes back what the agent's turns did, and nothing else. Whatever happened between the end
 of one turn and the beginning of the next was done by others: a person, another thread, a commit, a

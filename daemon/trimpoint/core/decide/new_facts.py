@@ -1,4 +1,5 @@
-"""What a report adds to a thread: the facts that its state does not know yet, and can take.
+"""Derives the facts that a report adds to a thread: those that are not in its state yet, and fit
+into it.
 
 A provider repeats itself after a resume, and facts come in batches: each is judged as if those
 before it in its batch were written already. Raw items have no identity of their own and are news
@@ -21,7 +22,9 @@ _Overlay = dict[tuple[str, str], bool]
 
 
 def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
-    """`facts`, in order, without those that would tell `state` nothing or that it cannot place."""
+    """Returns `facts`, in order, without those that are known to `state` or that it cannot
+    place.
+    """
     overlay: _Overlay = {}
     fresh: list[ev.AnyEvent] = []
     for told in facts:

@@ -1,9 +1,9 @@
 """The rules of recovery from an overflow: which turn may be tried again, and what of the context
 makes room for it (docs/spec/context.md).
 
-The law: the context is cut by the walker (`core/context/split_point.py`) and nowhere else, and
-nothing of it changes before the turn goes on in what is left. The prompt of the turn is in neither
-part: it is sent again, and so stands once, as the newest.
+Always true: the context is cut by the search for a split point (`core/context/split_point.py`) and
+nowhere else, and nothing of it changes before the turn goes on in what is left. The prompt of the
+turn is in neither part: it is sent again, and so stands once, as the newest.
 """
 
 from collections.abc import Sequence
@@ -219,7 +219,7 @@ def _placed_work(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
 def complete_recovery(
     state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp
 ) -> Decision:
-    """The turn goes on: one record makes the trim point, the next generation and the turn in it."""
+    """Resumes the turn: one record makes the trim point, the next generation and the turn in it."""
     operation = operation_under_way(state, command.operation_id)
     turn_id = operation.failed_turn_id if operation is not None else None
     if (

@@ -25,7 +25,9 @@ MAX_NOTE_CHARS = 2_000
 
 
 def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Policy) -> Decision:
-    """`/pin`: the pins, with a new generation where something comes into the context by them."""
+    """Decides `/pin`: the pins, with a new generation where something comes into the context by
+    them.
+    """
     if state.archived:
         return when_idle(state, "pin in") or Accepted(())
     new = _new_pins(state, command, stamp)
@@ -40,7 +42,9 @@ def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Poli
 
 
 def unpin(state: ThreadState, command: wire.UnpinContext, stamp: Stamp) -> Decision:
-    """`/unpin`: what is not pinned any more leaves the context, if only its pin had kept it."""
+    """Decides `/unpin`: what is not pinned any more leaves the context, if only its pin had kept
+    it.
+    """
     standing = standing_pins(state)
     if not standing:
         return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to unpin: nothing is pinned.")

@@ -53,14 +53,14 @@ class RevertTarget(NamedTuple):
 
     @property
     def is_sealed(self) -> bool:
-        """Only the provider can read the summary that stands before the turns."""
+        """Returns whether only the provider can read the summary before the turns."""
         return self.point is not None and self.point.summary_unavailable
 
 
 def revert_to_checkpoint(
     state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp
 ) -> Decision:
-    """`/revert`: the target, or why there is none. Nothing changes yet."""
+    """Decides `/revert`: the target, or why there is none. Nothing changes yet."""
     if (command.turn_id is not None) + (command.turn_count is not None) + command.undo > 1:
         return Rejected(
             Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo."
@@ -222,7 +222,7 @@ def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
-    """Everything is in place: one record makes it so."""
+    """Completes a revert whose parts are all prepared: one record makes it so."""
     operation = operation_under_way(state, command.operation_id)
     reverting = operation.reverting if operation is not None else None
     if (

@@ -66,7 +66,7 @@ def resolve_range(
 
 
 def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
-    """One for each turn from number `first` on, in order."""
+    """Returns the changed files of each turn from number `first` on, in order."""
     newest = {(one.turn_id, one.moment): one for one in state.checkpoints}
     for number in range(first, len(state.turns) + 1):
         turn = state.turns[number - 1] if number else None

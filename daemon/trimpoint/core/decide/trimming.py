@@ -43,7 +43,7 @@ SMALL_SUMMARY_TOKENS = 200
 
 
 def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decision:
-    """`/clear [N]`: the trim, or why there is nothing to trim."""
+    """Decides `/clear [N]`: the trim, or why there is nothing to trim."""
     keep = command.keep_last_n_turns or 0
     plan = plan_trim(state, keep)
     if plan is None:
@@ -66,7 +66,7 @@ def _nothing_to_trim(state: ThreadState, keep: int) -> str:
 
 
 def _said(text: str | None) -> str | None:
-    """`text`, unless there is nothing in it."""
+    """Returns `text`, or None when it is blank."""
     return text if text and not text.isspace() else None
 
 
@@ -79,8 +79,8 @@ def open_trimmed_generation(
     summary: str | None,
     duration_ms: int,
 ) -> tuple[ev.AnyEvent, ...]:
-    """The trim point and generation n+1 in one record; with it, generation n is retired
-    (docs/spec/model.md).
+    """Returns the trim point and generation n+1 as the events of one record; with it, generation n
+    is retired (docs/spec/model.md).
     """
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
@@ -110,7 +110,7 @@ def open_trimmed_generation(
 def compact(
     state: ThreadState, command: wire.CompactContext, stamp: Stamp, policy: Policy
 ) -> Decision:
-    """`/compact`: the request for a summary; nothing of the context changes yet."""
+    """Decides `/compact`: the request for a summary; nothing of the context changes yet."""
     keep = command.keep_last_n_turns or 0
     count = active_message_count(state)
     holds = f"the agent's context holds {counted(count, 'message')}"
@@ -141,7 +141,7 @@ def compact(
 def complete_compaction(
     state: ThreadState, command: internal.CompleteCompaction, stamp: Stamp
 ) -> Decision:
-    """The summary has come: trim to it."""
+    """Trims to the summary that has arrived."""
     operation = operation_under_way(state, command.operation_id)
     if operation is None or operation.phase is not Phase.COMPACTING:
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
@@ -204,7 +204,9 @@ def _summary_tokens(summary: str) -> int:
 
 
 def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
-    """What the summary stands for, by estimate: an earlier summary, and the turns that go."""
+    """Estimates the tokens of what the summary replaces: an earlier summary, and the turns that
+    go.
+    """
     keep = operation.compaction_keep
     going = state.active_turns[: state.active_turn_count - keep] if keep else state.active_turns
     earlier = current_summary(state)

@@ -25,7 +25,7 @@ REDO_ENDS = "A turn, a trim or a revert since then ends what can be redone."
 
 
 class UndoPlan(NamedTuple):
-    """What `/undo` does: `boundary` is taken back or made again.
+    """The effect of `/undo`: `boundary` is taken back or made again.
 
     `context` is the thread with the trims that stand then, and `opened` the generation with it.
     """
@@ -36,7 +36,7 @@ class UndoPlan(NamedTuple):
 
 
 def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: Policy) -> Decision:
-    """`/undo`: the generation with the context as it was, or why there is none."""
+    """Decides `/undo`: the generation with the context as it was, or why there is none."""
     plan = plan_undo(state, redo=command.redo)
     if isinstance(plan, Rejected):
         return plan

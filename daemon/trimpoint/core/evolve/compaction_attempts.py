@@ -1,4 +1,4 @@
-"""What became of automatic compactions: folds of the projector, for the loop guard of
+"""Folds the outcome of automatic compactions, for the loop guard of
 `core/decide/auto_compaction.py`.
 
 Numbers only: what counts as in vain is configured, and the state must not depend on the
@@ -16,8 +16,8 @@ _TRIMS = frozenset({"clear", "compact"})
 
 
 def note_trim(state: ThreadState) -> None:
-    """A context was trimmed: by us, or by a person, who has looked after it. What a fork inherits
-    belongs to no operation.
+    """Folds a trim of the context: by us, or by a person, who has looked after it. What a fork
+    inherits belongs to no operation.
 
     The operation tells, and not the trim point's `trigger`, in which a client may write what it
     likes.
@@ -32,13 +32,13 @@ def note_trim(state: ThreadState) -> None:
 
 
 def note_failure(state: ThreadState, event: ev.CompactionFailed, at_ms: int) -> None:
-    """A compaction failed."""
+    """Folds a failed compaction."""
     if state.operation is not None and state.operation.compaction_trigger == AUTO:
         _remember(state, event.message)
 
 
 def note_lowest(state: ThreadState) -> None:
-    """Something new is known of what the context holds."""
+    """Folds a new figure of the context's size."""
     report = state.usage.report
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
@@ -46,8 +46,8 @@ def note_lowest(state: ThreadState) -> None:
 
 
 def note_turn_end(state: ThreadState) -> None:
-    """A turn has ended: whether it ended below the critical level tells what the last attempt
-    won.
+    """Folds the end of a turn: whether it ended below the critical level tells what the last
+    attempt won.
     """
     report = state.usage.report
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:

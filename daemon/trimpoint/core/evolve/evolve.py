@@ -98,7 +98,9 @@ def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> Non
 
 
 def _intent_only(state: ThreadState, event: ev.Event, at_ms: int) -> None:
-    """An intent or a note: the state changes with the fact that follows it."""
+    """Folds an intent or a note, which changes nothing: the state changes with the fact that
+    follows it.
+    """
 
 
 def _create(state: ThreadState, event: ev.ThreadCreated, at_ms: int) -> None:

@@ -1,6 +1,4 @@
-"""How a turn that is tried again changes a thread's state: folds of the projector, which see to it
-that it stays one turn.
-"""
+"""Folds a turn that is tried again, so that it stays one turn."""
 
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.model import events as ev
@@ -8,14 +6,14 @@ from trimpoint.core.model.state import ThreadState
 
 
 def request_recovery(state: ThreadState, event: ev.OverflowRecoveryRequested, at_ms: int) -> None:
-    """The open operation is about that turn."""
+    """Records in the open operation which turn failed."""
     assert state.operation is not None
     state.operation.failed_turn_id = event.turn_id
 
 
 def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
-    """The turn runs again. Its prompt is about to be reported once more, behind what the turn had
-    done before.
+    """Resumes the turn in its new generation. Its prompt is about to be reported once more, behind
+    what the turn had done before.
     """
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.items = without_prompt(turn.items, later_prompts(state, event.turn_id))

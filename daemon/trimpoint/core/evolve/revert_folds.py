@@ -1,4 +1,4 @@
-"""How checkpoints and reverts change a thread's state: folds of the projector."""
+"""Folds checkpoints and reverts into a thread's state."""
 
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
@@ -86,7 +86,7 @@ def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: 
 
 
 def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:
-    """The thread knows the files that it restored."""
+    """Records the restored files as the thread's last known ones."""
     state.known_files = event.commit
     assert state.operation is not None
     assert state.operation.reverting is not None
@@ -104,7 +104,7 @@ def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) 
 
 
 def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) -> None:
-    """The open operation aims there."""
+    """Sets the target of the open operation."""
     assert state.operation is not None
     state.operation.reverting = Reverting(
         event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit
@@ -112,7 +112,7 @@ def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) ->
 
 
 def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None:
-    """The open operation knows what it makes of the files."""
+    """Sets the files that the open operation is to restore."""
     assert state.operation is not None
     assert state.operation.reverting is not None
     reverting = state.operation.reverting
@@ -121,7 +121,7 @@ def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None
 
 
 def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> None:
-    """The open operation has a session to change over to."""
+    """Sets the session that the open operation changes over to."""
     assert state.operation is not None
     assert state.operation.reverting is not None
     state.operation.reverting.prepared = event.provider_thread_id

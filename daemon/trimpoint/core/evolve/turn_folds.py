@@ -1,4 +1,4 @@
-"""How prompts, entries, raw items and the ends of turns change a thread's state."""
+"""Folds prompts, entries, raw items and the ends of turns."""
 
 from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end

@@ -1,4 +1,4 @@
-"""How an undone trim changes a thread's state: folds of the projector.
+"""Folds an undone trim into a thread's state.
 
 An undone trim is kept, so that it can be made again, and so that a revert knows in which provider
 threads the context was trimmed by it.
@@ -14,7 +14,7 @@ COMPACTIONS = frozenset({"compact", "auto", "overflow"})
 
 
 def undo_trim(state: ThreadState, event: ev.TrimUndone, at_ms: int) -> None:
-    """The trim stands no more; its turns are active again."""
+    """Removes the trim, so that its turns are active again."""
     boundary = next(one for one in state.boundaries if one.id == event.trim_point_id)
     state.trim_points = [point for point in state.trim_points if point is not boundary]
     state.discards = [discard for discard in state.discards if discard is not boundary]
@@ -30,7 +30,7 @@ def undo_trim(state: ThreadState, event: ev.TrimUndone, at_ms: int) -> None:
 
 
 def redo_trim(state: ThreadState, event: ev.TrimRedone, at_ms: int) -> None:
-    """The trim that was undone last stands again."""
+    """Restores the trim that was undone last."""
     undone = state.undone[-1]
     state.undone, state.redoable = state.undone[:-1], state.redoable - 1
     if undone.point is not None:

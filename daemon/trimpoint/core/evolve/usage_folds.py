@@ -1,4 +1,4 @@
-"""How reports of tokens change a thread's state: folds of the projector."""
+"""Folds reports of tokens into a thread's state."""
 
 from itertools import takewhile
 
@@ -45,7 +45,9 @@ def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -
 
 
 def note_overflow(state: ThreadState, turn: Turn) -> None:
-    """The turn did not fit; that says something of the present context if it is the newest."""
+    """Folds the overflow of a turn; that says something of the present context if it is the
+    newest.
+    """
     if turn is state.turns[-1] and turn.generation == state.generation.number:
         overflowed(state.usage)
         turn.report = state.usage.report

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 
 def rfc3339(at_ms: int) -> str:
-    """`at_ms` (milliseconds since the epoch) in UTC, with milliseconds:
+    """Renders `at_ms` (milliseconds since the epoch) in UTC, with milliseconds:
     `2026-01-31T09:05:00.250Z`.
     """
     seconds, milliseconds = divmod(at_ms, 1000)

@@ -1,4 +1,4 @@
-"""Commands the daemon gives itself: what reactors report back and what is heard from the provider.
+"""Commands the daemon gives itself: what reactors report back and what the provider reports.
 
 They go through the same decider as a client's (`trimpoint_protocol.commands`) but can never arrive
 over the wire.
@@ -75,7 +75,7 @@ class RecoverFromOverflow(msgspec.Struct, frozen=True):
 
 
 class CompleteRecovery(msgspec.Struct, frozen=True):
-    """The turn goes on, in a provider thread that holds the summary and what was kept: make that
+    """The turn continues, in a provider thread that holds the summary and what was kept: make that
     the thread's present one.
 
     `summarized_messages`, `first_kept_turn_id` and `skipped_items` say where the context was cut

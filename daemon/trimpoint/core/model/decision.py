@@ -1,4 +1,4 @@
-"""What a decision is made of: who may refuse and why, and the one predicate of a busy thread.
+"""Defines the parts of a decision: who may refuse and why, and the one predicate of a busy thread.
 
 Rules stand in `decider.py` and the modules it hands commands on to; they all answer in these words.
 """
@@ -31,8 +31,8 @@ class DiscardPolicy(msgspec.Struct, frozen=True):
 
 
 class SummarizerPolicy(msgspec.Struct, frozen=True):
-    """Who writes summaries, where that is not the thread's model: `by_model` for threads of a
-    model, else `model`; with `effort`.
+    """The model that writes summaries, where it is not the thread's own: `by_model` for threads of
+    a model, else `model`; with `effort`.
     """
 
     model: str | None = None
@@ -106,7 +106,7 @@ _BUSY_REASONS = {
 
 
 def busy(state: ThreadState) -> BusyReason | None:
-    """The one predicate of a busy thread.
+    """Returns why a thread is busy, None when it is not. Nothing else decides this.
 
     A turn requested, starting or running, an open operation, an unanswered question of the agent.
     """

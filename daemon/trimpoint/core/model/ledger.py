@@ -1,4 +1,4 @@
-"""What the state of a thread is made of that people see: turns, entries, trim points and pins."""
+"""Defines the part of a thread's state that people see: turns, entries, trim points and pins."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ class Turn(msgspec.Struct, gc=False):
     """`first_entry_index` is where its entries begin; `items` are its raw items while it is in
     context.
 
-    `report` is the last that was heard, while it ran, of what the context holds. Of a turn that was
+    `report` is the last one received, while it ran, of what the context holds. Of a turn that was
     tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it
     had failed, and `earlier_items` counts those of its items that are from there; they stand first.
     `injected` counts its last items that a client put there after the turn had ended;
@@ -134,8 +134,8 @@ class UndoneTrim(msgspec.Struct):
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """What stays in the context: a turn, or without one a note. `place` is the turn's in the
-    ledger, or how many turns there were when the note was made.
+    """A part of the context that no trim removes: a turn, or without one a note. `place` is the
+    turn's in the ledger, or how many turns there were when the note was made.
     """
 
     id: str

@@ -1,6 +1,4 @@
-"""How long each phase of an operation took, told by the times of the records that it is written in.
-Pure.
-"""
+"""Measures how long each phase of an operation took, by the times of its records. Pure."""
 
 from typing import NamedTuple
 
@@ -24,7 +22,7 @@ class EndedOperation(NamedTuple):
 
     @property
     def total_ms(self) -> int:
-        """From its first record to its last."""
+        """Returns the milliseconds from the first record to the last."""
         return sum(self.phases_ms.values())
 
 

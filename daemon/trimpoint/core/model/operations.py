@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """Where an operation stands; `READY`, `FAILED` and `CANCELLED` (nothing has changed) end it."""
+    """The phase of an operation; `READY`, `FAILED` and `CANCELLED` (nothing has changed) end it."""
 
     REQUESTED = "requested"
     COMPACTING = "compacting"
@@ -51,7 +51,7 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
 
 
 def is_open(phase: Phase) -> bool:
-    """An operation in this phase keeps its thread busy."""
+    """Returns whether an operation in this phase keeps its thread busy."""
     return bool(SUCCESSORS[phase])
 
 

@@ -92,7 +92,7 @@ class Reverting(msgspec.Struct):
 
 
 class UndoState(msgspec.Struct):
-    """What the last revert removed, for as long as it can be undone.
+    """The part that the last revert removed, for as long as it can be undone.
 
     `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before
     it. `commit` holds the files as they were, empty when the revert left them alone. `injected` are
@@ -284,7 +284,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def recovering_turn_id(self) -> str | None:
-        """Returns the turn that has failed and may yet go on, if there is one."""
+        """Returns the turn that has failed and may still continue, if there is one."""
         operation = self.open_operation
         return operation.failed_turn_id if operation is not None else None
 

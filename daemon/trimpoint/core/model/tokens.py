@@ -1,6 +1,6 @@
-"""How many tokens an item is likely to cost, without a tokenizer.
+"""Estimates the tokens of an item, without a tokenizer.
 
-The law: an estimate, never a count. What Codex reports goes before it wherever both are known.
+Always true: an estimate, never a count. What Codex reports goes before it wherever both are known.
 
 No tokenizer fits. Those with their vocabulary inside the package take more than twice the memory
 that the whole daemon may take (measured: 144 MiB for o200k); the others fetch it from the network.

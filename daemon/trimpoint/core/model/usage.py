@@ -1,7 +1,7 @@
-"""What the provider reports of tokens, and how far each report can be trusted. Folded by the
+"""Folds the provider's token reports, and rates how far each can be trusted. Folded by the
 projector alone.
 
-The law: only a model call is counted, and each once. Codex repeats its last report whenever a
+Always true: only a model call is counted, and each once. Codex repeats its last report whenever a
 thread is resumed, a turn fails or a compaction begins, also under the name of a newer turn, and
 puts figures of its own making in between (measured: 0.163, 0.171):
 
@@ -24,7 +24,7 @@ COMPACT_LIMIT = "model_auto_compact_token_limit"
 
 
 class SampleSource(StrEnum):
-    """Where a figure comes from: a model call, the provider's estimate, or an overflow (the context
+    """The source of a figure: a model call, the provider's estimate, or an overflow (the context
     was too full to be sent).
     """
 
@@ -53,7 +53,7 @@ class TokenCounts(msgspec.Struct):
     total: int = 0
 
     def add(self, event: ev.UsageReported) -> None:
-        """One more call."""
+        """Adds one more call."""
         self.input += event.input
         self.cached_input += event.cached_input
         self.output += event.output

@@ -1,4 +1,5 @@
-"""Which trims would help most when the context is filling up, each with what it would leave.
+"""Suggests the trims that help most when the context fills up, each with the size that it would
+leave.
 
 What is promised is what a dry run of the command says (`core/views/trim_outcome.py`).
 """

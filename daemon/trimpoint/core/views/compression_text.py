@@ -1,4 +1,4 @@
-"""What `/compress` says of what it takes, to a person and to a program."""
+"""Describes the plan of `/compress`, for a person and for a program."""
 
 from itertools import groupby
 

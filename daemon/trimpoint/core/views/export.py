@@ -55,7 +55,7 @@ def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str
 
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
-    """The same as data: `thread`, and `entries` as `timeline/read` gives them."""
+    """Returns the export as data: `thread`, and `entries` as `timeline/read` gives them."""
     thread = {
         "id": heading.id,
         "name": heading.name,

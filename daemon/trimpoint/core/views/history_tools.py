@@ -77,14 +77,14 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
 
 
 class SearchCall(NamedTuple):
-    """What the agent searches for."""
+    """The agent's search."""
 
     query: str
     pruned_only: bool
 
 
 class ReadCall(NamedTuple):
-    """What the agent reads."""
+    """The agent's request to read entries."""
 
     name: str
     before: int

@@ -72,7 +72,7 @@ def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> Pl
 
 
 def _searched(state: ThreadState, entry_id: str) -> PlacedEntry | None:
-    """An entry of a trimmed turn may stand in no index."""
+    """Searches all entries: an entry of a trimmed turn may be in no index."""
     for index in range(len(state.entries) - 1, -1, -1):
         if state.entries[index].id == entry_id:
             return placed(state, index)

@@ -28,7 +28,9 @@ UNKNOWN = "Codex has not written its instructions yet, so they are not listed."
 def inspection(
     state: ThreadState, policy: Policy, sent: Sequence[bytes], *, predicted: bool
 ) -> ContextInspection:
-    """What the model is sent next; `sent` are its items (`core/context/inspection.py`)."""
+    """Returns the model's next input, class by class; `sent` are its items
+    (`core/context/inspection.py`).
+    """
     items, status = inspect_context(state, sent), context_status(state, policy)
     estimated, window = sum(item.tokens for item in items), status.window_tokens
     notes = [PREDICTED if predicted else "" if items else UNKNOWN, status.note or ""]
@@ -49,7 +51,9 @@ def inspection(
 
 
 def inspection_text(found: ContextInspection, advice: ContextAdvice) -> str:
-    """The x-ray in lines: a bar for each class, the largest items, and what would help."""
+    """Renders the inspection as lines: a bar for each class, the largest items, and what would
+    help.
+    """
     return "\n".join(_lines(found, advice))
 
 

@@ -1,4 +1,4 @@
-"""How full the agent's context is, as clients see it: the numbers that Codex itself goes by
+"""Derives the meter of the agent's context for clients: the numbers that Codex itself goes by
 (docs/spec/context.md).
 """
 

@@ -15,7 +15,7 @@ from trimpoint.core.model.usage import model_in
 
 
 def context_pins(state: ThreadState) -> list[ContextPin]:
-    """What is pinned, in the order of the ledger."""
+    """Returns the pins, in the order of the ledger."""
     return [_shown(state, pin, number) for number, pin in enumerate(standing_pins(state), 1)]
 
 

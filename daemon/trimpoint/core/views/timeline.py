@@ -116,7 +116,7 @@ class _Run(Sequence[TimelineEntry]):
 def derive_timeline_entries(
     state: ThreadState, expanded: frozenset[str]
 ) -> Iterator[TimelineEntry]:
-    """The whole of a `Timeline`."""
+    """Returns all entries of a `Timeline`."""
     return iter(Timeline(state, expanded))
 
 

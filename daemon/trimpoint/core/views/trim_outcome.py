@@ -1,6 +1,4 @@
-"""What the answer to a trim says beside what was done: tokens before and after, and the way
-back.
-"""
+"""Describes the effect of a trim in its answer: tokens before and after, and the way back."""
 
 from typing import assert_never
 

@@ -1,8 +1,8 @@
 """Handles that clients choose for what they start (a process, a watch, a request), kept apart
 between them.
 
-The law: to Codex a handle belongs to a connection, and so does what it stands for (measured:
-0.163): two connections may use the same one, only its own hears of it, and it ends with the
+Always true: to Codex a handle belongs to a connection, and so does what it stands for (measured:
+0.163): two connections may use the same one, only its own is notified, and it ends with the
 connection. Codex has one connection, ours; so each client's handles go out under a prefix of its
 own, and what a client leaves behind is ended when it goes.
 
@@ -93,7 +93,7 @@ class Handles:
         )
 
     def release(self, client: Client) -> None:
-        """A client is gone: end what it left behind, as Codex does when a connection closes."""
+        """Ends what a disconnected client left behind, as Codex does when a connection closes."""
         for kind, handle in self._active.pop(client.id, ()):
             if kind.ends is not None:
                 self._ask_to_end(kind.ends, {kind.member: handle})
@@ -102,7 +102,7 @@ class Handles:
                 self._ask_to_end(request.cancel.method, {REQUEST_ID: request.provider_id})
 
     def forget_epoch(self) -> None:
-        """The child is gone, and with it all that handles stood for."""
+        """Forgets all handles, because the child that they stood for has ended."""
         self._active.clear()  # requests under way fail by themselves
 
     # --- handles

@@ -1,6 +1,4 @@
-"""Which id names what, in both directions: clients know stable ids, Codex knows provider
-threads.
-"""
+"""Translates ids in both directions: clients know stable ids, Codex knows provider threads."""
 
 from msgspec import Raw
 

@@ -1,8 +1,8 @@
 """Stable ids and provider ids, exchanged in messages. Pure over a lookup.
 
-The law: an id is exchanged where the protocol has an id, never inside text. A value is exchanged
-when its member is named as one that holds thread ids and it is, as a whole, the id of a thread that
-is known. Members that hold free content are not entered.
+Always true: an id is exchanged where the protocol has an id, never inside text. A value is
+exchanged when its member is named as one that holds thread ids and it is, as a whole, the id of a
+thread that is known. Members that hold free content are not entered.
 """
 
 import re
@@ -148,7 +148,9 @@ def _rewrite_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
 
 
 def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
-    """`rewrite_thread_id` of deltas that begin alike, to the end of that id; joined by newlines."""
+    """Does what `rewrite_thread_id` does for deltas that begin alike, to the end of that id; joined
+    by newlines.
+    """
     first, joined = lines[0], b"\n".join(lines)
     exchanged = rewrite_thread_id(first, lookup)
     if exchanged is first:
@@ -204,7 +206,7 @@ def _has_no_id(name: str, member: Raw) -> bool:
 
 
 def rewrite_ids_in_encoded(message: bytes, lookup: Lookup) -> bytes:
-    """`rewrite_ids` over JSON text."""
+    """Does what `rewrite_ids` does, on JSON text."""
     return msgspec.json.encode(rewrite_ids(msgspec.json.decode(message), lookup))
 
 

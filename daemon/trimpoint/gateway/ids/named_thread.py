@@ -1,4 +1,4 @@
-"""Which thread a request is about, as its parameters say; nothing else of them is looked at."""
+"""Finds the thread that a request names in its parameters; nothing else of them is looked at."""
 
 import msgspec
 from msgspec import Raw

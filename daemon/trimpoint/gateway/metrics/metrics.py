@@ -1,5 +1,5 @@
-"""What can be counted about the daemon, in the names and kinds that Prometheus uses; nothing in it
-names a thread or a client.
+"""Collects the daemon's metrics, in the names and kinds that Prometheus uses; nothing in it names a
+thread or a client.
 
 Nothing is counted here: each part counts for itself, as it goes, and is asked when a reader wants
 to know.

@@ -1,5 +1,5 @@
 """The clients that are connected: who each one is, what it follows, and the delivery of
-notifications to those who should hear them.
+notifications to their subscribers.
 
 Encoded once, written to many: a line is made at most once per dialect, whatever the number of
 clients.
@@ -77,7 +77,7 @@ class Client:
     def introduce(
         self, name: str, opted_out: frozenset[str], *, experimental: bool = False
     ) -> None:
-        """The handshake is done."""
+        """Notes that the handshake is complete."""
         self.name, self.opted_out, self.experimental, self.initialized = (
             name,
             opted_out,
@@ -179,7 +179,7 @@ class Clients:
 
     @property
     def absent_s(self) -> float:
-        """For how many seconds no client has been connected; 0 while one is."""
+        """Returns for how many seconds no client has been connected; 0 while one is."""
         return 0.0 if self._clients else time.monotonic() - self._empty_since_s
 
     @property
@@ -195,7 +195,7 @@ class Clients:
         return sum(client.connection.queued_bytes for client in self._clients.values())
 
     def add(self, connection: Connection) -> Client:
-        """A client has connected."""
+        """Adds a client that has connected."""
         self.connected += 1
         client = Client(connection, self._interested.clear)
         self._clients[connection.id] = client
@@ -203,7 +203,7 @@ class Clients:
         return client
 
     def remove(self, client: Client) -> None:
-        """A client is gone."""
+        """Removes a client that has disconnected."""
         if self._clients.pop(client.id, None) is not None:
             self.dropped += client.connection.dropped_because is not None
             self._departed_bytes += client.connection.sent_bytes
@@ -241,9 +241,7 @@ class Clients:
         return self.profile is None or client.profile == self.profile or thread_id in client.threads
 
     def broadcast(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
-        """Send notifications of one method to everyone who should hear them; `encode` as in
-        `Delivery`.
-        """
+        """Send notifications of one method to all its subscribers; `encode` as in `Delivery`."""
         key = (self.profile, thread_id, method)
         wanting = self._interested.get(key)
         if wanting is None:

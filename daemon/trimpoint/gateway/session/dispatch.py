@@ -24,8 +24,8 @@ with warnings.catch_warnings():
 
 
 class Caller(Protocol):
-    """Who calls one of our methods: a client, or a request over HTTP. `followed` are the threads
-    whose events it is sent, `launch` is what it asked of its Codex, as journals keep it.
+    """The caller of one of our methods: a client, or a request over HTTP. `followed` are the
+    threads whose events it is sent, `launch` is what it asked of its Codex, as journals keep it.
     """
 
     followed: set[str]

@@ -33,7 +33,7 @@ DEFAULT_HINTS = {
 
 
 class Refusal(Exception):
-    """A gateway rule says no. `new_thread_id` is the thread that an archived one went on as."""
+    """A gateway rule says no. `new_thread_id` is the thread that continues an archived one."""
 
     def __init__(
         self, reason: Reason, message: str, hint: str = "", *, new_thread_id: str | None = None

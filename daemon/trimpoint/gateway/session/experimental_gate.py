@@ -2,7 +2,7 @@
 ask for all of it.
 
 Measured on 0.163 and 0.171, one Codex with two connections: what a connection without it may ask
-for and what it is told on Codex's own accord is less; answers are the same for both.
+for and what it is told by Codex without being asked is less; answers are the same for both.
 """
 
 from typing import Any

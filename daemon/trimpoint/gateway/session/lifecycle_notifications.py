@@ -53,7 +53,7 @@ class LifecycleNotifications:
                     self._notify_of(thread_id, event)
 
     def deleted(self, thread_id: str) -> None:
-        """The thread is gone from Codex for good."""
+        """Notifies that Codex has deleted the thread for good."""
         self._notify("thread/deleted", threadId=thread_id)
 
     def reverted(self, thread_id: str) -> None:
@@ -61,7 +61,9 @@ class LifecycleNotifications:
         self._notify("thread/reverted", threadId=thread_id)
 
     def taken_back(self, thread_id: str, by: Client) -> None:
-        """A client has taken turns back; the others that show them have to read the thread anew."""
+        """Notifies that a client has reverted turns; the others that show them have to read the
+        thread anew.
+        """
         send_to_read_again(
             client for client in self._clients.subscribers(thread_id) if client is not by
         )

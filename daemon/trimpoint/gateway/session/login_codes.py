@@ -9,8 +9,8 @@ _MAX_CODES = 16
 
 
 class OneLogin(NamedTuple):
-    """What a code stands for. `codex_home` is the home of Codex that the page uses, the daemon's
-    own if it is None.
+    """The login that a code stands for. `codex_home` is the home of Codex that the page uses, the
+    daemon's own if it is None.
     """
 
     expires_s: float

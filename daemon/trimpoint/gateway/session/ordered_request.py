@@ -1,8 +1,8 @@
 """Requests to Codex whose answer a client gets at its very place in the stream.
 
-The law: Codex answers first and speaks of it afterwards ("turn/start" before "turn/started"), and a
-client of ours hears it in that order too. So the answer goes out in the reader, before the next
-line of Codex's is looked at, and not in the task that awaits it.
+Always true: Codex answers first and speaks of it afterwards ("turn/start" before "turn/started"),
+and a client of ours receives it in that order too. So the answer goes out in the reader, before the
+next line of Codex's is looked at, and not in the task that awaits it.
 """
 
 import asyncio

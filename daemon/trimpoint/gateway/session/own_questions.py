@@ -1,6 +1,6 @@
 """Questions of trimpoint's own to one client, in a form that the client knows from Codex.
 
-Codex hears nothing of them. They end with their answer, or when the client leaves.
+Codex is not told of them. They end with their answer, or when the client leaves.
 """
 
 from typing import Any

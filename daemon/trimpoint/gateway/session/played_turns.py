@@ -62,11 +62,11 @@ class PlayedTurns:
         self._turns: dict[str, PlayedTurn] = {}
 
     def add(self, turn: PlayedTurn) -> None:
-        """A turn begins."""
+        """Adds a turn that begins."""
         self._turns[turn.turn_id] = turn
 
     def remove(self, turn: PlayedTurn) -> None:
-        """A turn has ended."""
+        """Removes a turn that has ended."""
         self._turns.pop(turn.turn_id, None)
         turn.ended.set()
 

@@ -1,10 +1,10 @@
 """Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered
 exactly once.
 
-The law: Codex takes any reply as the answer, an error too, so a client's error only means "not me",
-and so does a result that holds no answer. The question stays open for the others. When every client
-that is there has refused, Codex gets the last refusal, as it would without us: it goes on, and the
-turn does not wait for ever. With no client there a question waits for the next one.
+Always true: Codex takes any reply as the answer, an error too, so a client's error only means "not
+me", and so does a result that holds no answer. The question stays open for the others. When every
+client that is there has refused, Codex gets the last refusal, as it would without us: it goes on,
+and the turn does not wait for ever. With no client there a question waits for the next one.
 
 An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own
 ids restart with each child, and a late answer, over a new connection perhaps, must not approve a
@@ -178,7 +178,9 @@ class PendingServerRequests:
         return True
 
     def client_left(self) -> None:
-        """A client is gone, or has left a thread: those who remain may all have refused."""
+        """Handles a client that has disconnected or left a thread: the remaining ones may all have
+        refused.
+        """
         for question in list(self._open.values()):
             try:
                 self._refuse_if_all_did(question)
@@ -201,15 +203,15 @@ class PendingServerRequests:
             )
 
     def expire_turn(self, thread_id: str, turn_id: str) -> None:
-        """The turn that asked has ended; of a tool call that was interrupted Codex says nothing
-        else (measured: 0.163).
+        """Withdraws the requests of a turn that has ended; of a tool call that was interrupted
+        Codex says nothing else (measured: 0.163).
         """
         for question in list(self._open.values()):
             if question.thread_id == thread_id and question.turn_id == turn_id:
                 self._close(question, "expired", except_client=None)
 
     def expire_all(self, reason: str) -> None:
-        """The session that asked is gone."""
+        """Withdraws all requests of a session that has ended."""
         self._settled.clear()
         for question in list(self._open.values()):
             log.info(

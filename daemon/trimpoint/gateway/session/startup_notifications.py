@@ -27,7 +27,7 @@ class StartupNotifications:
             self._lines[method.encode()] = (method, line)
 
     def forget(self) -> None:
-        """The child is gone; its successor says it anew."""
+        """Forgets the notifications of a child that has ended; its successor sends its own."""
         self._lines.clear()
 
     def to(self, client: Client) -> None:

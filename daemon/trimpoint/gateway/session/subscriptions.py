@@ -1,4 +1,4 @@
-"""Which clients take part in a thread, and what a client is sent when it joins one."""
+"""Keeps which clients take part in a thread, and sends them its state when they join."""
 
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.server_requests import PendingServerRequests

@@ -1,4 +1,4 @@
-"""When a daemon that nothing uses may end: no client, no turn or operation, no background
+"""Decides when an unused daemon may end: no client, no turn or operation, no background
 terminal.
 """
 
@@ -20,7 +20,7 @@ _LOOK_AGAIN_S = 5.0
 
 
 class Worker(Protocol):
-    """What may be at work without a client."""
+    """A part of the daemon that may be at work without a client."""
 
     async def is_working(self) -> bool:
         """Returns whether it is."""
@@ -51,7 +51,7 @@ class Usage:
 
 
 class Work:
-    """What is under way with one Codex. `engine` is the registry of its threads."""
+    """The work under way with one Codex. `engine` is the registry of its threads."""
 
     def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
         self._engine = engine

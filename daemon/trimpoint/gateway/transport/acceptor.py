@@ -29,7 +29,7 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 
 class Peer(NamedTuple):
-    """Who connected, for people, and the folder it works in, if that is known."""
+    """The connected program, named for people, and its folder, if known."""
 
     name: str
     folder: str | None = None

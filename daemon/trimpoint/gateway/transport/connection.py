@@ -1,9 +1,9 @@
 """One client over any byte stream: chunks in, decoded messages out, answers back in the framing it
 speaks.
 
-Law: nothing a client sends, sends late, or leaves half said ends anything but its own connection,
-and bad input ends not even that, unless message boundaries are lost. No method waits; only `run`
-does.
+Always true: nothing a client sends, sends late, or leaves half said ends anything but its own
+connection, and bad input ends not even that, unless message boundaries are lost. No method waits;
+only `run` does.
 
 A client that shuts its writing side still gets the answers it is owed. Each frame that wants an
 answer is owed one message, and `answer` is how it is given; `send` is for everything else.
@@ -295,7 +295,7 @@ class Connection:
         return []
 
     def _last_messages(self, received: bytes) -> list[ClientMessage]:
-        """A last message without its newline, as from `printf`, is one if it is whole; a client
+        """Returns the last message without its newline, as from `printf`, if it is whole; a client
         that died mid-line left none.
         """
         messages = self._peer.read(received)
@@ -319,7 +319,8 @@ class Connection:
             self._end_output()
 
     def _end_output(self) -> None:
-        """Everything was sent. A client that was sent a close is left the time to read it.
+        """Ends the output after all is sent. A client that was sent a close is left the time to
+        read it.
 
         A socket that is closed with something unread in it would take the close frame back (TCP).
         """

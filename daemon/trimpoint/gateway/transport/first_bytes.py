@@ -9,7 +9,7 @@ _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIO
 
 
 class Speech(StrEnum):
-    """What a client speaks."""
+    """The dialect of a client."""
 
     HTTP = "http"
     MESSAGES = "messages"

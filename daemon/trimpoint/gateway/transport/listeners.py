@@ -103,7 +103,7 @@ class StdioClosed(ListenError):
 
 
 class Credentials(NamedTuple):
-    """Who is at the other end of a Unix socket, as it was at connect."""
+    """The process at the other end of a Unix socket, as it was at connect."""
 
     pid: int
     uid: int
@@ -266,7 +266,9 @@ def _open_folder(folder: Path) -> int:
 
 
 def _make_folder(folder: Path) -> None:
-    """Each level 0700; `mkdir(parents=True)` would leave the parents to the umask."""
+    """Makes a folder and its parents, each 0700; `mkdir(parents=True)` would leave the parents to
+    the umask.
+    """
     if not os.path.lexists(folder):
         _make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)

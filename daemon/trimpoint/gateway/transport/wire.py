@@ -1,4 +1,4 @@
-"""How messages lie on a byte stream: as lines, behind Content-Length headers, in WebSocket frames,
+"""Frames messages on a byte stream: as lines, behind Content-Length headers, in WebSocket frames,
 as server-sent events.
 
 A `Wire` is sans-IO: bytes in, `Received` out; messages in, bytes out. It belongs to one connection.
@@ -30,8 +30,8 @@ class Dialect(StrEnum):
 
 
 class CloseCode(IntEnum):
-    """Why a connection ends, in WebSocket's numbers (RFC 6455, 7.4.1); other framings cannot say
-    it.
+    """The reason why a connection ends, as a WebSocket close code (RFC 6455, 7.4.1); other framings
+    cannot say it.
     """
 
     NORMAL = 1000
@@ -60,7 +60,7 @@ Received: TypeAlias = Frame | Reply | Ended
 
 
 class Wire(Protocol):
-    """What a connection needs of its framing."""
+    """The framing of a connection."""
 
     @property
     def dialect(self) -> Dialect:

@@ -1,8 +1,8 @@
 """Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that
 nothing refers to.
 
-The law: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what `git
-status` says are as before.
+Always true: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what
+`git status` says are as before.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Which checkpoints there are in the repositories that folders lie in."""
+"""Lists the checkpoints in the repositories of given folders."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +17,8 @@ class RepositoryCheckpoints(NamedTuple):
 
 
 async def kept_below(folders: Iterable[str]) -> list[RepositoryCheckpoints]:
-    """One for each repository. Folders that lie in none, or that git refuses, are passed over.
+    """Returns the checkpoints of each repository. Folders that lie in none, or that git refuses,
+    are passed over.
 
     :raises GitFailed: git failed on a repository that it had found
     """

@@ -1,5 +1,5 @@
-"""What a checkpoint's commit says in its message, so that a restore years later knows: what was
-left out, and the files' permissions.
+"""Reads and writes a checkpoint's commit message, for restores years later: what was left out, and
+the files' permissions.
 
 Paths have any bytes, so they are percent-encoded.
 """
@@ -74,7 +74,9 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 
 class Said(NamedTuple):
-    """What a message says. `permissions` is None in checkpoints of earlier versions."""
+    """The content of a checkpoint's commit message. `permissions` is None in checkpoints of earlier
+    versions.
+    """
 
     left_out: tuple[Omission, ...] = ()
     permissions: Permissions | None = None

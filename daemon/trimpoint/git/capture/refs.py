@@ -32,7 +32,7 @@ class KeptRef(msgspec.Struct, frozen=True):
 
     @property
     def thread(self) -> str:
-        """The thread it was made for."""
+        """Returns the thread of the checkpoint."""
         return self.ref.removeprefix(PREFIX).partition("/")[0]
 
     @property
@@ -42,8 +42,8 @@ class KeptRef(msgspec.Struct, frozen=True):
 
 
 def checkpoint_ref(thread: str, name: str) -> str:
-    """`refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is replaced
-    by `_`.
+    """Returns `refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is
+    replaced by `_`.
     """
     return f"{PREFIX}{thread_part(thread)}/{thread_part(name)}"
 
@@ -77,7 +77,7 @@ async def find(repository: Repository, name: str) -> Checkpoint | None:
 
 
 async def find_all(repository: Repository, commits: Sequence[str]) -> list[Checkpoint | None]:
-    """`find` for many commit ids, with one run of git.
+    """Does what `find` does for many commit ids, with one run of git.
 
     :raises GitFailed: git itself failed
     """
@@ -133,7 +133,7 @@ async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
 
 
 async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None:
-    """The same for those that are in the user's repository, and nothing if none is.
+    """Deletes the refs in the user's repository, if there are any.
 
     :raises GitFailed: git failed; then none is deleted
     """

@@ -1,5 +1,5 @@
-"""Which untracked files a checkpoint leaves out: those that are called like secrets, and what is
-too much together.
+"""Chooses the untracked files that a checkpoint leaves out: those that are called like secrets, and
+what is too much together.
 """
 
 import fnmatch
@@ -48,7 +48,7 @@ def too_much(sizes: Mapping[bytes, int], before: Collection[bytes], max_bytes: i
 
 
 def sizes_of(root: bytes, paths: Iterable[bytes]) -> dict[bytes, int]:
-    """In bytes; of what is gone, nothing. For a worker thread."""
+    """Returns the sizes in bytes; of what is gone, nothing. For a worker thread."""
     sizes: dict[bytes, int] = {}
     for path in paths:
         try:

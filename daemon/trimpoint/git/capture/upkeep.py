@@ -116,7 +116,7 @@ async def _take_over(repository: Repository) -> None:
 async def _stand_alone(repository: Repository) -> None:
     """Copy what is needed of the user's objects, see that all is there, and status there no more.
 
-    :raises GitFailed: something is missing; then the store goes on borrowing
+    :raises GitFailed: something is missing; then the store continues to borrow
     """
     # Looking for deltas is most of the work, and what is packed already has its own.
     await _pack(repository, "-a", "-d", "--window=0")

@@ -32,7 +32,7 @@ def atomic_rename(source: Place, target: Place) -> None:
 
 
 def atomic_exchange(one: Place, other: Place) -> None:
-    """Each takes the other's place, at once. `one` lies in a folder of ours.
+    """Exchanges two paths in one step. `one` lies in a folder of ours.
 
     :raises FileNotFoundError: one of them is gone
     :raises OSError: the move is refused

@@ -1,4 +1,4 @@
-"""How two checkpoints differ."""
+"""Compares two checkpoints."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -68,7 +68,7 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What a checkpoint holds. `permissions` is None in those of earlier versions."""
+    """The content of a checkpoint. `permissions` is None in those of earlier versions."""
 
     tree: str
     permissions: Permissions | None = None

@@ -1,4 +1,4 @@
-"""Which files a process has open for writing at present. Best effort: Linux's /proc, processes of
+"""Finds the files that a process has open for writing. Best effort: Linux's /proc, processes of
 this user.
 """
 

@@ -17,8 +17,8 @@ _READ_WRITE_EXECUTE = 0o777
 
 
 class Permissions(msgspec.Struct, frozen=True):
-    """What the files of one checkpoint may be used for, and by whom. `named`: those that differ
-    from the rest of their kind.
+    """The permissions of the files of one checkpoint. `named`: those that differ from the rest of
+    their kind.
     """
 
     regular: int = 0o644

@@ -1,6 +1,6 @@
 """Running git: not in the user's way, and not with what leaked in from the user's shell.
 
-The law: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep,
+Always true: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep,
 takes no lock that it can do without, never prompts, and ends at its deadline or when we are
 cancelled, with all it started.
 """
@@ -41,7 +41,7 @@ _SETTINGS = (
 
 
 class GitOutput(msgspec.Struct, frozen=True):
-    """How a run ended. `truncated`: its output exceeded `max_bytes` and it was ended."""
+    """The result of a run. `truncated`: its output exceeded `max_bytes` and it was ended."""
 
     status: int
     stdout: bytes

@@ -46,9 +46,7 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 class NoRepository(msgspec.Struct, frozen=True):
-    """Why there is nothing to make checkpoints of: a sentence, and what can be done, if
-    anything.
-    """
+    """The reason why there can be no checkpoints: a sentence, and what can be done, if anything."""
 
     reason: str
     hint: str = ""

@@ -1,10 +1,10 @@
 """Our own git directory beside the user's: an index in which every file is what it is, byte for
 byte.
 
-The law: attributes and settings that convert files (line endings, `ident`, encodings, filters such
-as LFS) are off in here, so a blob holds exactly the bytes of the file, and writing the blob out is
-restoring it. Objects go to the store, where the refs that keep them are (see `store`). Nothing else
-is shared.
+Always true: attributes and settings that convert files (line endings, `ident`, encodings, filters
+such as LFS) are off in here, so a blob holds exactly the bytes of the file, and writing the blob
+out is restoring it. Objects go to the store, where the refs that keep them are (see `store`).
+Nothing else is shared.
 
     <git dir>/trimpoint/
         HEAD              the commit of the newest capture index             what was captured, with
@@ -90,7 +90,7 @@ class ShadowRepository:
 
     @property
     def index(self) -> Path:
-        """Our index file."""
+        """Returns the path of our index file."""
         return self.dir / "index"
 
     async def open(self) -> "Commit | None":
@@ -124,7 +124,7 @@ class ShadowRepository:
         may_fail: bool = False,
         index: Path | None = None,
     ) -> GitRun:
-        """A run with our index, or the one named, and exact bytes."""
+        """Runs git with our index, or the one named, and exact bytes."""
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
@@ -152,7 +152,7 @@ class ShadowRepository:
         index: Path | None = None,
         max_bytes: int | None = None,
     ) -> GitRun:
-        """A run with the user's own git directory and settings, found anew: git checks its owner
+        """Runs git with the user's own git directory and settings, found anew: git checks its owner
         each time.
 
         It finds the objects of checkpoints too.

@@ -65,8 +65,9 @@ class Staging:
         return Place(self._folders[device], name)
 
     def write(self, place: Place, side: Side, blobs: Blobs, like: int | None) -> None:
-        """The file as it is to be, with its permissions. Where those are not known, `like` counts:
-        the mode of the file that it replaces, of which all but the executable bits are kept.
+        """Writes the file as it is to be, with its permissions. Where those are not known, `like`
+        counts: the mode of the file that it replaces, of which all but the executable bits are
+        kept.
 
         :raises OSError: it cannot be written, as on a full disk
         :raises GitFailed: the repository does not have the content
@@ -87,7 +88,7 @@ class Staging:
                 os.fchmod(descriptor, _permissions(like, is_executable))
 
     def complete(self) -> None:
-        """From here on the folders may hold what was in the work tree."""
+        """Marks the folders as holding parts of the work tree from now on."""
         (self._home / "complete").touch()
 
     def close(self) -> None:

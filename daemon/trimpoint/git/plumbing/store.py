@@ -62,7 +62,7 @@ def store_run(
     reads_users: bool = False,
     may_fail: bool = False,
 ) -> GitRun:
-    """A run on the store. `reads_users`: with the user's objects at hand, for checkpoints of
+    """Runs git on the store. `reads_users`: with the user's objects at hand, for checkpoints of
     earlier versions.
     """
     borrowed = (

@@ -1,6 +1,6 @@
 """Files of a work tree, reached without ever following a link.
 
-The law: a path is walked folder by folder from the work tree's root with descriptors, so that
+Always true: a path is walked folder by folder from the work tree's root with descriptors, so that
 nothing outside the work tree is read or written, whatever becomes a link meanwhile.
 """
 
@@ -38,7 +38,7 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, facts: os.stat_result) -> Self:
-        """From `lstat`."""
+        """Returns the signature in a result of `lstat`."""
         return cls(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_mode)
 
 

@@ -1,7 +1,7 @@
 """Changes to a work tree, each of which can be taken back.
 
-The law: whatever leaves a path goes to the place aside that was given for it, and comes back from
-there. A path that another program has changed since is not taken back; it is named.
+Always true: whatever leaves a path goes to the place aside that was given for it, and comes back
+from there. A path that another program has changed since is not taken back; it is named.
 """
 
 import contextlib
@@ -114,7 +114,7 @@ class FileTransaction:
 
 
 def signature_at(place: Place) -> Signature | None:
-    """Of what is there; None for nothing."""
+    """Returns the signature of the path; None for nothing."""
     with contextlib.suppress(FileNotFoundError):
         return Signature.of(os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
     return None

@@ -1,6 +1,7 @@
-"""What a restore would touch, and what speaks against it. Nothing is written here.
+"""Plans a restore: the paths that it would change, and the reasons against it. Nothing is written
+here.
 
-The law: what no checkpoint of the thread has ever seen stays. What is in the way and captured
+Always true: what no checkpoint of the thread has ever seen stays. What is in the way and captured
 nowhere is not overwritten, not even by force.
 """
 

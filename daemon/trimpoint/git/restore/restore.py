@@ -1,6 +1,6 @@
 """Bringing files back: what the plan says, nothing else, all of it or nothing.
 
-The law: no content that is not in a checkpoint is ever lost. All new contents are staged first.
+Always true: no content that is not in a checkpoint is ever lost. All new contents are staged first.
 Then each file is exchanged with the staged one in one move, and what comes out is looked at: if it
 is not what was expected, everything goes back. The old files are kept until the end, so going back
 needs no space. A path that is as it is to be already is passed over, so a restore that was killed
@@ -88,7 +88,7 @@ def _restore(
 
 @contextlib.contextmanager
 def _blaming(path: bytes) -> Generator[None]:
-    """A refusal of the file system concerns `path`."""
+    """Raises a refusal of the file system as an error about `path`."""
     try:
         yield
     except (Unexpected, FileExistsError, FileNotFoundError, NotADirectoryError):

@@ -47,7 +47,7 @@ class Leg(NamedTuple):
 
 
 class TakingBack(msgspec.Struct, frozen=True):
-    """What to do so that the thread's own changes are gone. `plan` goes from the present to that.
+    """The steps that remove the thread's own changes. `plan` goes from the present to that.
 
     `kept`: paths that others have changed since the start, and that stay as they are. `present`:
     the newest state.
@@ -69,7 +69,7 @@ class PathHistory:
         self._mixed: list[tuple[Side | None, Author]] = []
 
     def becomes(self, side: Side | None, author: Author) -> None:
-        """The path was changed by `author`."""
+        """Notes that `author` changed the path."""
         if author == "others" and self.present == self.wanted:
             self.wanted = side
         elif side != self.wanted and (author != "thread" or self.mixed is not None):

@@ -17,7 +17,7 @@ Buffer = bytes | memoryview
 
 CHUNK_ITEMS = 256
 BUCKET_ITEMS = 128
-# How many items of an index are sorted into buckets before the caller gets to breathe.
+# How many items of an index are sorted into buckets before the caller gets control back.
 YIELD_EVERY_ITEMS = 4096
 
 T = TypeVar("T")
@@ -167,8 +167,8 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
             yield from self._bucket(number)
 
     def packed_buckets(self) -> Iterator[Buffer]:
-        """As `pack_index` makes them; fewer and larger buckets than there could be are kept while
-        they are not far too large.
+        """Returns the buckets that `pack_index` makes; fewer and larger buckets than there could be
+        are kept while they are not far too large.
         """
         if self._count > 2 * BUCKET_ITEMS * len(self._buckets):
             yield from _sorted_into_buckets(self)
@@ -199,8 +199,8 @@ def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
 
 
 def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
-    """Returns `index` as buckets, at least one. An empty buffer is no bucket: it lets the caller
-    breathe in between.
+    """Returns `index` as buckets, at least one. An empty buffer is no bucket: it returns control to
+    the caller in between.
     """
     return index.packed_buckets() if isinstance(index, LazyIndex) else _sorted_into_buckets(index)
 

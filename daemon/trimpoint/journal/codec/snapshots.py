@@ -6,10 +6,10 @@ Pure, but for a look at the code's own source:
     snapshot  = directory length u32 · directory · parts directory = msgpack of `Directory`; it
     names the parts of each field of the state, in order, by their lengths
 
-The law: a snapshot is derived. It is taken only by code that folds exactly as the code that wrote
-it, for exactly the journal that it was written for; else it is ignored. Nothing here names a field
-of the state: a field declared `MutableSequence` or `MutableMapping` is kept in chunks, which a
-loaded state unpacks when it looks at them, every other one as a whole.
+Always true: a snapshot is derived. It is taken only by code that folds exactly as the code that
+wrote it, for exactly the journal that it was written for; else it is ignored. Nothing here names a
+field of the state: a field declared `MutableSequence` or `MutableMapping` is kept in chunks, which
+a loaded state unpacks when it looks at them, every other one as a whole.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class SnapshotWriter:
     """Takes a state apart, a little at a time: iterate for the parts, then ask for the `head` that
     stands before them.
 
-    An empty part lets the caller breathe. The state must not change before the last part is out.
+    An empty part returns control to the caller. The state must not change before the last part is
+    out.
     """
 
     def __init__(self, thread_id: str, state: ThreadState, bookmark: Bookmark) -> None:

@@ -1,3 +1,3 @@
-"""What `trimpoint journal` does: `verification` finds damage, `repair` mends it, `event_export`
+"""Implements `trimpoint journal`: `verification` finds damage, `repair` mends it, `event_export`
 prints events.
 """

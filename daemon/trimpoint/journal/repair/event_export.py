@@ -1,4 +1,4 @@
-"""A thread's events for other programs: one JSON object each, as clients hear them. Pure."""
+"""A thread's events for other programs: one JSON object each, as clients receive them. Pure."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where journals are kept.
+"""Stores journals.
 
 `directory` is the state directory, `file` a journal on disk and `memory` one in memory; `grouped`
 and `commit` share one sync among all writers; `file_storage` appends, `file_ops` and

@@ -1,6 +1,6 @@
 """Group commit: many callers, one write and one sync.
 
-The law: at most one batch is being written; what is appended meanwhile is the next one. A group
+Always true: at most one batch is being written; what is appended meanwhile is the next one. A group
 that failed stays failed; its owner makes a new one, so that a caller who waited on the old never
 mistakes the new one's success for its own.
 """

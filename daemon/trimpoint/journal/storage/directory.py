@@ -188,7 +188,7 @@ class StateDirectory:
         return await to_thread.run_sync(self.read, name, limiter=self._limiter)
 
     def journals(self) -> list[tuple[str, int]]:
-        """`scan`, blocking."""
+        """Does what `scan` does, and blocks."""
         try:
             entries = os.scandir(self.root / "threads")
         except FileNotFoundError:
@@ -209,7 +209,7 @@ class StateDirectory:
             write_atomically(self._files, path, (framing.seal(payload), *payload))
 
     def read(self, name: str) -> memoryview | None:
-        """`read_checked`, blocking."""
+        """Does what `read_checked` does, and blocks."""
         check_name(name)
         # Whatever the reason, it is derived: who asked does without, and writes it anew.
         with suppress(OSError):
@@ -222,8 +222,8 @@ class StateDirectory:
 
 
 def _make_directories(files: FileOperations, path: Path) -> None:
-    """Each level 0700 and durable in its parent; `mkdir(parents=True)` gives parents the umask's
-    mode.
+    """Makes directories, each 0700 and durable in its parent; `mkdir(parents=True)` gives parents
+    the umask's mode.
     """
     if path.is_dir():
         return

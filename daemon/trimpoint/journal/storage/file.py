@@ -76,8 +76,8 @@ class FileJournal(GroupedJournal):
 def open_file(
     path: Path, after: Bookmark | None, files: FileOperations
 ) -> tuple[JournalFile, Content, JournalWriteError | None]:
-    """The blocking part of `FileJournal.open`: the file, what it held, and the disk's refusal to
-    repair it.
+    """Does the blocking part of `FileJournal.open`; returns the file, what it held, and the disk's
+    refusal to repair it.
 
     :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal`
         says.

@@ -1,8 +1,9 @@
 """The writing end of a journal on disk, blocking.
 
-The law: a batch is written only behind durable bytes, and counts only after its sync. A sync that
-failed is never repeated over the same bytes (the kernel may have dropped them and answers "done"):
-the file is opened anew, cut back to its durable end and synced, before anything else is written.
+Always true: a batch is written only behind durable bytes, and counts only after its sync. A sync
+that failed is never repeated over the same bytes (the kernel may have dropped them and answers
+"done"): the file is opened anew, cut back to its durable end and synced, before anything else is
+written.
 """
 
 from __future__ import annotations

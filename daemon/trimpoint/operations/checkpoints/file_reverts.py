@@ -39,7 +39,7 @@ FORCE_HINT = (
 
 
 class _Looked(NamedTuple):
-    """What was found before a revert: the files as they are, what taking back comes to, and what
+    """The state found before a revert: the files as they are, what taking back comes to, and what
     would be lost by it.
     """
 

@@ -1,8 +1,8 @@
 """The files after a turn that was captured late: by the next daemon, or after its end was told.
 
-Changes that are no younger than the last that was heard of the turn are the turn's. The others may
-be of a command of the agent's that ran on, or of a person. So they are captured apart, as `found`,
-and a revert is refused before it takes them back.
+Changes that are no younger than the last report of the turn are the turn's. The others may be of a
+command of the agent's that ran on, or of a person. So they are captured apart, as `found`, and a
+revert is refused before it takes them back.
 """
 
 import os

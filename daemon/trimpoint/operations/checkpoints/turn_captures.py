@@ -1,8 +1,8 @@
 """Checkpoints around turns: a baseline before each, a capture after it (docs/spec/checkpoints.md).
 
-The law: a checkpoint that cannot be made is said and never fatal to the turn. A thread's captures
-are made in the order of its turns, so that a baseline never holds what the turn before it still had
-to be captured with.
+Always true: a checkpoint that cannot be made is said and never fatal to the turn. A thread's
+captures are made in the order of its turns, so that a baseline never holds what the turn before it
+still had to be captured with.
 """
 
 from collections.abc import Callable
@@ -188,7 +188,7 @@ class TurnCaptures:
                 log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
-        """The turn that `baseline` was made for has its id; call it before the turn's start is
+        """Notes the id of the turn that `baseline` was made for; call it before the turn's start is
         recorded.
         """
         if baseline is not None and turn_id not in writer.state.turn_index:
@@ -282,7 +282,9 @@ class TurnCaptures:
             return (ev.CheckpointFailed(turn_id, moment, str(error)),)
 
     def _is_delayed(self, wanted: Wanted) -> bool:
-        """Returns whether clients have heard of the turn's end, so that the files may be theirs."""
+        """Returns whether clients were notified of the turn's end, so that the files may be
+        theirs.
+        """
         waited_s = anyio.current_time() - wanted.since_s
         return wanted.moment == "after" and waited_s > self._rules.completion_grace_s
 

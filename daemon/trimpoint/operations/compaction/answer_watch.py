@@ -1,4 +1,4 @@
-"""Whether the model takes what a turn gives it: told by the first thing it answers."""
+"""Watches whether the model accepts the input of a turn: its first output says so."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class AnswerWatch:
             self._on_answer(method.startswith("item/"))
 
     def abort(self, reason: str) -> None:
-        """The session is gone."""
+        """Ends the wait, because the session has ended."""
         self._error = reason
         self._decided.set()
 

@@ -1,9 +1,9 @@
 """A turn that did not fit is tried again, once, with the oldest part of the context summarized
 (docs/spec/context.md, docs/adr/0012).
 
-The law: nothing of the thread changes before the model has begun to answer in the smaller context;
-until then everything happens on provider threads that are hidden and deleted afterwards. From
-then on the turn is a turn like any other.
+Always true: nothing of the thread changes before the model has begun to answer in the smaller
+context; until then everything happens on provider threads that are hidden and deleted afterwards.
+From then on the turn is a turn like any other.
 """
 
 import time
@@ -64,7 +64,7 @@ class OverflowRecovery:
         )
 
     def interrupt(self, thread_id: str) -> None:
-        """A person does not want the turn any more."""
+        """Interrupts the recovery at the person's request."""
         self._stop(thread_id, "it was interrupted")
 
     async def step(self, writer: ThreadWriter, operation: Operation) -> None:
@@ -87,8 +87,8 @@ class OverflowRecovery:
             with attempt.scope:
                 await self._recover(writer, operation)
         except JournalRefuses:
-            # The disk may stay full for long; clients must not wait for it to hear that the turn is
-            # over.
+            # The disk may stay full for long; clients must not wait for it to learn that the turn
+            # is over.
             self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
         finally:

@@ -26,7 +26,7 @@ FORKS_BEHIND_A_TURN = (0, 153, 0)
 
 
 class ForkedThreads(Protocol):
-    """What forking does with the threads that it makes; see `ProviderThreads`."""
+    """The port through which forking handles the threads that it makes; see `ProviderThreads`."""
 
     async def start(self, params: dict[str, Any]) -> Raw:
         """Starts a thread."""
@@ -49,7 +49,8 @@ class Forking:
         self._threads = threads
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """`thread/fork` with these parameters: Codex's answer. Call inside `inbound.buffering()`.
+        """Calls `thread/fork` with these parameters and returns Codex's answer. Call inside
+        `inbound.buffering()`.
 
         Codex takes a thread that ends with injected items for one that was broken off in a turn,
         and each fork of it tells the model that the person did so (measured: 0.133 to 0.171). Such

@@ -1,4 +1,4 @@
-"""What a new provider thread inherits from the one it replaces, beyond its context
+"""Carries over to a new provider thread what the one before had beyond its context
 (docs/spec/sessions.md, "Carried over").
 
 Each piece is carried as far as this Codex has a method for it; what could not be carried is said in

@@ -165,7 +165,9 @@ class LostEndings:
         for method, params in _as_codex_says(ended):
             inbound.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         inbound.turn_ends.told_for_codex(str(ended["id"]))
-        self._threads.forget(provider_id)  # so that the next use reads back what went unheard
+        self._threads.forget(
+            provider_id
+        )  # so that the next use reads back the missed notifications
 
 
 def _runs(state: ThreadState, turn_id: str) -> bool:

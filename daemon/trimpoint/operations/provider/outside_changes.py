@@ -1,5 +1,5 @@
-"""What other programs did with a thread, written down: the terminal UI, `codex exec resume`,
-another daemon.
+"""Records what other programs did with a thread: the terminal UI, `codex exec resume`, another
+daemon.
 """
 
 from contextlib import suppress

@@ -1,5 +1,5 @@
-"""What clients sent to begin turns, kept for as long as a turn can still be tried again: the ledger
-has its input, not all its options.
+"""Keeps the parameters that clients began turns with, for as long as a turn can be tried again: the
+ledger has its input, not all its options.
 """
 
 from typing import Any
@@ -22,8 +22,8 @@ class Prompts:
         self._newest: dict[str, tuple[str, bytes]] = {}
 
     def note(self, thread_id: str, turn_id: str, params: dict[str, Raw]) -> None:
-        """A client's `turn/start` was taken; one that only steered a running turn is not what that
-        was begun with.
+        """Keeps a client's `turn/start` that Codex accepted, unless it only steered a running
+        turn.
         """
         newest = self._newest.get(thread_id)
         if newest is None or newest[0] != turn_id:
@@ -33,7 +33,7 @@ class Prompts:
                 del self._newest[next(iter(self._newest))]
 
     def forget(self, thread_id: str) -> None:
-        """The turn cannot be tried again any more."""
+        """Forgets a turn that cannot be tried again any more."""
         self._newest.pop(thread_id, None)
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class ProviderThreads:
         return provider_id in self._loaded
 
     def forget_epoch(self) -> None:
-        """The child is gone, and with it all that was loaded."""
+        """Forgets all loaded threads, because the child has ended."""
         self._loaded.clear()
         self._begun.clear()
         self.terminals.forget_epoch()
@@ -89,7 +89,7 @@ class ProviderThreads:
         self._begun.pop(provider_id, None)
 
     def use(self, provider_id: str, route: Route) -> None:
-        """From now on this provider thread speaks for `route.thread_id`."""
+        """Routes this provider thread to `route.thread_id` from now on."""
         self._loaded.add(provider_id)
         self._engine.set_owner(provider_id, route.thread_id)
         self.inbound.bind(provider_id, route)
@@ -103,7 +103,8 @@ class ProviderThreads:
         return raw
 
     async def attach(self, provider_id: str, params: dict[str, Any]) -> Raw:
-        """`thread/resume` of a loaded thread on a client's behalf: Codex's answer about it.
+        """Calls `thread/resume` of a loaded thread on a client's behalf and returns Codex's answer
+        about it.
 
         Codex refuses to resume a thread that has had no turn (measured), though it is there; then
         what it answered at the start stands.

@@ -14,7 +14,7 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 
 
 class Terminals:
-    """Which retired provider threads are kept loaded, by stable thread."""
+    """Keeps retired provider threads loaded, by stable thread, while terminals run in them."""
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
@@ -39,7 +39,7 @@ class Terminals:
         return False
 
     def forget_epoch(self) -> None:
-        """The child is gone, and every terminal with it."""
+        """Forgets all terminals, because the child has ended."""
         self._retained.clear()
 
     async def running(self, provider_id: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""What Codex says on its own accord: recorded as facts where it is one, then passed to the audience
-in the order it came.
+"""Routes Codex's notifications: records each that is a fact, then passes it to the clients in the
+order it came.
 
-The law: a fact is folded before anyone hears of it, and `turn/completed` is heard only once
+Always true: a fact is folded before any client is notified, and `turn/completed` is sent only once
 everything of that turn is durable (docs/spec/journal.md). A provider thread that is not known yet
 is held back while a thread is being opened, so that no notification is lost, reordered, or shown
 under a provider's id.
@@ -169,8 +169,8 @@ class NotificationRouter:
         self._sink.publish(thread_id, message)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """`PeerHandler`. The one place where a line becomes a message; its parameters are decoded
-        only if a reader of it asks for them.
+        """Implements `PeerHandler`. The one place where a line becomes a message; its parameters
+        are decoded only if a reader of it asks for them.
         """
         self.route(CodexMessage(method, params, line))
 
@@ -235,10 +235,10 @@ class NotificationRouter:
             self._unloadable.add(thread_id)
         self.release(provider_thread_id)
         self._unloadable.discard(thread_id)
-        del writer  # held until here, so that it cannot leave again before it has heard
+        del writer  # held until here, so that it cannot leave again before it has received the fact
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
-        """`PeerHandler`."""
+        """Implements `PeerHandler`."""
         request = CodexMessage(method, params, request_id=request_id)
         provider_thread_id = provider_thread_of(request)
         if provider_thread_id is not None and provider_thread_id in self._quarantined:
@@ -248,7 +248,9 @@ class NotificationRouter:
         self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
-        """`LinkHandler`: end every turn of the epoch, once, for the ledger and for the clients."""
+        """Implements `LinkHandler`: ends every turn of the epoch, once, for the ledger and for the
+        clients.
+        """
         self.fast_path = None
         for watch in self.watches.values():
             watch.abort(f"Codex went away: {reason}")
@@ -340,8 +342,8 @@ class NotificationRouter:
             writer.record_facts(*facts)
 
     def _forward_when_durable(self, thread_id: str, message: CodexMessage) -> None:
-        """Facts are folded at once, so that a thread that goes on is busy; only what clients hear
-        waits for the disk.
+        """Facts are folded at once, so that a thread that goes on is busy; only what clients
+        receive waits for the disk.
         """
         waiting = self._waiting_for_flush.setdefault(thread_id, [])
         waiting.append(message)

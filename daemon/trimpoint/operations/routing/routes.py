@@ -1,4 +1,4 @@
-"""Which thread a Codex thread belongs to, and what is passed on of it."""
+"""Maps a Codex thread to its stable thread, and to what is passed on of it."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -57,8 +57,8 @@ class SubAgents:
         return provider_thread_id in self._parents
 
     def forget_epoch(self) -> None:
-        """The child is gone, and every sub-agent with it; what the parents waited for is ended with
-        their turns.
+        """Forgets all sub-agents, because the child has ended; what the parents waited for is ended
+        with their turns.
         """
         self._parents.clear()
         self._active.clear()

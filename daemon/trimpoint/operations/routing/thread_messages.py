@@ -1,4 +1,4 @@
-"""What a message of Codex says of a thread, and the messages that end a turn in its place."""
+"""Reads messages of Codex about a thread, and makes those that end a turn in its place."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,7 @@
-"""The end of a turn that may yet go on: what Codex says of an overflow is held back until it is
-known whether the turn is over.
+"""The end of a turn that may still continue: what Codex says of an overflow is held back until it
+is known whether the turn is over.
 
-The law: an ending is passed on exactly once, in the order it was said, or forgotten because the
+Always true: an ending is passed on exactly once, in the order it was said, or forgotten because the
 turn went on. Whatever else is said of the thread meanwhile is not held up.
 """
 
@@ -84,8 +84,8 @@ class TurnEndBuffer:
         return False
 
     def told_for_codex(self, provider_turn_id: str) -> None:
-        """The end of a turn was told in Codex's place; should Codex tell it after all, it is not
-        passed on again.
+        """Notes that the daemon reported the end of a turn in Codex's place; should Codex tell it
+        after all, it is not passed on again.
         """
         self._told.add(provider_turn_id)
 
@@ -102,7 +102,7 @@ class TurnEndBuffer:
         self._release(thread_id, ending)
 
     def forget(self, thread_id: str) -> None:
-        """The turn goes on."""
+        """Drops the end of a turn that continues."""
         self._buffered.pop(thread_id, None)
 
     def forget_epoch(self) -> None:
@@ -150,9 +150,7 @@ class TurnEndBuffer:
         return True
 
     async def _confirm_durable(self, writer: ThreadWriter) -> None:
-        """A recovery that could not be written down never happens, and the disk may stay full for
-        long.
-        """
+        """Waits until the recovery is durable; if it cannot be written, releases the turn's end."""
         try:
             await writer.flush()
         except JournalRefuses:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """What a new row did: the rows that it took back, whether it began anew with nothing before it,
-    and how many of the newest boundaries it went back behind.
+    """The effect of a new row: the rows that it took back, whether it began anew with nothing
+    before it, and how many of the newest boundaries it went back behind.
     """
 
     dropped: list[str]
@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
 
 class _Era(NamedTuple):
-    """What was live when a boundary came."""
+    """The live rows at the moment of a boundary."""
 
     live: list[str]
     moved: dict[str, str]
@@ -102,7 +102,9 @@ class Branches:
         return list(reversed(found))
 
     def compact(self, boundary: str, kept: Iterable[str], *, keeps_beginning: bool) -> None:
-        """A boundary: only `kept` stays, behind the summary, or before it (`keeps_beginning`)."""
+        """Applies a boundary: only `kept` stays, behind the summary, or before it
+        (`keeps_beginning`).
+        """
         wanted = set(kept)
         stay = [uuid for uuid in self.live if uuid in wanted]
         self._parents[boundary] = None

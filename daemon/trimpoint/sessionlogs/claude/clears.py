@@ -1,4 +1,5 @@
-"""Which session of Claude Code was begun by a `/clear` in which other, and how sure that is. Pure.
+"""Finds the session of Claude Code in which a `/clear` began another one, and how sure that is.
+Pure.
 
 A `/clear` begins a new file; nothing in the old one says so. What is known comes from the first
 rows of the new file, from `history.jsonl`, and from what a program without a terminal had queued in
@@ -30,8 +31,8 @@ class Typed(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What the first rows of a file say: that it begins with a clear, when, and which session the
-    process began with.
+    """The first rows of a file: that it begins with a clear, when, and which session the process
+    began with.
     """
 
     session_id: str

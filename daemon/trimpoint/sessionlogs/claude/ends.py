@@ -1,4 +1,4 @@
-"""What the end of a session file says. Pure."""
+"""Reads the end of a session file. Pure."""
 
 import re
 from datetime import datetime

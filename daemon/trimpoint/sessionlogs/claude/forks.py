@@ -1,4 +1,4 @@
-"""What of a session file `--fork-session` has copied from another one. Pure.
+"""Finds the rows that `--fork-session` copied from another session file. Pure.
 
 The copies keep their uuids and times and get the new session's id; nothing names the origin but
 `session_id`, the session that the writing process began with. The first row of the new process has

@@ -81,7 +81,7 @@ class ClaudeReader:
         self._last = Row()
 
     def begin_part(self, part: str) -> None:
-        """The lines that follow are of this file."""
+        """Begins a file; the lines that follow are of it."""
         self._file, self._line = part, 0
 
     def feed(self, line: bytes) -> None:
@@ -141,7 +141,7 @@ class ClaudeReader:
             self._forked_from = row.forked_from.session_id
 
     def _beside(self, row: Row, uuid: str) -> None:
-        """A row that is part of the chain and no message: attachments, what commands did."""
+        """Reads a row that is part of the chain and no message: attachments, what commands did."""
         self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
         self._records.seen(row.timestamp)
         meta = row.microcompact_metadata
@@ -316,7 +316,7 @@ class ClaudeReader:
             self._settle()
 
     def _moved_behind(self, uuid: str, index: int) -> None:
-        """A row that was kept stands behind the summary: a branch is written down so."""
+        """Moves a kept row behind the summary: a branch is written down so."""
         self._awaited.discard(uuid)
         if self._boundary is not None and self._records.wanted:
             self._boundary["kept_message_indices"].append(index)
@@ -340,7 +340,7 @@ class ClaudeReader:
         self._records.put(u.BoundaryRecord(**boundary))
 
     def finish(self) -> None:
-        """No line follows."""
+        """Ends the log; no line follows."""
         self._settle()
         self._records.put_clears()
         self._records.close()

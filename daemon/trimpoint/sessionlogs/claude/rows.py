@@ -97,7 +97,7 @@ class MicrocompactMetadata(msgspec.Struct, rename="camel"):
 
 
 class ForkedFrom(msgspec.Struct, rename="camel"):
-    """Where a row was copied from."""
+    """The origin of a copied row."""
 
     session_id: str | None = None
 

@@ -1,4 +1,4 @@
-"""What a `compacted` row says, and what only the rows around it tell: trigger and tokens. Pure."""
+"""Reads a `compacted` row, and what only the rows around it tell: trigger and tokens. Pure."""
 
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ def id_of(compacted: Compacted, session_id: str, place: int) -> str:
 
 
 class Turn:
-    """What of the present turn tells how a compaction in it came about."""
+    """The part of the present turn that explains a compaction in it."""
 
     def __init__(self, *, started: bool, attributed: bool) -> None:
         self.started = started
@@ -104,15 +104,15 @@ class TokenCounts:
         self._after_reply = False
 
     def answered(self, response_id: str | None) -> None:
-        """The model has answered."""
+        """Notes that the model has answered."""
         self._response_id = response_id
 
     def summarized(self) -> None:
-        """The model's answer was the summary."""
+        """Notes that the model's answer was the summary."""
         self._after_reply = True
 
     def item(self) -> None:
-        """Something else was said."""
+        """Notes an item of any other kind."""
         self._after_reply = False
 
     def add(self, total: int) -> None:

@@ -1,4 +1,4 @@
-"""Where the copy ends that a fork of older versions begins with. Pure.
+"""Finds the end of the copy that a fork of older versions begins with. Pure.
 
 Codex wrote it in one go when the fork was made: line after line within moments, whatever happened
 in between. What is new in the fork comes later, and its turns have ids that were made later.

@@ -126,7 +126,7 @@ def _first_line(path: Path) -> bytes:
 
 
 class Chain:
-    """How the files of threads go on from each other."""
+    """The order in which the files of threads continue each other."""
 
     def __init__(self, threads: dict[str, list[RolloutFile]]) -> None:
         self._threads = threads

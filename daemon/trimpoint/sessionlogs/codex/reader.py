@@ -84,7 +84,7 @@ class CodexReader:
         return self._part.inherited or self._copied_at is not None
 
     def begin_part(self, part: Part) -> None:
-        """The lines that follow are of this file."""
+        """Begins a file; the lines that follow are of it."""
         self._end_part()
         self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
         self._copied_at, self.part_done = None, False
@@ -215,7 +215,9 @@ class CodexReader:
                 self._other(row, line)
 
     def _other(self, row: Row, line: bytes) -> None:
-        """A row of a kind not known, or of the first age, when a line was the item itself."""
+        """Reads a row of a kind not known, or of the oldest format, in which a line is the item
+        itself.
+        """
         found = None if row.type in ROWS else decode_object(line)
         if found is None or "payload" in found:
             self._records.unknown_row(row.type or "none")
@@ -382,7 +384,7 @@ class CodexReader:
             )
 
     def finish(self) -> None:
-        """No line follows."""
+        """Ends the log; no line follows."""
         self._end_part()
         self._records.put_clears()
 

@@ -66,7 +66,7 @@ class Row(msgspec.Struct):
 
 
 class ItemMetadata(msgspec.Struct):
-    """What Codex notes beside an item."""
+    """Codex's notes beside an item."""
 
     compaction_output: bool | None = None
 
@@ -79,7 +79,7 @@ class Part(msgspec.Struct):
 
 
 class Passthrough(msgspec.Struct):
-    """What says who wrote the parts of a message."""
+    """The authors of a message's parts."""
 
     content_item_kinds: list[str] | None = None
     turn_id: str | None = None
@@ -155,7 +155,7 @@ class HistoryBase(msgspec.Struct):
 
 
 class Git(msgspec.Struct):
-    """Where the work tree stood."""
+    """The state of the work tree."""
 
     branch: str | None = None
 

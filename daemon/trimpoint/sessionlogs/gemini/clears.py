@@ -1,4 +1,4 @@
-"""Which session of Gemini CLI was begun by a `/clear` in which other. Pure.
+"""Finds the session of Gemini CLI in which a `/clear` began another one. Pure.
 
 A clear begins a new file at once, and the log of prompts has the command. Its session id is that of
 the process's first session, so that only the time says which session it was typed in: the one that
@@ -18,7 +18,7 @@ KINDS: dict[str, u.ClearKind] = {"/clear": "clear", "/new": "new"}
 
 
 class Beginning(NamedTuple):
-    """When a session of the project began."""
+    """The beginning of a session of the project."""
 
     session_id: str
     began: datetime | None

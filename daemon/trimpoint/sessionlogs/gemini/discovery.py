@@ -38,7 +38,9 @@ def gemini_sessions(home: Path) -> Iterator[FoundSession]:
 
 
 def _chat_files(chats: Path) -> list[Path]:
-    """A session that went on in a newer version has a file of each kind: the newer one counts."""
+    """Returns the chat files; a session that was continued in a newer version has one of each kind:
+    the newer one counts.
+    """
     found = {path.stem: path for path in chats.glob("session-*.json")}
     found |= {path.stem: path for path in chats.glob("session-*.jsonl")}
     return [found[stem] for stem in sorted(found)]

@@ -1,4 +1,4 @@
-"""What was typed in a project, as `logs.json` has it: prompts and slash commands. Pure.
+"""Reads the prompts typed in a project from `logs.json`: prompts and slash commands. Pure.
 
 The file is written anew each time, so that a reader may find half of it. All that a process logs
 has the id of its first session.

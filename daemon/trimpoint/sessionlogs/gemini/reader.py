@@ -62,7 +62,7 @@ class GeminiReader:
         self._whole: WholeFile | None = None
 
     def begin_part(self, part: Part) -> None:
-        """The lines that follow are of this file."""
+        """Begins a file; the lines that follow are of it."""
         self._end_whole()
         self._part, self._line = part, 0
         self._whole = WholeFile() if part.is_whole else None
@@ -212,7 +212,9 @@ class GeminiReader:
         }
 
     def _trigger(self, at: str | None) -> tuple[u.Trigger | None, str | None]:
-        """By hand if it was typed just before; automatic if there is a log and it was not."""
+        """Returns the trigger: manual if the command was typed just before; automatic if there is a
+        log and it was not.
+        """
         moment = time_of(at)
         if moment is None or not self._log.is_there:
             return None, None
@@ -238,7 +240,7 @@ class GeminiReader:
         return u.SourceRef(file=self._part.name, line=self._line)
 
     def finish(self) -> None:
-        """No line follows."""
+        """Ends the log; no line follows."""
         self._end_whole()
         self._settle()
         for tokens in self._tokens.values():

@@ -8,7 +8,7 @@ from trimpoint.sessionlogs.text.lenient import decode_object, salvaged
 
 
 class FunctionResponse(msgspec.Struct):
-    """What a tool answered."""
+    """The result of a tool."""
 
     id: str | None = None
     name: str | None = None
@@ -76,7 +76,7 @@ class Message(msgspec.Struct, rename="camel"):
 
 
 class Patch(msgspec.Struct, rename="camel"):
-    """What `$set` changes."""
+    """The members that `$set` changes."""
 
     messages: list[Message] | None = None
     summary: str | None = None
@@ -84,7 +84,7 @@ class Patch(msgspec.Struct, rename="camel"):
 
 
 class Header(msgspec.Struct, rename="camel"):
-    """What a file begins with; a file of older versions is one object with `messages` in it."""
+    """The first row of a file; a file of older versions is one object with `messages` in it."""
 
     session_id: str | None = None
     start_time: str | None = None

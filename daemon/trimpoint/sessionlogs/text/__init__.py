@@ -1,3 +1,3 @@
-"""What all readers need of text: `lines` splits a stream, `lenient` decodes a line that is not as
-it should be.
+"""Handles text for all readers: `lines` splits a stream, `lenient` decodes a line that is not as it
+should be.
 """

@@ -1,4 +1,4 @@
-"""What the screen shows and how keys change it: no Textual, no I/O, no clock.
+"""Holds the state of the screen, and how keys change it: no Textual, no I/O, no clock.
 
 `transcript` holds the loaded history, `live` what streams into it, `viewport` which lines of it are
 in sight, `details` what an opened row shows, `streaming` where a half-written answer is settled.

@@ -1,4 +1,5 @@
-"""What an opened row shows: the output of a command, a diff, what a tool was given and answered."""
+"""Derives the lines of an opened row: the output of a command, a diff, what a tool was given and
+answered."""
 
 import json
 from collections.abc import Iterator, Mapping

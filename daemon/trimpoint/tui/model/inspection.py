@@ -1,4 +1,4 @@
-"""What the model is sent next, item by item, and which of it is marked to be discarded."""
+"""Lists the model's next input item by item, with the marks for discarding."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

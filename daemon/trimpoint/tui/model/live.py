@@ -1,4 +1,4 @@
-"""What a running turn has said so far, from Codex's notifications; gone once it is recorded."""
+"""Collects the output of a running turn from Codex's notifications; gone once it is recorded."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -7,7 +7,7 @@ from trimpoint_protocol.methods import CommandInfo
 
 
 class OwnName(StrEnum):
-    """What is carried out by the screen itself."""
+    """The commands that the screen itself carries out."""
 
     THREADS = "threads"
     SEARCH = "search"

@@ -1,4 +1,4 @@
-"""What the person has typed before, and what waits to be sent."""
+"""Keeps the history of prompts, and the queue of those to be sent."""
 
 import re
 

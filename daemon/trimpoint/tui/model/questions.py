@@ -1,4 +1,4 @@
-"""What the agent asks, as a card with choices or with fields, and the answers for Codex.
+"""Models the agent's questions as cards with choices or fields, and their answers for Codex.
 
 Of approvals, the words and the choices are those of the command line.
 """
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 class FieldKind(StrEnum):
-    """What a field takes."""
+    """The type of a field."""
 
     TEXT = "text"
     NUMBER = "number"

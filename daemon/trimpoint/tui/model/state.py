@@ -15,7 +15,7 @@ from trimpoint.tui.model.transcript import Transcript
 
 
 class LinkState(StrEnum):
-    """Whether the daemon is there."""
+    """The state of the connection to the daemon."""
 
     CONNECTING = "connecting"
     CONNECTED = "connected"
@@ -23,7 +23,7 @@ class LinkState(StrEnum):
 
 
 class Tone(StrEnum):
-    """What kind of thing is said to the person."""
+    """The tone of a notice."""
 
     DONE = "done"
     NEUTRAL = "neutral"
@@ -31,7 +31,7 @@ class Tone(StrEnum):
 
 
 class Notice(NamedTuple):
-    """What is said to the person, until the next thing is said."""
+    """A message to the person, shown until the next one."""
 
     tone: Tone
     text: str

@@ -1,4 +1,4 @@
-"""Where a half-written answer in Markdown is settled: what comes later does not change it."""
+"""Finds where a half-written Markdown answer is settled: what comes later does not change it."""
 
 _FENCES = ("```", "~~~")
 

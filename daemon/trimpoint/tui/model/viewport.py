@@ -1,4 +1,4 @@
-"""Which lines of a long list of rows are in sight.
+"""Finds the lines of a long list of rows that are in sight.
 
 The place is kept as a row and a line of it, and only rows near it are measured, so that it costs
 the same however many rows there are.

@@ -1,4 +1,4 @@
-"""What a person can do in the chat, over a connection that may end and come back."""
+"""Offers the actions of the chat over a connection that may end and come back."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar

@@ -1,4 +1,4 @@
-"""What screens of their own ask the daemon: the context, files, sessions, what was said."""
+"""Asks the daemon for the data of other screens: the context, files, sessions, search results."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol, TypeVar

@@ -1,6 +1,4 @@
-"""Where a person types: prompts of several lines, slash commands with their menu, prompts of
-before.
-"""
+"""Edits the prompt: several lines, slash commands with their menu, and earlier prompts."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar

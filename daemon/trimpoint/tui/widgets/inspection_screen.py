@@ -1,4 +1,4 @@
-"""What the agent's context holds, item by item: discard some of it, pin turns."""
+"""Shows the agent's context item by item, to discard some of it and to pin turns."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""What the agent asks and waits for, answered by keys."""
+"""Shows a question of the agent; keys answer it."""
 
 from typing import Any, ClassVar
 

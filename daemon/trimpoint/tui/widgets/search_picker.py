@@ -1,4 +1,4 @@
-"""What was said in this thread, or in all of them, found by words."""
+"""Searches this thread, or all threads, by words."""
 
 import asyncio
 from typing import ClassVar

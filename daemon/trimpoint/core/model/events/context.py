@@ -145,8 +145,8 @@ class OverflowRecoveryRequested(
 
 
 class TurnRetried(Event, frozen=True, array_like=True, tag="thread.turn-retried"):
-    """A turn that had failed goes on in `generation`, as the provider's turn `provider_turn_id`; to
-    everyone else it is still this one.
+    """A turn that had failed continues in `generation`, as the provider's turn `provider_turn_id`;
+    to everyone else it is still this one.
 
     Its prompt has been sent again. What it had done before is in the context that the generation
     began with.

@@ -1,4 +1,4 @@
-"""What all events have in common."""
+"""Defines the common part of all events."""
 
 from typing import ClassVar
 

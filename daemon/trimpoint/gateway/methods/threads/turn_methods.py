@@ -109,6 +109,7 @@ class TurnMethods:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
+        await client_request.let_others_on()
         params = self._requests.with_provider_id(client_request, session)
         expected = client_request.params().get("expectedTurnId")
         if isinstance(expected, str):
@@ -131,7 +132,9 @@ class TurnMethods:
         facts = _ACKNOWLEDGED.get(client_request.method)
         if facts is None:
             return await self._requests.forward(client_request)
+        await client_request.let_others_on()
         params = client_request.params()
+        await client_request.let_others_on()
         mapped = self._requests.mapped_params(client_request)
         return await self._request_recorded(
             client_request, session, mapped, lambda state: facts(state, params)
@@ -143,6 +146,7 @@ class TurnMethods:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
         session = await self._sessions.ready(thread_id)
+        await client_request.let_others_on()
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
         await self._request_recorded(

@@ -47,7 +47,7 @@ def test_a_run_of_uvx_is_repeated_with_the_extra() -> None:
 
 
 @pytest.mark.parametrize("damaged", ["", "{", '{"main_package": null}'])
-def test_elsewhere_the_python_that_runs_it_is_named(tmp_path: Path, damaged: str) -> None:
+def test_in_another_environment_the_running_python_is_named(tmp_path: Path, damaged: str) -> None:
     (tmp_path / "pipx_metadata.json").write_text(damaged)
     (tmp_path / "uv-receipt.toml").write_text(damaged)
     command = install_command("tui", str(tmp_path))

@@ -75,9 +75,9 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
     turns verbatim.
 
     `force` compacts even when there are fewer messages than the configured minimum, and keeps turns
-    word for word that Codex has compacted automatically.
-    `model` writes the summary in place of the thread's own or the configured one; the thread keeps
-    its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
+    word for word that Codex has compacted automatically. `model` writes the summary in place of the
+    thread's own or the configured one; the thread keeps its model. Without `force`, a summary that
+    is no smaller than what it stands for is not accepted.
     """
 
     guidance: str | None = None

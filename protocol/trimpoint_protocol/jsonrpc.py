@@ -83,7 +83,7 @@ __all__ = [
 
 MAX_LEVELS = 127
 """Codex ignores a message that is nested deeper, without a word (measured: 0.163), and its sender
-would wait for ever.
+would wait forever.
 """
 
 MAX_VALUES = 250_000
@@ -155,7 +155,7 @@ def decode(message: bytes | memoryview) -> Decoded:
 
     Of duplicate keys the last counts. The result keeps `message` (a copy, if it is a view) in
     memory. The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not
-    JSON (measured) and its sender would wait for ever. Codex may be stricter still (nesting, range
+    JSON (measured) and its sender would wait forever. Codex may be stricter still (nesting, range
     of numbers).
     """
     return finished(decode_in_steps(message))

@@ -73,7 +73,7 @@ async def test_a_compaction_has_its_arguments_and_shows_its_summary(
     assert not request.mentions("answer-2.")
 
 
-async def test_a_new_thread_goes_on_in_the_same_session(harness: Harness, editor: Editor) -> None:
+async def test_a_new_thread_continues_the_same_session(harness: Harness, editor: Editor) -> None:
     session_id = await editor.new_session(harness)
     await _turns(harness, editor, session_id, 2)
     answer = await editor.prompt(session_id, "/new")

@@ -107,7 +107,7 @@ async def test_an_editor_that_ends_has_its_turn_interrupted(harness: Harness, en
         assert ended["params"]["payload"]["status"] == "interrupted"
 
 
-async def test_a_turn_goes_on_without_its_editor_if_another_client_takes_part(
+async def test_a_turn_continues_without_its_editor_if_another_client_is_subscribed(
     harness: Harness,
 ) -> None:
     gate = harness.worktree / "gate"

@@ -58,7 +58,7 @@ async def test_a_command_that_is_allowed_runs_and_shows_its_output(
     assert "done-it" in ended["content"][0]["content"]["text"]
 
 
-async def test_a_command_that_is_rejected_does_not_run_and_the_turn_goes_on(
+async def test_a_command_that_is_rejected_does_not_run_and_the_turn_continues(
     harness: Harness, editor: Editor
 ) -> None:
     session_id = await _asking_session(harness, editor)

@@ -77,7 +77,7 @@ async def test_an_editor_without_compactions_sees_a_trim_as_a_line(
         assert ("agent_thought_chunk", line) in _shown(later)
 
 
-async def test_a_resumed_session_replays_nothing_and_goes_on(
+async def test_a_resumed_session_continues_without_a_replay(
     harness: Harness, editor: Editor
 ) -> None:
     session_id = await editor.new_session(harness)

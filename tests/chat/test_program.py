@@ -86,7 +86,7 @@ async def test_a_number_answers_a_question_that_takes_other_answers_too(
         assert "In 2 pages" in str(stage.model.turn_requests()[-1].input[-1])
 
 
-async def test_the_chat_goes_on_after_the_daemon_has_ended(stage: CliHarness) -> None:
+async def test_the_chat_continues_after_the_daemon_has_ended(stage: CliHarness) -> None:
     stage.script.then(say("Before."), say("After."))
     async with stage.serving() as serve, chat(stage) as terminal:
         await terminal.types("prompt-1.")

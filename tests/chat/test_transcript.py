@@ -121,7 +121,7 @@ def test_a_prompt_is_shown_as_the_users() -> None:
     assert (entry.role, entry.text) == ("user", "a")
 
 
-def test_a_repeated_call_of_the_model_is_said_until_it_goes_on() -> None:
+def test_a_repeated_call_of_the_model_is_shown_until_the_answer_begins() -> None:
     live = Live()
     live.note("error", {"willRetry": True, "error": {"message": "Overloaded"}})
     assert live.retry == "Overloaded; trying again …"

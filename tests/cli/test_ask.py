@@ -11,7 +11,7 @@ from tests.cli.stage import CliHarness, Terminal
 pytestmark = pytest.mark.codex
 
 
-async def test_a_prompt_goes_on_in_the_last_thread_of_this_folder_unless_a_new_one_is_asked_for(
+async def test_a_prompt_continues_the_last_thread_of_this_folder_unless_a_new_one_is_asked_for(
     stage: CliHarness,
 ) -> None:
     stage.script.then(say("answer-1."), say("answer-2."), say("answer-3."))

@@ -125,7 +125,7 @@ async def test_a_thread_is_named_by_any_end_of_its_id_and_wrong_ones_are_helped(
         first, second = await stage.thread(client), await stage.thread(client)
         await client.request("thread/name/set", threadId=first, name="spam")
         empty = await stage.run("timeline", "--thread", second[-8:])
-        assert (empty.code, empty.out) == (0, "Nothing has been said yet.\n")
+        assert (empty.code, empty.out) == (0, "There are no messages yet.\n")
         unknown = await stage.run("timeline", "--thread", "nope")
         assert (unknown.code, unknown.err.splitlines()[0]) == (
             1,

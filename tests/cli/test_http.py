@@ -167,7 +167,7 @@ async def test_a_desktop_app_reaches_a_thread_through_the_proxy(stage: CliHarnes
     assert not control.exists()
 
 
-async def test_a_proxy_to_nobody_says_so(stage: CliHarness) -> None:
+async def test_a_proxy_without_a_server_says_so(stage: CliHarness) -> None:
     done = await stage.run("app-server", "proxy")
     assert done.code == 4
     assert "No app-server answers at" in done.err

@@ -171,7 +171,7 @@ def test_repair_refuses_while_a_daemon_runs_and_the_others_do_not(harness: Harne
     assert harness.journal.read_bytes() == before
 
 
-def test_a_file_of_somebody_else_is_left_and_said(harness: Harness) -> None:
+def test_a_file_of_another_owner_is_left_and_reported(harness: Harness) -> None:
     harness.journal.write_bytes(b"This is a letter to my aunt.")
     code, out, _ = harness.run("repair", "--salvage")
     assert (code, "not a trimpoint journal" in out) == (1, True)

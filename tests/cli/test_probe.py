@@ -48,12 +48,12 @@ async def test_until_follows_notifications_and_stops_at_the_one_wanted(stage: Cl
         assert "← turn/completed" in for_people.out
 
 
-async def test_what_is_not_heard_in_time_is_a_failure(stage: CliHarness) -> None:
+async def test_a_notification_that_does_not_arrive_in_time_is_a_failure(stage: CliHarness) -> None:
     async with stage.daemon():
         done = await stage.run(
             "probe", "thread/list", "--until", "turn/completed", "--follow", "0.1"
         )
-        assert (done.code, "turn/completed was not heard within 0.1 seconds" in done.err) == (
+        assert (done.code, "turn/completed did not arrive within 0.1 seconds" in done.err) == (
             1,
             True,
         )

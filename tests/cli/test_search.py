@@ -60,7 +60,7 @@ def test_words_are_marked_where_they_stand_also_behind_control_characters() -> N
     assert "\x1b" not in row.plain
 
 
-def test_nothing_found_is_said() -> None:
+def test_an_empty_search_result_is_reported() -> None:
     assert lines(hit_rows(HistorySearchResult(hits=[], next_cursor=None, unread=0), {})) == [
         "Nothing has these words."
     ]

@@ -204,7 +204,9 @@ async def _stop(serve: Running) -> None:
     assert await serve.ended() == 0
 
 
-async def test_sockets_of_nobody_and_of_another_kind_are_told_apart(stage: CliHarness) -> None:
+async def test_sockets_without_a_listener_and_of_another_kind_are_distinguished(
+    stage: CliHarness,
+) -> None:
     stage.socket.parent.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as left_over:
         left_over.bind(str(stage.socket))

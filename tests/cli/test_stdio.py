@@ -110,7 +110,7 @@ async def test_a_signal_to_the_process_that_started_the_daemon_leaves_it_to_othe
         assert (await second.ask("sidecar/status"))["result"]["pid"] == pid
 
 
-async def test_a_turn_goes_on_without_the_client_that_began_it_and_the_daemon_waits_for_it(
+async def test_a_turn_continues_without_the_client_that_began_it_and_the_daemon_waits_for_it(
     stage: CliHarness,
 ) -> None:
     stage.configure("[daemon]\nidle_exit_s = 0.1\n")

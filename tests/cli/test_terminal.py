@@ -309,7 +309,7 @@ def pipe() -> Iterator[tuple[int, int]]:
             continue
 
 
-def test_a_log_that_nobody_reads_neither_blocks_nor_tears_a_line(pipe: tuple[int, int]) -> None:
+def test_a_log_without_a_reader_neither_blocks_nor_tears_a_line(pipe: tuple[int, int]) -> None:
     ours, theirs = pipe
     log = LogStream(theirs)
     for number in range(20_000):

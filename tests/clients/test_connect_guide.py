@@ -29,7 +29,7 @@ RUNNERS = {
 
 
 @pytest.mark.parametrize("heading", RUNNERS)
-async def test_a_printed_client_asks_hears_the_answer_and_clears(heading: str) -> None:
+async def test_a_printed_client_prompts_reads_the_answer_and_clears(heading: str) -> None:
     command = RUNNERS[heading]
     if shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")

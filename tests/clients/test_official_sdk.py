@@ -426,7 +426,7 @@ async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(
     assert await is_ended(stage)
 
 
-async def test_an_sdk_hears_it_when_the_daemon_is_ended(stage: CliHarness) -> None:
+async def test_an_sdk_is_notified_when_the_daemon_ends(stage: CliHarness) -> None:
     def program() -> None:
         with low_level.CodexClient(configured(stage)) as client:
             client.initialize()

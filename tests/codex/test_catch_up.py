@@ -85,7 +85,7 @@ async def _caught_up(thread: Conversation, link: ListingLink) -> list[tuple[str,
     return [(entry.turn_id, entry.text) for entry in thread.state.entries]
 
 
-async def test_a_turn_that_the_ledger_never_heard_of_is_added_at_its_end() -> None:
+async def test_a_turn_that_is_not_in_the_ledger_is_added_at_its_end() -> None:
     thread = _thread()
     _whole_turn(thread, "turn-1")
     link = ListingLink(
@@ -99,7 +99,7 @@ async def test_a_turn_that_the_ledger_never_heard_of_is_added_at_its_end() -> No
     assert [turn.status for turn in thread.state.turns] == ["completed", "completed"]
 
 
-async def test_a_turn_that_broke_off_is_completed_with_what_was_not_heard_of_it() -> None:
+async def test_a_turn_that_broke_off_is_completed_with_its_missed_items() -> None:
     thread = _thread()
     thread.report(ev.TurnStarted("turn-1", 1), _said("turn-1", "user", "asked"))
     thread.report(ev.TurnCompleted("turn-1", "interrupted", ABANDONED, items_heard=False))

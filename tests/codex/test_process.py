@@ -235,7 +235,7 @@ async def test_all_it_said_arrives_before_its_end(tmp_path: Path) -> None:
             assert len(sink.data) == 3_000_000
 
 
-async def test_whoever_listens_to_an_ended_child_hears_of_the_end(tmp_path: Path) -> None:
+async def test_a_listener_of_an_ended_child_is_notified_of_the_end(tmp_path: Path) -> None:
     with anyio.fail_after(STEP_S):
         async with spawn_codex(scripted(tmp_path, "sys.exit(7)")) as child:
             await child.closed()
@@ -309,7 +309,7 @@ async def test_a_file_that_is_no_program_ends_with_the_reason_on_stderr(tmp_path
     assert f"cannot execute {broken}: Exec format error" in child.stderr_tail()
 
 
-async def test_what_a_child_said_last_is_heard_by_a_daemon_that_had_no_time_to_read(
+async def test_the_last_output_of_a_child_is_read_by_a_daemon_that_had_no_time_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The settling time is over before the loop runs again, as on a machine that is busy with

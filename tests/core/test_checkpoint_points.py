@@ -175,7 +175,7 @@ def test_rows_are_the_turns_and_the_time_before_them() -> None:
     assert [row.number for row in turn_files(thread.state, first=2)] == [2, 3]
 
 
-def test_a_turn_that_nobody_prompted_has_no_prompt() -> None:
+def test_an_automatic_turn_has_no_prompt() -> None:
     thread = started()
     thread.report(ev.TurnStarted("by-itself", 1), activity("by-itself", "ls"))
     assert list(turn_files(thread.state))[1].prompt == ""

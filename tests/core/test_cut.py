@@ -197,7 +197,7 @@ def test_calls_made_at_the_same_time_stay_together() -> None:
     )
 
 
-def test_a_call_that_was_never_answered_stands_in_nobodys_way() -> None:
+def test_a_call_that_was_never_answered_blocks_no_other() -> None:
     assert cut([ask(), call("c1"), answer(), ask()]) == 3
 
 

@@ -96,7 +96,7 @@ def test_new_archives_the_thread_and_names_its_successor() -> None:
     )
 
 
-def test_new_names_the_successor_itself_when_nobody_does() -> None:
+def test_new_makes_an_id_for_the_successor_when_none_is_given() -> None:
     thread = started()
     thread.do(client(wire.ArchiveAndNew))
     assert thread.state.new_thread_id == "id-1"
@@ -109,7 +109,7 @@ def test_a_thread_is_replaced_once() -> None:
     rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
     assert (
         rejected.message
-        == "The thread is archived; unarchive it to replace it. It went on as the thread id-1."
+        == "The thread is archived; unarchive it to replace it. It continues as the thread id-1."
     )
 
 

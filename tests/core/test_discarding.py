@@ -211,7 +211,7 @@ def test_the_floor_is_never_crossed() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"entry_ids": ["one"], "target_tokens": 400}])
-def test_what_to_discard_is_said_in_one_way(arguments: dict[str, Any]) -> None:
+def test_entries_to_discard_are_named_in_exactly_one_way(arguments: dict[str, Any]) -> None:
     thread = at_work("one", "two")
     thread.when(client(wire.DiscardContext, **arguments)).rejected(Reason.USAGE)
 

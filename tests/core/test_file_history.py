@@ -62,7 +62,7 @@ def test_a_late_baseline_may_hold_changes_of_the_turn() -> None:
     )
 
 
-def test_a_turn_whose_end_nobody_captured_leaves_a_doubt() -> None:
+def test_a_turn_without_a_capture_at_its_end_leaves_the_author_unknown() -> None:
     thread = started()
     captured_turn(thread, "b1", None)
     captured_turn(thread, "b2", None)
@@ -113,7 +113,7 @@ def test_checkpoints_of_another_worktree_do_not_count() -> None:
     assert history(thread, turn_count=0).legs == [Leg("a1", "thread")]
 
 
-def test_without_the_target_nobody_knows() -> None:
+def test_without_the_target_the_author_is_unknown() -> None:
     thread = started()
     turn = captured_turn(thread, "b1", "a1")
     assert file_history(

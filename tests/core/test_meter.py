@@ -381,7 +381,7 @@ def test_prompts_steered_into_the_first_call_are_no_part_of_what_a_session_costs
     ) - estimate_text_tokens("and quickly")
 
 
-def test_a_first_call_after_very_many_unheard_turns_measures_no_session() -> None:
+def test_a_first_call_after_very_many_unreported_turns_measures_no_session() -> None:
     thread = started(turns=MAX_WEIGHED_TURNS + 1)
     thread.report(call(thread.begin_turn(PROMPT), 30_000, 30_010))
     assert overhead_tokens(thread.state) == 0

@@ -38,7 +38,7 @@ def test_a_repeated_batch_adds_nothing_but_what_has_no_identity() -> None:
     assert repeated == (ev.ContextItemsRecorded("turn-1", (b"{}",)),)
 
 
-def test_usage_is_news_when_it_says_another_thing_than_was_heard_last() -> None:
+def test_usage_is_a_new_fact_when_it_differs_from_the_last_report() -> None:
     thread, one, other = (
         started(turns=1),
         ev.UsageReported("turn-1", 10, 10),

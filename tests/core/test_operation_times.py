@@ -73,7 +73,7 @@ def test_an_operation_is_told_of_when_it_ends_and_once() -> None:
     assert heard([*records, records[-1]]) == heard(records)
 
 
-def test_one_whose_beginning_was_not_heard_is_not_told_of() -> None:
+def test_an_operation_without_a_recorded_beginning_is_not_reported() -> None:
     records = cleared().records
     begun = next(
         n

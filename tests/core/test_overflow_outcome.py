@@ -113,7 +113,7 @@ def test_a_recovery_is_no_compaction_of_codexs() -> None:
     assert not compacted_by_codex(started().state)
 
 
-def test_the_turn_goes_on_in_a_generation_with_the_summary_and_what_was_kept_in_one_record() -> (
+def test_the_turn_continues_in_a_generation_with_the_summary_and_the_kept_turns_in_one_record() -> (
     None
 ):
     thread = started(turns=8)

@@ -31,7 +31,7 @@ def test_a_replay_makes_the_same_state() -> None:
     assert thread.replayed() == thread.state
 
 
-def test_a_state_survives_a_snapshot_and_goes_on_from_it() -> None:
+def test_a_state_survives_a_snapshot_and_continues_from_it() -> None:
     thread = started(turns=3)
     thread.do(trim(1))
     snapshot = msgspec.msgpack.decode(msgspec.msgpack.encode(thread.state), type=ThreadState)
@@ -93,7 +93,7 @@ def unplaced(state: ThreadState) -> dict[str, Any]:
     }
 
 
-def test_name_and_settings_are_as_last_told() -> None:
+def test_name_and_settings_are_the_last_reported_ones() -> None:
     thread = started().write(ev.ThreadRenamed("a"), ev.SettingsChanged(b'{"model":"gpt-6"}'))
     assert (thread.state.name, thread.state.settings) == ("a", b'{"model":"gpt-6"}')
     assert thread.write(ev.ThreadRenamed(None)).state.name is None
@@ -168,7 +168,7 @@ def test_usage_is_unknown_after_a_trim_until_it_is_reported() -> None:
     assert (thread.state.usage.report, thread.state.usage.window) == (None, 100_000)
 
 
-def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> None:
+def test_items_of_a_rollout_replace_the_reported_ones_and_make_the_turn_complete() -> None:
     thread = started()
     thread.begin_turn()
     first, second = raw(type="message", n=1), raw(type="message", n=2)
@@ -186,7 +186,7 @@ def test_items_of_a_rollout_replace_what_was_heard_and_make_it_complete() -> Non
     ("raw_events", "items_heard", "complete"),
     [(True, True, True), (True, False, False), (False, True, False)],
 )
-def test_items_are_complete_when_every_one_was_heard(
+def test_items_are_complete_when_every_one_was_reported(
     raw_events: bool, items_heard: bool, complete: bool
 ) -> None:
     thread = started().write(ev.ProviderThreadBound(1, "p", None, raw_events))
@@ -208,7 +208,7 @@ def test_the_end_of_an_older_turn_leaves_the_running_one_running() -> None:
     )
 
 
-def test_whether_items_are_heard_is_a_matter_of_the_turns_own_generation() -> None:
+def test_reporting_of_items_depends_on_the_turns_own_generation() -> None:
     thread = started(turns=2)
     thread.clear(1)
     thread.write(ev.ProviderThreadBound(2, "codex-thread-2", None, raw_events=False))

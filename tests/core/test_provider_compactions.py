@@ -138,7 +138,7 @@ def test_after_a_revert_to_before_it_there_was_no_compaction(thread: Conversatio
     assert (newest_own_compaction(thread.state), seen_turns(thread.state)) == (None, 3)
 
 
-def test_a_revert_goes_on_in_the_context_that_was_compacted(thread: Conversation) -> None:
+def test_a_revert_continues_in_the_compacted_context(thread: Conversation) -> None:
     thread.turns(2)
     thread.clear(1)
     thread.do(client(wire.RevertToCheckpoint, turn_id="turn-5", scope="context"))

@@ -293,9 +293,7 @@ def test_the_files_before_the_first_turn_are_those_of_its_baseline() -> None:
 
 
 @pytest.mark.parametrize(("count", "where"), [(1, "turn 1"), (0, "before the first turn")])
-def test_a_revert_of_files_nobody_captured_says_why_they_are_not_there(
-    count: int, where: str
-) -> None:
+def test_a_revert_of_files_without_a_capture_says_why_there_is_none(count: int, where: str) -> None:
     thread = started()
     first = thread.turn()
     thread.report(ev.CheckpointFailed(first, "after", "It is no git repository."))

@@ -51,7 +51,7 @@ def test_turns_that_did_not_complete_say_so() -> None:
 
 
 def test_an_empty_thread_has_nothing_to_list() -> None:
-    assert timeline_text(started().state) == "Nothing has been said yet."
+    assert timeline_text(started().state) == "There are no messages yet."
 
 
 @pytest.mark.parametrize(

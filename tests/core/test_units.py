@@ -234,7 +234,7 @@ def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> No
 
 
 @pytest.mark.parametrize("role", [None, "developer"])
-def test_a_message_of_nobody_in_particular_is_listed_all_the_same(role: str | None) -> None:
+def test_a_message_with_an_unknown_role_is_listed_all_the_same(role: str | None) -> None:
     thread = started()
     turn(
         thread,

@@ -155,7 +155,7 @@ def test_an_overflow_of_the_past_says_nothing_of_what_came_after_it() -> None:
     assert thread.state.usage.report is None
 
 
-def test_a_trim_begins_an_era_and_the_thread_goes_on_counting() -> None:
+def test_a_trim_begins_an_era_and_the_totals_continue() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
     complete(thread, "turn-1")
     thread.clear()
@@ -174,7 +174,7 @@ def test_a_trim_begins_an_era_and_the_thread_goes_on_counting() -> None:
     )
 
 
-def test_a_revert_brings_back_what_was_last_heard_before_the_turn() -> None:
+def test_a_revert_restores_the_last_report_before_the_turn() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
     complete(thread, "turn-1")
     for number, given in ((2, 4_000), (3, 6_000)):
@@ -200,7 +200,7 @@ def test_a_revert_of_an_overflow_takes_the_overflow_back() -> None:
     assert thread.state.usage.report == UsageSample(2_010, 2_010, SampleSource.MEASURED)
 
 
-def test_what_was_heard_of_another_generation_is_not_brought_back() -> None:
+def test_a_report_of_another_generation_is_not_restored() -> None:
     thread = after(call("turn-1", 2_000, 2_010))
     complete(thread, "turn-1")
     thread.turn()

@@ -69,7 +69,7 @@ async def test_no_event_is_missing_after_the_leader_was_killed_and_one_server_cu
             await until_mirrored(one, cluster.urls)
 
 
-async def test_a_reader_goes_on_when_the_server_that_counts_for_it_dies(tmp_path: Path) -> None:
+async def test_a_reader_continues_when_the_server_that_counts_for_it_dies(tmp_path: Path) -> None:
     async with running_cluster(tmp_path / "hub") as cluster:
         await make_streams(cluster.urls, NAMES, 3)
         async with desk(tmp_path / "state", section(cluster.urls)) as one:
@@ -96,7 +96,7 @@ async def test_a_reader_goes_on_when_the_server_that_counts_for_it_dies(tmp_path
             assert seen == sorted(set(seen))
 
 
-async def test_a_server_that_hangs_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+async def test_a_server_that_hangs_blocks_no_client_of_the_others(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         url = f"nats://127.0.0.1:{hanging.getsockname()[1]}"
         async with running_server(tmp_path / "hub") as hub:

@@ -165,7 +165,9 @@ async def three_nodes(root: Path) -> AsyncGenerator[tuple[HubFolder, list[Server
         yield folder, servers
 
 
-async def test_three_servers_of_init_are_a_cluster_that_nobody_else_joins(tmp_path: Path) -> None:
+async def test_three_servers_of_init_are_a_cluster_that_no_other_server_joins(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "hub"
     async with three_nodes(root) as (folder, servers):
         urls = tuple(server.url for server in servers)

@@ -153,7 +153,7 @@ async def test_a_command_that_is_none_is_refused(
     assert (answer.kind, answer.reason) == ("refused", "overloaded")
 
 
-async def test_an_answer_goes_to_nobody_but_who_asked(team: Team) -> None:
+async def test_an_answer_goes_only_to_the_client_that_asked(team: Team) -> None:
     async with team.alice() as hub:
         subject = TEAM.commands(HOST, "alice", "interrupt")
         await hub.publish(subject, b'{"threadId":"t","commandId":"c"}', f"_INBOX.{HOST}.x")

@@ -85,7 +85,7 @@ def test_who_opted_out_of_a_notification_is_spared_it_and_nothing_else() -> None
     assert fake_client.methods() == ["turn/completed", "orchestration/event"]
 
 
-def test_who_leaves_or_goes_hears_no_more() -> None:
+def test_a_client_that_leaves_or_disconnects_gets_no_more() -> None:
     clients = Clients()
     leaver, goer = FakeClient(clients, "t"), FakeClient(clients, "t")
     clients.join(leaver.client, "t", raw_events=True)
@@ -100,7 +100,7 @@ def test_who_leaves_or_goes_hears_no_more() -> None:
     assert leaver.methods() == [DELTA]
 
 
-def test_who_comes_later_hears_from_then_on() -> None:
+def test_a_client_that_joins_later_gets_events_from_then_on() -> None:
     clients = Clients()
     say(clients, DELTA)
     say(clients, "thread/started")
@@ -133,7 +133,7 @@ def test_a_notification_is_made_once_whatever_the_number_of_clients() -> None:
     ]
 
 
-def test_a_notification_that_nobody_wants_is_not_made() -> None:
+def test_a_notification_without_a_subscriber_is_not_encoded() -> None:
     clients = Clients()
     FakeClient(clients, "u")
     clients.broadcast("t", DELTA, lambda: pytest.fail("made for nobody"))
@@ -168,7 +168,7 @@ def test_a_run_of_notifications_is_handed_over_in_one_piece_and_each_gets_the_ve
     assert versioned.received == [{"jsonrpc": "2.0", **message} for message in run]
 
 
-def test_a_thread_that_no_client_opened_is_nobodys_own() -> None:
+def test_a_thread_that_no_client_opened_has_no_owner() -> None:
     clients = Clients()
     fake_client = FakeClient(clients, "mine")
     assert clients.is_private("mine")

@@ -265,7 +265,7 @@ async def test_what_the_system_refuses_is_said(folder: Path) -> None:
     assert error.problem == "Not a directory"
 
 
-async def test_a_socket_that_nobody_answers_is_replaced(socket_path: Path) -> None:
+async def test_a_socket_without_a_listener_is_replaced(socket_path: Path) -> None:
     socket_path.parent.mkdir(mode=0o700)
     leave_a_stale_socket(socket_path)
     async with serving(socket_path), client_of(socket_path) as client:

@@ -123,7 +123,7 @@ def test_the_first_answer_wins_and_the_others_hear_that_it_is_settled() -> None:
     assert setup.notes[1:] == [("t", question_id, "answered")]
 
 
-def test_each_client_hears_once_that_a_question_is_settled() -> None:
+def test_each_client_is_notified_once_that_a_question_is_settled() -> None:
     setup = Setup()
     one, two = setup.fake_client("t"), setup.fake_client("t")
     setup.ask(b"17")
@@ -268,7 +268,7 @@ def test_the_result_of_the_only_client_is_passed_on_as_it_is(result: Any) -> Non
     assert setup.codex.heard == [(b'"text id"', result)]
 
 
-def test_with_nobody_there_a_question_waits_for_the_next_to_join() -> None:
+def test_a_question_without_a_client_waits_for_the_next_to_join() -> None:
     setup = Setup()
     setup.ask()
     late = setup.fake_client("t")
@@ -303,7 +303,7 @@ def test_who_joins_again_is_asked_again_only_where_codex_would() -> None:
     assert len(resolved_for(fake_client)) == 1
 
 
-def test_what_codex_repeats_while_somebody_joins_is_the_same_question() -> None:
+def test_a_question_that_codex_repeats_while_a_client_joins_is_the_same_one() -> None:
     setup = Setup()
     fake_client = setup.fake_client("t")
     setup.ask(b"5")
@@ -355,7 +355,7 @@ def test_codex_may_settle_a_question_by_itself() -> None:
     assert setup.notes[-1] == ("t", question_id, "resolved")
 
 
-def test_a_question_that_nobody_knows_is_settled_without_a_word() -> None:
+def test_an_unknown_question_is_settled_silently() -> None:
     setup = Setup()
     fake_client = setup.fake_client("t")
     setup.questions.resolved_by_provider(b"99", "t")

@@ -46,7 +46,7 @@ class Codex:
         return cast("CodexLink", self)
 
 
-async def test_the_answer_is_dealt_with_before_the_next_word_of_codex() -> None:
+async def test_the_answer_is_handled_before_the_next_message_of_codex() -> None:
     codex, order = Codex(), list[str]()
 
     async def ask() -> None:

@@ -39,7 +39,7 @@ async def test_a_thread_too_large_for_an_answer_is_refused_with_another_way(
     assert refused.value.reason is Reason.NOT_SUPPORTED
 
 
-async def test_a_thread_that_goes_on_meanwhile_is_not_mixed_up(
+async def test_a_thread_that_continues_meanwhile_is_not_mixed_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(session_export, "ENTRIES_AT_ONCE", 1)

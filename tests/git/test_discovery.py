@@ -85,7 +85,7 @@ async def test_a_git_directory_that_is_not_understood_is_said_in_gits_words(tmp_
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a repository away")
-async def test_a_repository_of_somebody_else_is_refused_with_the_command_that_trusts_it(
+async def test_a_repository_of_another_owner_is_refused_with_the_command_that_trusts_it(
     tmp_path: Path,
 ) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})

@@ -48,7 +48,7 @@ def test_what_is_left_out_and_permissions_are_read_back_from_the_message(
     assert message.isascii()
 
 
-def test_a_message_of_somebody_else_is_not_read() -> None:
+def test_a_commit_message_of_another_author_is_not_read() -> None:
     with pytest.raises(ValueError, match="Fix it"):
         read_message("Fix it\n\nPlease.\n")
 

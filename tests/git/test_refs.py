@@ -72,7 +72,7 @@ async def test_any_name_makes_a_ref_that_git_takes(tmp_path: Path, part: str) ->
     assert ref.count("/") == 4
 
 
-async def test_the_size_is_that_of_what_nobody_else_keeps(tmp_path: Path) -> None:
+async def test_the_size_counts_only_objects_that_no_other_ref_keeps(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x" * 100_000})
     repository = await found(folder)
     assert await refs_disk_bytes(repository) == 0

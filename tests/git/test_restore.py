@@ -336,7 +336,7 @@ async def test_what_no_checkpoint_of_the_thread_has_seen_stays(setup: _Scene) ->
     )
 
 
-async def test_what_somebody_else_changed_meanwhile_is_a_conflict_that_force_overrules(
+async def test_a_change_by_others_meanwhile_is_a_conflict_that_force_overrules(
     setup: _Scene,
 ) -> None:
     write(setup.folder, {"a": "somebody else", "same": "not to be touched? it is"})

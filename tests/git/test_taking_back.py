@@ -60,9 +60,7 @@ class Account:
         return base, values[-1] != base and values[-1] in lost
 
 
-def test_what_was_found_is_kept_unless_somebody_insists_and_refused_where_the_thread_was_at_work() -> (
-    None
-):
+def test_found_files_are_kept_unless_forced_and_refused_where_the_thread_was_at_work() -> None:
     history = PathHistory(side("0"))
     history.becomes(side("1"), "found")
     assert (history.wanted, history.mixed) == (side("0"), "found")

@@ -107,7 +107,9 @@ async def test_a_token_in_the_query_opens_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-async def test_health_is_told_without_a_token_and_without_content(stage: Stage, path: str) -> None:
+async def test_health_is_served_without_a_token_and_without_content(
+    stage: Stage, path: str
+) -> None:
     async with stage.tcp() as wire:
         answer = await wire.ask("GET", path)
     assert (answer.status, answer.body) == (200, b"")

@@ -106,7 +106,7 @@ class TestClients:
         assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
         assert b"X-Content-Type-Options: nosniff" in answer
 
-    async def test_a_client_that_leaves_in_the_middle_harms_nobody(self, stage: Stage) -> None:
+    async def test_a_client_that_leaves_in_the_middle_harms_no_other(self, stage: Stage) -> None:
         for part in (
             b"",
             b"GET /heal",

@@ -193,7 +193,7 @@ async def test_a_dispatched_command_is_answered_once_it_is_durable(
 
 
 class TestEvents:
-    async def test_a_stream_begins_with_a_snapshot_and_goes_on_live(
+    async def test_a_stream_begins_with_a_snapshot_and_continues_live(
         self, harness: Harness, talk: Conversation
     ) -> None:
         await talk.turn()

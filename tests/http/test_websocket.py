@@ -189,7 +189,7 @@ class TestHandshake:
                 await wire.stream.send(bytes([byte]))
             assert (await wire.answer()).status == 101
 
-    async def test_a_thousand_broken_upgrades_harm_nobody(self, stage: Stage) -> None:
+    async def test_a_thousand_broken_upgrades_harm_no_other_client(self, stage: Stage) -> None:
         chance = random.Random(7)
         whole = (
             "GET /rpc HTTP/1.1\r\nHost: localhost\r\n"

@@ -146,7 +146,7 @@ class JournalContract:
         assert again.report.start == noted.position
         assert again.durable == Position(journal.size_bytes, 4)
 
-    async def test_opening_after_the_very_end_reads_nothing_and_goes_on(
+    async def test_opening_after_the_very_end_reads_nothing_and_continues(
         self, store_harness: StoreHarness
     ) -> None:
         journal = await store_harness.store().open_journal(THREAD)

@@ -155,7 +155,7 @@ async def test_concurrent_commits_share_one_sync(path: Path, files: FaultyFiles)
     assert (files.calls["write"], files.calls["datasync"]) == (1, 1)
 
 
-async def test_the_loop_goes_on_while_a_sync_takes_its_time(path: Path, files: FaultyFiles) -> None:
+async def test_the_event_loop_runs_while_a_sync_takes_long(path: Path, files: FaultyFiles) -> None:
     journal = await FileJournal.open(path, files=files)
     hold = files.hold("datasync")
     files.calls.clear()

@@ -103,7 +103,7 @@ def test_what_was_looked_at_may_be_changed_and_is_packed_as_it_is_then() -> None
     assert (again[3], again[301]) == ([3, -1], [301, -2])
 
 
-def test_what_nobody_looked_at_is_packed_as_it_came() -> None:
+def test_an_unread_list_is_packed_as_it_came() -> None:
     came = [memoryview(chunk) for chunk in pack_list(list(range(3 * CHUNK_ITEMS)))]
     lazy = LazyList(came, 3 * CHUNK_ITEMS, numbers)
     assert lazy[CHUNK_ITEMS] == CHUNK_ITEMS
@@ -205,7 +205,7 @@ def test_a_packed_index_can_be_emptied_and_equals_an_empty_dict_then() -> None:
         lazy.popitem()
 
 
-def test_a_bucket_that_nobody_looked_at_is_packed_as_it_came() -> None:
+def test_an_unread_bucket_is_packed_as_it_came() -> None:
     came = [
         memoryview(bucket) for bucket in pack_index({str(n): n for n in range(3 * BUCKET_ITEMS)})
     ]

@@ -43,7 +43,7 @@ def test_the_state_comes_back_with_its_bookmark() -> None:
     assert found.state == state
 
 
-def test_a_state_from_a_snapshot_goes_on_living_as_one_that_was_replayed() -> None:
+def test_a_state_from_a_snapshot_folds_on_like_one_that_was_replayed() -> None:
     thread = lived()
     for _ in range(3):
         found = decode_snapshot(snapshot_of(thread.state), THREAD)

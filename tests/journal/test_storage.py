@@ -65,7 +65,7 @@ def test_restoring_a_sound_file_does_nothing(file: JournalFile, files: FaultyFil
     assert files.log == []
 
 
-def test_a_write_that_nobody_waited_for_is_cut(file: JournalFile) -> None:
+def test_a_write_without_a_waiter_is_cut(file: JournalFile) -> None:
     start = file.report.end
     file.write([b"of unknown fate"], start)
     with pytest.raises(JournalWriteError):

@@ -98,7 +98,7 @@ async def test_prompts_wait_for_the_turn_and_an_interrupt_ends_it() -> None:
         assert "■ The turn was interrupted." in await editor.history()
 
 
-async def test_new_goes_on_in_an_empty_thread_of_the_same_chat() -> None:
+async def test_new_continues_in_an_empty_thread_of_the_same_chat() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
         await chat.turns("One?|first answer")

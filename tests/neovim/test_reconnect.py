@@ -10,7 +10,7 @@ from tests.neovim.stage import Chat, configure
 pytestmark = pytest.mark.codex
 
 
-async def test_a_chat_goes_on_when_the_daemon_has_been_restarted() -> None:
+async def test_a_chat_continues_when_the_daemon_has_been_restarted() -> None:
     async with opened_stage() as house:
         configure(house)
         environment = house.with_program_on_path()

@@ -138,7 +138,7 @@ class TestLines:
         assert frames_of(LineFramer(LIMIT), [b"x" * LIMIT + b"\n"]) == [b"x" * LIMIT]
         assert frames_of(LineFramer(LIMIT), [b"x" * (LIMIT + 1) + b"\n"]) == [TooLarge(LIMIT + 1)]
 
-    def test_an_over_long_line_is_reported_once_in_its_place_and_the_stream_goes_on(self) -> None:
+    def test_an_over_long_line_is_reported_once_in_its_place_and_the_stream_continues(self) -> None:
         framer = LineFramer(LIMIT)
         assert framer.feed(b"a\n" + b"x" * 20) == [b"a"]
         assert framer.feed(b"y" * 20) == []

@@ -57,7 +57,7 @@ async def test_bytes_go_both_ways_and_the_end_is_told_apart(listener: socket.soc
                 await stream.receive()
 
 
-async def test_who_waits_hears_that_it_was_closed(listener: socket.socket) -> None:
+async def test_a_waiting_caller_is_notified_of_the_close(listener: socket.socket) -> None:
     stream, other = await both_ends(listener)
     with other, anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:

@@ -111,7 +111,7 @@ async def test_what_a_revert_took_back_is_found_no_more(tmp_path: Path) -> None:
         assert await now.found("plum") == ["plum instead"]
 
 
-async def test_an_index_goes_on_where_it_was(
+async def test_an_index_continues_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stage(tmp_path) as now:

@@ -18,7 +18,7 @@ def test_turns_are_counted_by_how_they_ended() -> None:
     assert activity.turns == {"completed": 2, "failed": 1}
 
 
-def test_an_operation_s_end_is_logged_with_its_phases_and_nobody_else_s_context() -> None:
+def test_an_operation_s_end_is_logged_with_its_phases_and_no_other_context() -> None:
     thread, activity = started(turns=2), Activity()
     trim_point_id = thread.clear()
     with (

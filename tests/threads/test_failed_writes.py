@@ -51,7 +51,7 @@ async def lose(writer: ThreadWriter) -> None:
         await writer.flush()
 
 
-async def test_what_is_heard_while_the_journal_is_read_again_follows_what_was_lost(
+async def test_facts_received_while_the_journal_is_read_again_follow_the_lost_ones(
     writer: ThreadWriter, store: Store, disk: Disk
 ) -> None:
     disk.fill_once()
@@ -95,7 +95,7 @@ async def test_settling_waits_for_what_the_disk_refused_before(
     assert "R" in disk.written().turn_requests
 
 
-async def test_a_command_is_decided_after_the_facts_heard_before_it(
+async def test_a_command_is_decided_after_the_facts_received_before_it(
     writer: ThreadWriter, disk: Disk
 ) -> None:
     writer.record_facts(*turn("T0"))

@@ -51,7 +51,7 @@ async def test_an_idle_thread_leaves_memory_and_comes_back_as_it_was() -> None:
         assert isinstance(writer.state.turns, LazyList)
 
 
-async def test_a_thread_that_came_back_goes_on_in_the_same_journal() -> None:
+async def test_a_thread_that_came_back_continues_in_the_same_journal() -> None:
     disk = Disk()
     async with running(disk) as engine:
         await live(engine)
@@ -62,7 +62,7 @@ async def test_a_thread_that_came_back_goes_on_in_the_same_journal() -> None:
     assert [one.id for one in disk.written().turns] == ["T0", "T1", "T2", "after"]
 
 
-async def test_a_writer_that_somebody_holds_stays_the_only_one() -> None:
+async def test_a_writer_that_is_held_stays_the_only_one() -> None:
     async with running() as engine:
         await live(engine)
         held = await engine.thread(THREAD)
@@ -73,7 +73,7 @@ async def test_a_writer_that_somebody_holds_stays_the_only_one() -> None:
         assert engine.loaded(THREAD) is None
 
 
-async def test_a_thread_stays_while_somebody_says_that_it_is_in_use() -> None:
+async def test_a_thread_stays_while_a_predicate_says_that_it_is_in_use() -> None:
     using = {THREAD}
     async with running() as engine:
         engine.keep_in_memory(using.__contains__)

@@ -141,7 +141,7 @@ async def _command_line(harness: Harness, *words: str) -> str:
     return done.stdout.decode()
 
 
-async def test_a_ui_goes_on_when_codex_was_killed(harness: Harness, codex: Path) -> None:
+async def test_a_ui_continues_when_codex_was_killed(harness: Harness, codex: Path) -> None:
     assert isinstance(harness.script, AnswersByPrompt)
     harness.script.when("Work.", held(say("never"), anyio.Event()))
     with anyio.fail_after(SCREEN_READ_S):
@@ -163,7 +163,7 @@ async def test_a_ui_goes_on_when_codex_was_killed(harness: Harness, codex: Path)
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("prompted", [True, False], ids=["prompted", "fresh"])
-async def test_a_ui_goes_on_when_the_daemon_was_started_again(
+async def test_a_ui_continues_when_the_daemon_was_started_again(
     harness: Harness, codex: Path, how: signal.Signals, *, prompted: bool
 ) -> None:
     with anyio.fail_after(SCREEN_READ_S):
@@ -188,7 +188,7 @@ async def test_a_ui_goes_on_when_the_daemon_was_started_again(
     assert request.mentions("Say two.")
 
 
-async def test_a_ui_goes_on_when_the_daemon_was_stopped_for_a_while(
+async def test_a_ui_continues_when_the_daemon_was_stopped_for_a_while(
     harness: Harness, codex: Path
 ) -> None:
     with anyio.fail_after(SCREEN_READ_S):

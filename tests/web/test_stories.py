@@ -59,7 +59,7 @@ async def test_compact_shows_the_summary_above_the_divider_and_the_model_gets_it
     assert "apple-1." not in stage.model_input()
 
 
-async def test_new_archives_the_thread_which_stays_readable_and_goes_on_in_the_same_folder(
+async def test_new_archives_the_thread_which_stays_readable_and_continues_in_the_same_folder(
     stage: Stage,
 ) -> None:
     old = await stage.thread()

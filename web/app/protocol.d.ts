@@ -203,7 +203,7 @@ export type CommandProgress = {
 /**
  * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns verbatim.
  *
- * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted automatically. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not taken.
+ * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted automatically. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not accepted.
  */
 export type CompactContext = {
     type: "thread.context.compact";

@@ -108,7 +108,7 @@ class Login:
             answer = await self._editor.ask("elicitation/create", asked)
             if answer.get("action") != "accept":
                 await self._link.request("account/login/cancel", loginId=begun.get("loginId"))
-                raise RpcError(AUTH_REQUIRED, "The login was not wanted.")
+                raise RpcError(AUTH_REQUIRED, "The login was declined.")
         elif not self._open_browser(url):
             raise RpcError(
                 INTERNAL, f"No browser could be opened. Open this address to log in: {url}"

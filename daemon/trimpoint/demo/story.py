@@ -139,7 +139,7 @@ class Story:
         conversation = self._thread_id
         await self._part(
             "/new",
-            "Put the thread away; go on with the same files and an empty context.",
+            "Archive the thread; continue with the same files and an empty context.",
             AFTER_NEW,
         )
         show.title(

@@ -73,7 +73,7 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
     if version is None:
         return fail(
             f"{text}: it does not say its version",
-            "Try `trimpoint codex --version`; install it anew if that fails.",
+            "Try `trimpoint codex --version`; reinstall it if that fails.",
             **facts,
         )
     if version < OLDEST_SUPPORTED:

@@ -49,9 +49,7 @@ def check_git(installation: Installation) -> Iterator[Finding]:
             [path, "version"], capture_output=True, text=True, timeout=_GIT_DEADLINE_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        yield warn(
-            f"{path} does not run, so there are no checkpoints", "Install git anew.", path=path
-        )
+        yield warn(f"{path} does not run, so there are no checkpoints", "Reinstall git.", path=path)
         return
     found = re.search(r"(\d+)\.(\d+)", done.stdout)
     version, wanted = done.stdout.strip(), ".".join(map(str, MINIMUM_VERSION))
@@ -133,7 +131,7 @@ def check_service(installation: Installation) -> Iterator[Finding]:
     elif "absent" in standings.values():
         yield fail(
             "only one of the two units is there",
-            "Install it anew: trimpoint service install",
+            "Reinstall it: trimpoint service install",
             **facts,
         )
     elif "foreign" in standings.values():

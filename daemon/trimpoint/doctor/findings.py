@@ -96,6 +96,6 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
 
 
 def max_severity(results: Iterable[CheckResult]) -> Status:
-    """Returns the gravest of all."""
+    """Returns the highest severity of all."""
     found = {result.finding.status for result in results}
     return "fail" if "fail" in found else "warn" if "warn" in found else "ok"

@@ -45,7 +45,7 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
     if problem is None:
         yield ok(named, path=named)
     else:
-        yield warn(f"{named} {problem}", "Log in anew, or unset XDG_RUNTIME_DIR.", path=named)
+        yield warn(f"{named} {problem}", "Log in again, or unset XDG_RUNTIME_DIR.", path=named)
 
 
 def check_state_directory(installation: Installation) -> Iterator[Finding]:

@@ -205,7 +205,7 @@ async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer)
     with anyio.move_on_after(deadline_s):
         await ended.wait()
         return
-    problem = "It is still under way there, and goes on."
+    problem = "It is still under way there, and continues."
     await answer(FleetAnswer("unfinished", message=problem))
 
 

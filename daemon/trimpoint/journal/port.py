@@ -137,7 +137,7 @@ class Journal(Protocol):
         ...
 
     async def reopen(self) -> None:
-        """End a failure: what was not durable is cut off the disk, and records are taken again.
+        """End a failure: what was not durable is cut off the disk, and records are accepted again.
 
         Does nothing on a healthy journal, so it may stand before every command.
 

@@ -60,7 +60,9 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
 
 def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
     """Returns the sentence for a turn that was made to fit; `state` is from before."""
-    message = f"The turn goes on: {counted(messages, 'message')} before it summarized to make room."
+    message = (
+        f"The turn continues: {counted(messages, 'message')} before it summarized to make room."
+    )
     return message + _left_behind(not_carried, state.generation.session_approvals)
 
 

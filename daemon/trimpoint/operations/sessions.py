@@ -180,8 +180,8 @@ class Sessions:
         return False
 
     async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
-        """Write down that another program has taken a thread out of Codex's archive; `params` are
-        those of a `thread/resume`.
+        """Write down that another program has unarchived a thread of Codex; `params` are those of a
+        `thread/resume`.
 
         :raises ProviderFailure: Codex has it in its archive.
         :raises JournalRefuses: it could not be written down.

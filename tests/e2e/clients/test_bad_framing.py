@@ -97,7 +97,9 @@ async def test_requests_sent_right_behind_the_handshake_are_served(harness: Harn
         assert wire.received[0].get("id") == 1
 
 
-async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(harness: Harness) -> None:
+async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_no_other(
+    harness: Harness,
+) -> None:
     cut_off = [
         b'{"id":5,"meth',
         b"",
@@ -118,7 +120,7 @@ async def test_a_client_that_dies_in_the_middle_of_a_line_disturbs_nobody(harnes
     assert harness.model.requests == []
 
 
-async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_nobody(
+async def test_a_client_that_dies_while_it_is_owed_answers_disturbs_no_other(
     harness: Harness,
 ) -> None:
     async with speaking(harness) as wire:

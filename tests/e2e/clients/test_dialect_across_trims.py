@@ -100,7 +100,7 @@ async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(
     assert read["thread"]["name"] == "the newest name"
 
 
-async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_once(
+async def test_a_client_that_joins_in_the_middle_of_an_answer_gets_the_rest_exactly_once(
     harness: Harness,
 ) -> None:
     text = " ".join(map(str, range(8_000)))
@@ -136,7 +136,7 @@ async def test_who_joins_in_the_middle_of_an_answer_hears_all_the_rest_of_it_onc
 DELTA = "item/agentMessage/delta"
 
 
-async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness: Harness) -> None:
+async def test_a_client_that_sends_a_prompt_gets_the_turn_without_joining(harness: Harness) -> None:
     # Straight on Codex it would hear only the thread's status (measured: 0.163). There nobody can
     # send a prompt to a thread that is not loaded; here the daemon loads it, after a restart say,
     # on behalf of just this client.
@@ -152,7 +152,7 @@ async def test_who_sends_a_prompt_hears_the_turn_though_it_never_joined(harness:
         assert {"turn/started", "item/completed", "turn/completed"} <= set(two.methods())
 
 
-async def test_who_never_joined_hears_of_the_thread_what_codex_tells_everyone(
+async def test_a_client_that_never_joined_gets_what_codex_sends_every_client(
     harness: Harness,
 ) -> None:
     async with (

@@ -80,7 +80,7 @@ async def all_said(fifo: Path) -> str:
         return await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
 
 
-async def test_two_clients_use_the_same_handle_and_each_hears_its_own_command(
+async def test_two_clients_use_the_same_handle_and_each_gets_the_output_of_its_own_command(
     harness: Harness,
 ) -> None:
     async with (

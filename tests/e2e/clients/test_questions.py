@@ -269,7 +269,7 @@ async def test_method_not_found_of_one_client_leaves_the_question_to_the_other(
     assert setup.made.exists()
 
 
-async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer_to_its_resume(
+async def test_a_question_waits_for_a_client_and_is_sent_after_the_answer_to_its_resume(
     harness: Harness,
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -290,7 +290,7 @@ async def test_a_question_waits_for_somebody_to_come_and_is_put_after_the_answer
     assert setup.made.exists()
 
 
-async def test_with_nobody_there_when_it_asks_the_agent_waits(harness: Harness) -> None:
+async def test_the_agent_waits_when_it_asks_without_a_client(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         first = await setup.client()

@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Reply, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_turn_goes_on_when_every_client_refuses_its_question(
+async def test_a_turn_continues_when_every_client_refuses_its_question(
     harness: Harness, kind: str
 ) -> None:
     server = Path(asking_mcp_server.__file__)
@@ -67,7 +67,7 @@ async def test_a_turn_goes_on_when_every_client_refuses_its_question(
     assert not setup.made.exists()
 
 
-async def test_a_turn_goes_on_when_the_last_client_that_could_answer_is_gone(
+async def test_a_turn_continues_when_the_last_client_that_could_answer_is_gone(
     harness: Harness,
 ) -> None:
     async with AsyncExitStack() as stack:

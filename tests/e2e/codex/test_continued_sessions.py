@@ -158,7 +158,7 @@ def original_windows(scene: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("agent", SCENES)
-async def test_each_session_goes_on_with_the_window_that_its_own_model_was_sent(
+async def test_each_session_continues_with_the_window_that_its_own_model_was_sent(
     harness: Harness, agent: str
 ) -> None:
     version, names = SCENES[agent]

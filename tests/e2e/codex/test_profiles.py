@@ -221,7 +221,7 @@ async def test_a_codex_that_is_killed_takes_no_other_with_it(harness: Harness) -
     assert (status["codex"]["epoch"], status["profiles"][0]["codex"]["epoch"]) == (1, 2)
 
 
-async def test_an_operation_that_a_daemon_left_open_goes_on_with_its_own_codex(
+async def test_an_operation_that_a_daemon_left_open_continues_with_its_own_codex(
     harness: Harness,
 ) -> None:
     async with harness.daemon(), talking(harness, OTHER_MODEL) as own:

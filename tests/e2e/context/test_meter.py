@@ -230,7 +230,7 @@ async def test_an_overflow_shows_a_full_window_where_codex_makes_numbers_up(
     assert (reverted["usedTokens"], reverted["estimated"]) == (200_010, False)
 
 
-async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_goes_on(
+async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_meter_continues(
     harness: Harness,
 ) -> None:
     harness.overrides.append("model_auto_compact_token_limit=40000")

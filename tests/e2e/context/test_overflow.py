@@ -44,7 +44,7 @@ def items(messages: list[Message], method: str) -> list[str]:
     return [m["params"]["item"]["type"] for m in messages if m["method"] == method]
 
 
-async def test_a_turn_that_does_not_fit_goes_on_in_a_smaller_context(harness: Harness) -> None:
+async def test_a_turn_that_does_not_fit_continues_in_a_smaller_context(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(overflow(), say("It fits."))
@@ -112,7 +112,7 @@ async def test_a_person_is_told_what_happens_meanwhile(harness: Harness) -> None
     ]
     assert (
         progress[-1]["message"]
-        == "The turn goes on: 10 messages before it summarized to make room."
+        == "The turn continues: 10 messages before it summarized to make room."
     )
     assert any(
         "The context window is full." in m["params"]["message"]

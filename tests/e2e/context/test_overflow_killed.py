@@ -157,7 +157,7 @@ async def test_a_codex_that_is_killed_leaves_a_turn_that_has_ended_once(
         await check(talk, rescue.turn_id, status)
 
 
-async def test_a_codex_that_dies_while_it_is_written_that_the_turn_goes_on_ends_it_last_of_all(
+async def test_a_codex_that_dies_while_the_recovery_is_written_ends_the_turn_last_of_all(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codex_dies_while_writing(monkeypatch, harness, ev.TurnRetried)

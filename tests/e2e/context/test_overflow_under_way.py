@@ -103,7 +103,7 @@ async def test_an_interruption_ends_it_as_it_had_ended(harness: Harness, phase: 
         assert (await talk.prompt("next"))["status"] == "completed"
 
 
-async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(
+async def test_a_continued_turn_can_be_steered_asked_about_and_interrupted(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
@@ -134,7 +134,7 @@ async def test_a_turn_that_goes_on_can_be_steered_asked_about_and_interrupted(
     assert [t["status"] for t in snapshot["turns"]] == ["completed"] * 6 + ["interrupted"]
 
 
-async def test_a_question_of_the_turn_that_goes_on_comes_after_what_it_is_about(
+async def test_a_question_of_a_continued_turn_comes_after_the_item_that_it_is_about(
     harness: Harness,
 ) -> None:
     async with harness.daemon(), harness.client() as client:

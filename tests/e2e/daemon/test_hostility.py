@@ -209,7 +209,7 @@ async def test_a_batch_too_large_is_refused_whole_and_quickly(harness: Harness) 
         await works(good)
 
 
-async def test_a_message_of_too_many_values_or_bytes_is_refused_and_harms_nobody(
+async def test_a_message_of_too_many_values_or_bytes_is_refused_and_harms_no_other_client(
     harness: Harness,
 ) -> None:
     async with (
@@ -252,7 +252,7 @@ async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(
         assert (await wire.answer_to("fits"))["result"]["data"]
 
 
-async def test_a_bomb_of_brackets_harms_nobody(harness: Harness) -> None:
+async def test_deeply_nested_json_harms_no_other_client(harness: Harness) -> None:
     async with (
         harness.daemon(),
         connect_socket(harness.socket) as wire,

@@ -131,7 +131,7 @@ async def test_without_a_repository_only_the_context_can_be_taken_back_and_that_
     assert taken["status"] == "completed"
 
 
-async def test_files_that_somebody_else_changed_are_not_overwritten_unless_forced(
+async def test_files_that_others_changed_are_not_overwritten_unless_forced(
     harness: Harness,
 ) -> None:
     with_repository(harness.worktree)

@@ -106,7 +106,7 @@ async def until_follow_up_ended(talk: Conversation, turns: int) -> dict[str, Any
                 return dict(message["params"]["turn"])
 
 
-async def test_an_agent_sees_its_context_reduces_it_and_goes_on_by_itself(
+async def test_an_agent_reads_its_context_reduces_it_and_continues_without_a_prompt(
     small_harness: Harness,
 ) -> None:
     async with small_harness.daemon(), small_harness.client() as client:

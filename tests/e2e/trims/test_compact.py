@@ -69,7 +69,7 @@ async def test_a_sealed_summary_is_read_by_a_sample_of_the_compacted_thread(
 
 
 @pytest.mark.also_restarted
-async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
+async def test_a_sealed_summary_that_cannot_be_read_stays_in_the_provider(
     sealed_harness: Harness,
 ) -> None:
     async with sealed_harness.conversation() as talk:
@@ -91,7 +91,7 @@ async def test_a_sealed_summary_that_nobody_can_read_carries_on_in_the_provider(
 
 
 @pytest.mark.also_restarted
-async def test_behind_a_sealed_summary_that_nobody_can_read_kept_turns_stand_once(
+async def test_behind_a_sealed_summary_kept_turns_stand_once(
     sealed_harness: Harness,
 ) -> None:
     async with sealed_harness.conversation() as talk:

@@ -13,7 +13,7 @@ from tests.e2e.conversation import Conversation, seen_turns
 pytestmark = pytest.mark.codex
 
 
-async def test_new_archives_and_goes_on_with_nothing_of_the_old_thread(harness: Harness) -> None:
+async def test_new_archives_and_carries_over_nothing_of_the_old_thread(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         await talk.turn()

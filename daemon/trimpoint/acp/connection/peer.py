@@ -1,6 +1,6 @@
 """One side of a JSON-RPC connection on the event loop; `trimpoint_protocol.peer` is the protocol.
 
-Whatever the other side sends, a request is answered once, and `take` does not raise for it.
+Whatever the peer sends, a request is answered once, and `take` does not raise for it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ OnResult = Callable[[Raw], None]
 
 
 class RpcError(Exception):
-    """A request was refused, by the other side or by us."""
+    """A request was refused, by the peer or by us."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message)
@@ -41,7 +41,7 @@ class RpcError(Exception):
 
 
 class Incoming:
-    """A request of the other side. The first answer counts, and only that is sent."""
+    """A request of the peer. The first answer counts, and only that is sent."""
 
     def __init__(self, connection: "Peer", request: jsonrpc.Request) -> None:
         self.id = request.id
@@ -64,7 +64,7 @@ class Incoming:
 
 
 class Served(Protocol):
-    """Takes the other side's calls. Neither method may wait."""
+    """Takes the peer's calls. Neither method may wait."""
 
     def requested(self, request: Incoming) -> None:
         """Takes a request, which is to be answered in time."""
@@ -105,7 +105,7 @@ class Peer:
 
         :param on_result: is called with it before anything that was sent behind it is looked at.
 
-        :raises RpcError: the other side refused, or is gone.
+        :raises RpcError: the peer refused, or is gone.
         """
         return await self.result_of(self.begin(method, params, on_result))
 
@@ -119,7 +119,7 @@ class Peer:
     async def result_of(self, sent: Sent) -> Raw:
         """Return the result of a request; a late one is ignored.
 
-        :raises RpcError: the other side refused, or is gone.
+        :raises RpcError: the peer refused, or is gone.
         """
         try:
             return await sent.future
@@ -176,7 +176,9 @@ class Peer:
                 if unreadable.is_owed:
                     self.send_error(problem.id, RpcError(problem.code, problem.message))
             case TooLarge(size_bytes=size):
-                text = f"The message has {size:,} bytes; at most {MAX_MESSAGE_BYTES:,} are taken."
+                text = (
+                    f"The message has {size:,} bytes; at most {MAX_MESSAGE_BYTES:,} are accepted."
+                )
                 self.send_error(jsonrpc.NULL_ID, RpcError(jsonrpc.PARSE_ERROR, text))
             case Malformed() | Truncated() | peer.Unexpected() | peer.Run():
                 pass

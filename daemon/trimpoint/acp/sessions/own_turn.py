@@ -26,7 +26,7 @@ FLUSH_S = 0.2
 
 
 class OwnTurn:
-    """`turn_id` is None until Codex has taken the prompt. `on_end` is called once, before the
+    """`turn_id` is None until Codex has accepted the prompt. `on_end` is called once, before the
     answers.
     """
 
@@ -55,7 +55,7 @@ class OwnTurn:
     async def begin(self, thread_id: str, turn_input: list[dict[str, Any]]) -> None:
         """Send the prompt to Codex.
 
-        :raises RpcError: it was not taken, and the turn has not begun.
+        :raises RpcError: it was not accepted, and the turn has not begun.
         """
         self.thread_id = thread_id
         await self._link.request(
@@ -85,7 +85,7 @@ class OwnTurn:
         return True
 
     def cancel(self) -> None:
-        """Interrupt it; at once, or when Codex has taken it."""
+        """Interrupts it; at once, or when Codex has accepted it."""
         self.is_cancelled = True
         if self.turn_id is not None and self._interrupts is None:
             self._interrupts = asyncio.get_running_loop().create_task(self._interrupt())

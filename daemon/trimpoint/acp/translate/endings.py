@@ -9,7 +9,7 @@ INTERNAL_ERROR, AUTH_REQUIRED = -32603, -32000
 
 FULL = (
     "The context is full. Type /clear 3 to keep the last three turns, "
-    "or /compact to go on with a summary."
+    "or /compact to continue with a summary."
 )
 NOT_LOGGED_IN = "Codex is not logged in. Log in, then send the prompt again."
 _POLICY = frozenset({"cyberPolicy", "misalignmentPolicyViolation"})

@@ -8,7 +8,7 @@ Input = list[dict[str, Any]]
 
 
 class BadPrompt(Exception):
-    """The prompt has something that cannot be taken; the text says what."""
+    """The prompt has something that cannot be accepted; the text says what."""
 
 
 def typed_text(blocks: list[Json]) -> str:

@@ -15,7 +15,7 @@ from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, Sock
 _IN_USE_HINT = (
     "Codex's own background server runs there. End it with `codex app-server daemon stop`, which "
     "ends what its agents do, "
-    "and start this again; or go on without plain `codex`, by leaving --as-codex-daemon and "
+    "and start this again; or continue without plain `codex`, by leaving --as-codex-daemon and "
     "control_socket out."
 )
 _TAKEN_HINT = (

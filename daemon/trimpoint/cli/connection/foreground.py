@@ -262,7 +262,7 @@ async def stop_asked(daemon: Daemon, stop: StopSignals, idle_exit_s: float) -> s
     """Waits until a signal or a client asks for the end, or nothing needs the daemon; returns
     which.
 
-    :param idle_exit_s: how long it waits without a client and without work; 0: for ever.
+    :param idle_exit_s: how long it waits without a client and without work; 0: forever.
     """
     reasons: list[str] = []
     async with anyio.create_task_group() as tasks:

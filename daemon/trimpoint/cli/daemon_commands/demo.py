@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         error = sole_error(raised)
         if isinstance(error, DemoFailed | ValueError | TimeoutError):
             raise CliError(
-                f"The demo could not go on: {error or 'Codex took too long'}."
+                f"The demo could not continue: {error or 'Codex took too long'}."
             ) from error
         raise
 

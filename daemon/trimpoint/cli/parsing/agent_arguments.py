@@ -15,7 +15,7 @@ Starts a daemon if none runs, and has it serve the page at 127.0.0.1. The addres
 within two minutes; the browser is then logged in for 30 days. Over SSH it is printed.
 """
 CHAT = """\
-Without a thread it goes on with the last one of this folder, or begins one. ? shows the keys.
+Without a thread it continues the last one of this folder, or begins one. ? shows the keys.
 It needs the extra tui, and says how to install it where that is missing.
 """
 

@@ -33,7 +33,7 @@ def add_compact(commands: Commands) -> None:
         commands,
         "compact",
         "thread_commands.slash:run_compact",
-        "summarize the conversation and go on with the summary",
+        "summarize the conversation and continue with the summary",
     )
     parser.add_argument(
         "--keep", metavar="N", type=turn_count, help="keep the last N turns word for word"

@@ -146,7 +146,7 @@ def add_logs(commands: Commands) -> None:
         commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes"
     )
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C"
+        "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
     )
     parser.add_argument(
         "-n",

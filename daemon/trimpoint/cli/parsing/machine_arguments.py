@@ -49,7 +49,7 @@ def add_journal(commands: Commands) -> None:
     repair.add_argument(
         "--salvage",
         action="store_true",
-        help="write damaged journals anew with all that can still be read",
+        help="rewrite damaged journals with all that can still be read",
     )
     expire = _offline(
         actions, "expire", "remove what the rule in [retention] names; no daemon may run", EXPIRE
@@ -59,7 +59,7 @@ def add_journal(commands: Commands) -> None:
     export.add_argument(
         "--private",
         action="store_true",
-        help="with what no client is shown: Codex's own ids, raw items, settings",
+        help="include data that no client is shown: Codex's own ids, raw items, settings",
     )
 
 
@@ -110,7 +110,9 @@ def add_service(commands: Commands) -> None:
             as_codex_daemon(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
-    logs.add_argument("-f", "--follow", action="store_true", help="go on showing it, until Ctrl-C")
+    logs.add_argument(
+        "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
+    )
     logs.add_argument(
         "-n",
         "--lines",

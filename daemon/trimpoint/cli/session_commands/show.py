@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     for row in timeline_rows(shown.entries, marks):
         console.print(row)
     if not shown.total:
-        console.print(Text("Nothing has been said.", "dim"))
+        console.print(Text("There are no messages.", "dim"))
     return Exit.DONE
 
 

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise
     _print(
         "No daemon runs. The first command that needs one starts it.",
-        ("trimpoint ask TEXT", "goes on in this folder's last conversation, or begins one"),
+        ("trimpoint ask TEXT", "continues this folder's last conversation, or begins one"),
         ("trimpoint threads", "lists the conversations of this folder"),
         ("trimpoint demo", "shows what trimpoint does, without an account"),
     )
@@ -52,7 +52,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 def _next(mine: list[KnownThread]) -> list[tuple[str, str]]:
     hints = [
-        ("trimpoint ask TEXT", "goes on in the first of these"),
+        ("trimpoint ask TEXT", "continues the first of these"),
         ("trimpoint timeline", "shows what was said"),
     ]
     if len(mine) > _SHOWN:

@@ -1,4 +1,6 @@
-"""`trimpoint probe`: any method by hand, with what is said after it; or a prompt."""
+"""`trimpoint probe`: calls any method and prints the notifications that follow; or runs a
+prompt.
+"""
 
 import argparse
 import sys
@@ -96,7 +98,7 @@ async def _follow(arguments: argparse.Namespace, client: Client, show: Any) -> N
             if message.get("method") == arguments.until:
                 return
     if scope.cancelled_caught and arguments.until is not None:
-        raise CliError(f"{arguments.until} was not heard within {arguments.follow:g} seconds.")
+        raise CliError(f"{arguments.until} did not arrive within {arguments.follow:g} seconds.")
 
 
 def _show_json(message: Message) -> None:

@@ -31,7 +31,7 @@ from trimpoint.cli.views.timeline_view import summary_panel
 from trimpoint.core.model.lenient import as_dict, as_list
 
 _CANCEL_DEADLINE_S = 10.0
-_GOES_ON = "It goes on in the daemon: see trimpoint status."
+_GOES_ON = "It continues in the daemon: see trimpoint status."
 _MAX_FILES = 20
 _ENDINGS = {
     "completed": ("✓", "green", Exit.DONE),

@@ -47,7 +47,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
         for row in timeline_rows(msgspec.convert(entries, list[TimelineEntry]), marks):
             console.print(row)
         if not entries:
-            console.print(Text("Nothing has been said yet.", "dim"))
+            console.print(Text("There are no messages yet.", "dim"))
     return Exit.DONE
 
 

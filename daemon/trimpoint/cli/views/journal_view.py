@@ -32,7 +32,7 @@ _LEAST_CELLS = {
 _SNAPSHOTS = {
     SnapshotState.NONE: "none",
     SnapshotState.FITS: "fits",
-    SnapshotState.UNUSED: "not used; it will be written anew",
+    SnapshotState.UNUSED: "not used; it will be rewritten",
     SnapshotState.DIFFERS: "is not what the journal tells",
 }
 

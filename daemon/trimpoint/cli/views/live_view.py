@@ -244,7 +244,8 @@ class LiveView:
                 self.note(f"⟳ {one_line(str(payload.get('message')))}")
             case "thread.archived-and-new-created":
                 self.note(
-                    f"The thread is archived; it goes on as {payload.get('newThreadId')}.", "yellow"
+                    f"The thread is archived; it continues as {payload.get('newThreadId')}.",
+                    "yellow",
                 )
             case "thread.request-opened":
                 self.note(f"? The agent asks ({payload.get('method')}).", "yellow")

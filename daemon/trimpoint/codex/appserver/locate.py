@@ -3,7 +3,7 @@
 Always true: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper
 outlives its signals (killing it orphans the native child, which keeps the pipes and the thread's
 writer lock; measured: npm 0.171), and trimpoint may be installed under the name `codex`, so picking
-it would start daemons for ever.
+it would start daemons forever.
 
 A path that a person named, by flag or in the configuration, is used or refused, never replaced by
 another one.

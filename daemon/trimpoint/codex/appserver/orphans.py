@@ -50,7 +50,7 @@ def process_start_ticks(pid: int) -> int | None:
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
     """Returns whether this very process is what a trimpoint started as its Codex; going on would
-    start daemons for ever.
+    start daemons forever.
 
     Only the direct child counts: commands that an agent runs inherit the mark too, and may well run
     trimpoint.

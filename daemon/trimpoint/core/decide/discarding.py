@@ -122,7 +122,7 @@ def plan_compression(
         return refusal
     if target < policy.floor_tokens:
         floor = (
-            f"Below {policy.floor_tokens:,} tokens too little would be left to go on with, so "
+            f"Below {policy.floor_tokens:,} tokens too little would be left to continue with, so "
             f"{target:,} is no target."
         )
         return Rejected(Reason.USAGE, floor)

@@ -176,7 +176,7 @@ def summarizer_guidance(state: ThreadState, guidance: str | None) -> str | None:
 
 
 def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejected | None:
-    """Returns why a summary is not taken: it is no smaller than what it stands for."""
+    """Returns why a summary is not accepted: it is no smaller than what it stands for."""
     tokens = _summary_tokens(summary)
     if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS:
         return None

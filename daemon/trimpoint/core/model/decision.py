@@ -132,7 +132,7 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     """Returns why the thread cannot be changed now (`verb` says how), or None when it can."""
     if state.archived and verb != "archive":
         went_on = (
-            f" It went on as the thread {state.new_thread_id}."
+            f" It continues as the thread {state.new_thread_id}."
             if state.new_thread_id is not None
             else ""
         )

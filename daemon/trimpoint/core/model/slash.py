@@ -80,8 +80,8 @@ def _too_long(rest: str) -> str | None:
 
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
-    """Returns the complaint about a slip of the fingers in a command that is right otherwise; None
-    where it may be a command of another program.
+    """Returns the complaint about a typing error in a command that is right otherwise; None where
+    it may be a command of another program.
     """
     for ours, command in REGISTRY.items():
         if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
@@ -145,7 +145,7 @@ REGISTRY: dict[str, SlashCommand] = {
         SlashCommand(
             "compact",
             "/compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]",
-            "Summarize the conversation and go on with the summary",
+            "Summarize the conversation and continue with the summary",
             "Asks the model to summarize the conversation, then starts a fresh session with that "
             "summary "
             "and, with --keep, the last N turns word for word. Guidance tells the summarizer what "

@@ -41,7 +41,7 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
 def status_of(
     thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy
 ) -> rm.ContextStatus:
-    """Returns the meter of anything that has usage, a thread that is not in the books included."""
+    """Returns the meter of anything that has usage, a thread that is not recorded included."""
     window = window_of(usage, model, policy)
     era, total = usage.era, usage.thread
     return rm.ContextStatus(

@@ -17,7 +17,7 @@ def timeline_text(state: ThreadState, count: int | None = None) -> str:
     """
     total = len(state.turns)
     if not total:
-        return "Nothing has been said yet."
+        return "There are no messages yet."
     first = max(0, total - (count or TURNS_SHOWN))
     return "\n".join([_title(state, total, first), *_lines(state, first)])
 

@@ -4,7 +4,7 @@ exactly once.
 Always true: Codex takes any reply as the answer, an error too, so a client's error only means "not
 me", and so does a result that holds no answer. The question stays open for the others. When every
 client that is there has refused, Codex gets the last refusal, as it would without us: it goes on,
-and the turn does not wait for ever. With no client there a question waits for the next one.
+and the turn does not wait forever. With no client there a question waits for the next one.
 
 An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own
 ids restart with each child, and a late answer, over a new connection perhaps, must not approve a

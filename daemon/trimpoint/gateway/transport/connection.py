@@ -62,7 +62,7 @@ class Limits:
     """Limits of one client, and how long its end is waited for (docs/spec/running.md).
 
     A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages
-    are taken from the client, so that one which asks faster than it reads its answers is slowed,
+    are accepted from the client, so that one which asks faster than it reads its answers is slowed,
     not dropped.
     """
 
@@ -250,7 +250,7 @@ class Connection:
                 for message in self._messages_in(frame):
                     self._on_message(self, message)
             except Exception:
-                # A defect closes this one connection, where its request would wait for ever.
+                # A defect closes this one connection, where its request would wait forever.
                 _log.exception("message_not_handled", client=self.id)
                 self.close("internal error", CloseCode.INTERNAL_ERROR)
             if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:

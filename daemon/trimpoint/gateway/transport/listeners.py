@@ -128,7 +128,7 @@ async def serve_unix(
     """Serve clients of this user until cancelled; `task_status` is told when clients can connect.
 
     `place` is a path, or a Unix socket that is bound already (systemd's); the latter's file is left
-    alone. When no more clients can be taken in, the next attempt follows a departure or
+    alone. When no more clients can be accepted, the next attempt follows a departure or
     `accept_retry_s`.
 
     :raises ListenError: when the socket cannot be opened; its subclass says why.

@@ -62,7 +62,7 @@ class CompactionSteps:
     async def run(self, writer: ThreadWriter, operation: Operation) -> None:
         """Asks for the summary and trims the context, unless the compaction is cancelled before.
 
-        :raises CompactionFailed: there is no summary, or none that is taken.
+        :raises CompactionFailed: there is no summary, or none that is accepted.
         :raises ProviderFailure: Codex refused, is gone or does not answer.
         """
         scope = self._scopes[operation.id] = anyio.CancelScope()
@@ -176,7 +176,7 @@ class CompactionSteps:
 
 
 def _check_summary(state: ThreadState, operation: Operation, summary: str | None) -> None:
-    """:raises CompactionFailed: the summary is not taken."""
+    """:raises CompactionFailed: the summary is not accepted."""
     if summary is None:
         if operation.compaction_model not in (None, model_in(state.settings)):
             # The compacted thread would carry on, and with another model than the thread's.

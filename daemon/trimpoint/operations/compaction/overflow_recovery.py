@@ -42,7 +42,7 @@ from trimpoint.threads.writer import ThreadWriter
 
 BEGUN = (
     "The context window is full. The oldest part of the conversation is being summarized, then the "
-    "turn goes on."
+    "turn continues."
 )
 
 

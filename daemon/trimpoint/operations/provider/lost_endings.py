@@ -28,7 +28,7 @@ from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
 
-NEVER_TOLD = "Codex is at rest and never said how the turn ended."
+NEVER_TOLD = "Codex is idle and never reported how the turn ended."
 NOT_ENDED = "Codex took the interrupt and did not end the turn. It may still be at work on it."
 NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on the turn."
 # A session breaks off in one turn, and in a few more at most if prompts were queued.
@@ -36,7 +36,7 @@ _NEWEST_TURNS = 25
 
 
 class EndingLimits(NamedTuple):
-    """How long a turn may take to end once Codex rests, and once it has taken an interrupt; how
+    """How long a turn may take to end once Codex rests, and once it has accepted an interrupt; how
     long Codex may take to answer.
     """
 

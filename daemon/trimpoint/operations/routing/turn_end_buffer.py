@@ -59,7 +59,9 @@ class TurnEndBuffer:
         self._superseded_subscribers.append(subscriber)
 
     def intercept(self, thread_id: str, message: CodexMessage) -> bool:
-        """Takes a line that may belong to a turn which continues; returns whether it was taken."""
+        """Takes a line that may belong to a turn which continues; returns whether it was
+        accepted.
+        """
         method = message.method
         if (
             method not in _MAY_BEGIN

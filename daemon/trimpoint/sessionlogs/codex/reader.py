@@ -93,9 +93,7 @@ class CodexReader:
         if place is not None:
             self._dropped = self._window.rewind(place)
         elif part.base is not None and not self._window.count:
-            self._records.note(
-                f"The file {part.base[0]} that this session goes on from is not there."
-            )
+            self._records.note(f"The file {part.base[0]} that this session continues is not there.")
 
     def _rewound(self, timestamp: str | None) -> None:
         """Adds the rewind that the present file begins with."""

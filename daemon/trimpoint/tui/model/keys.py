@@ -10,7 +10,7 @@ KEYS = (
             ("↑ ↓", "prompts of before; ↑ in an empty line takes a waiting one back"),
             ("Esc", "interrupts the agent, or a compaction"),
             ("Ctrl+C", "copies what is marked, else clears the line; twice ends"),
-            ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and a turn goes on"),
+            ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and a turn continues"),
         ),
     ),
     (

@@ -4,7 +4,7 @@ import anyio
 
 
 class Changes:
-    """Any number of changes are one until they are taken."""
+    """Merges any number of changes into one until they are read."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()

@@ -135,7 +135,7 @@ class Chat:
     async def submit(self, text: str) -> bool:
         """Sends what was typed, or has it wait while the thread is busy.
 
-        :returns: whether it was taken; if not, the notice says why
+        :returns: whether it was accepted; if not, the notice says why
         """
         self.state.notice = None
         is_prompt = not is_command(text)

@@ -66,7 +66,7 @@ class ThreadPicker(Picker[Row, Picked]):
         if self._renamed is not None:
             return "Enter renames · Esc goes back"
         if self._shows_sessions:
-            return "Enter goes on from it in a new thread · Tab threads · Esc closes"
+            return "Enter continues it in a new thread · Tab threads · Esc closes"
         return "Enter opens · ^N new · ^R rename · ^F fork · ^X archive · Tab other agents · Esc"
 
     def row(self, value: Row, width: int) -> Text:

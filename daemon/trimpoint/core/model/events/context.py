@@ -106,7 +106,7 @@ class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compa
     """The intent to summarize; nothing of the context has changed yet.
 
     `model` and `effort` are those of the summarizer where they are not the thread's. `force`: a
-    summary that is no smaller than what it stands for is taken too.
+    summary that is no smaller than what it stands for is accepted too.
     """
 
     operation_id: str

@@ -164,7 +164,7 @@ def decode(message: bytes | memoryview) -> Decoded:
 def decode_in_steps(message: bytes | memoryview) -> Generator[None, None, Decoded]:
     """As `decode`, for a reader that lets others on between the steps with a large message."""
     wire = bytes(message)
-    extent = yield from _extent(wire)
+    extent = _plain_extent(wire) or (yield from measure(wire, MAX_VALUES))
     if extent.values > MAX_VALUES:
         return Invalid(INVALID_REQUEST, _TOO_MANY_VALUES, _id_near_the_start(wire))
     is_batch = wire.lstrip()[:1] == b"["
@@ -249,12 +249,10 @@ def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
     return _encode(merged)
 
 
-def _extent(wire: bytes) -> Generator[None, None, Extent]:
+def _plain_extent(wire: bytes) -> Extent | None:
     """Most messages have fewer brackets than levels are allowed, and are only counted."""
     brackets = wire.count(b"[") + wire.count(b"{") if len(wire) <= MAX_VALUES else MAX_LEVELS + 1
-    if brackets <= MAX_LEVELS:
-        return Extent(0, brackets)
-    return (yield from measure(wire, MAX_VALUES))
+    return Extent(0, brackets) if brackets <= MAX_LEVELS else None
 
 
 def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
@@ -273,7 +271,7 @@ def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
         )
     decoded: list[Message] = []
     for member in map(bytes, members):
-        extent = yield from _extent(member)
+        extent = _plain_extent(member) or (yield from measure(member, MAX_VALUES))
         message = yield from _decode_single(member, extent)
         decoded.append(message)
     return Batch(tuple(decoded))
@@ -290,7 +288,7 @@ def _decode_single(wire: bytes, extent: Extent) -> Generator[None, None, Message
         return _not_an_object(wire)
     except msgspec.DecodeError as error:
         return _malformed(wire, error)
-    if not (yield from is_utf8_in_steps(wire)):
+    if not (wire.isascii() or (yield from is_utf8_in_steps(wire))):
         return _refuse(envelope, PARSE_ERROR, "the message is not UTF-8")
     if extent.levels > MAX_LEVELS:
         return _refuse(

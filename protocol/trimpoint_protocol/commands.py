@@ -138,10 +138,12 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
     """`/new`: archive the thread and create one with the same project, worktree, branch and
     settings.
 
-    `newThreadId`, when given, must be an unused UUID.
+    `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with what
+    is pinned in this one: notes, then the turns, which are its first.
     """
 
     new_thread_id: str | None = None
+    pins: bool = False
 
 
 class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):

@@ -68,7 +68,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.OverflowRecoveryRequested("operation", "turn-1"),
     ev.TurnRetried("turn-1", SECRET, 2),
     ev.ArchivedAndNewCreated(
-        "thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS
+        "thread", "thread-2", "worktree", "main", "project", "/work", _SETTINGS, True
     ),
     ev.ThreadArchived(),
     ev.ThreadUnarchived(),

@@ -2,7 +2,10 @@
 operation.
 """
 
+import msgspec
 import pytest
+from trimpoint.core.context.carried_turns import carried_pins_of
+from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -10,7 +13,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from tests.core.given import SETTINGS, THREAD, client, given, started, trim
+from tests.core.given import SETTINGS, THREAD, client, given, started, texts, trim
 
 
 def create(origin: str, provider_thread_id: str | None = None) -> internal.CreateThread:
@@ -94,6 +97,26 @@ def test_new_archives_the_thread_and_names_its_successor() -> None:
         ),
         ev.SessionStopRequested(1),
     )
+
+
+def test_new_with_pins_says_so_in_its_event_where_something_is_pinned() -> None:
+    thread = started(turns=2)
+    thread.do(client(wire.PinContext, turns=[1]))
+    thread.do(client(wire.ArchiveAndNew, new_thread_id="thread-2", pins=True))
+    assert thread.state.new_with_pins
+    carried = carried_pins_of(thread.state, "thread-2")
+    successor = given()
+    successor.do(msgspec.structs.replace(create("new"), thread_id="thread-2", pinned=carried))
+    assert [turn.id for turn in successor.state.active_turns] == ["turn-1"]
+    assert [pin.turn_id for pin in successor.state.pins] == ["turn-1"]
+    given_items = bootstrap_items(successor.state, successor.state.generation)
+    assert texts(given_items) == ["prompt of turn-1", "answer of turn-1"]
+
+
+def test_new_with_pins_is_a_plain_new_where_nothing_is_pinned() -> None:
+    thread = started(turns=1)
+    thread.do(client(wire.ArchiveAndNew, pins=True))
+    assert not thread.state.new_with_pins
 
 
 def test_new_makes_an_id_for_the_successor_when_none_is_given() -> None:

@@ -228,7 +228,8 @@ def test_compress_has_one_option() -> None:
 
 def test_new_stands_alone() -> None:
     assert parse("/new") == New()
-    message = "/new takes nothing after it, not “branch”. Usage: /new [--dry-run]. Nothing was sent to the agent."
+    assert parse("/new --pins --dry-run") == New(pins=True, dry_run=True)
+    message = "/new takes nothing but --pins and --dry-run, not “branch”. Usage: /new [--pins] [--dry-run]. Nothing was sent to the agent."
     assert parse("/new branch") == UsageError("new", message)
 
 

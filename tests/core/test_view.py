@@ -155,6 +155,7 @@ def test_the_other_events_of_the_contract_have_its_members() -> None:
         "branchName": "main",
         "projectId": "p",
         "cwd": "/work",
+        "withPins": False,
     }
     assert payload(ev.SessionStopRequested(3)) == {"generation": 3}
 

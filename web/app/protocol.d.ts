@@ -11,7 +11,7 @@ export type AnswerIgnored = {
 /**
  * `/new`: archive the thread and create one with the same project, worktree, branch and settings.
  *
- * `newThreadId`, when given, must be an unused UUID.
+ * `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with what is pinned in this one: notes, then the turns, which are its first.
  */
 export type ArchiveAndNew = {
     type: "thread.archive-and-new";
@@ -19,6 +19,7 @@ export type ArchiveAndNew = {
     threadId: string;
     createdAt?: string | null;
     newThreadId?: string | null;
+    pins?: boolean;
 };
 
 /**

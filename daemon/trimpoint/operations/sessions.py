@@ -6,6 +6,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import (
     AnyClientCommand,
+    ArchiveAndNew,
     CompactContext,
     DiscardContext,
     PinContext,
@@ -246,6 +247,8 @@ class Sessions:
         await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
         if isinstance(command, DiscardContext):
             await self.complete_context(writer)
+        elif isinstance(command, ArchiveAndNew) and command.pins:
+            await complete_context(writer, ())
 
     async def complete_context(self, writer: ThreadWriter) -> None:
         """Have the raw items of the active context at hand, but for a turn that still runs: what is

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from trimpoint_protocol.commands import ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.context.carried_turns import carried_pins_of
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.threads.catalogue import ThreadSummary
@@ -34,11 +35,12 @@ def check_new_id(
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
     """Returns the thread that `/new` begins in place of `writer`'s: same files, same settings, no
-    history.
+    history but for what is pinned, where that was asked for.
     """
     state = writer.state
+    thread_id = str(state.new_thread_id)
     return internal.CreateThread(
-        thread_id=str(state.new_thread_id),
+        thread_id=thread_id,
         cwd=state.cwd,
         origin="new",
         settings=state.settings,
@@ -49,4 +51,5 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         overhead_tokens=overhead_tokens(state),
         window_tokens=state.usage.window,
         launch=state.launch,
+        pinned=carried_pins_of(state, thread_id) if state.new_with_pins else (),
     )

@@ -152,3 +152,42 @@ async def test_in_any_order_each_pin_is_there_once_and_in_order(
                 assert pinned <= set(numbers), text
                 told = [piece for piece in context if piece.kind != "summary"]
                 assert told == [piece for number in numbers for piece in known[number]], text
+
+
+@pytest.mark.also_restarted
+async def test_what_is_pinned_comes_along_to_the_thread_that_new_begins(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        first, _, third = await turns(talk, 3)
+        await completed(talk, "/pin 1")
+        await completed(talk, "/clear 1")
+        await completed(talk, "/pin Python 3.8 only")
+        await completed(talk, "/pin 3")
+        planned = await completed(talk, "/new --pins --dry-run")
+        done = await completed(talk, "/new --pins")
+        talk.thread_id = str(done["newThreadId"])
+        begun = await next_input(talk)
+        pins = await completed(talk, "/pins")
+        again = await completed(talk, "/new --pins")
+        talk.thread_id = str(again["newThreadId"])
+        begun_again = await next_input(talk)
+        await completed(talk, "/clear")
+        cleared = await next_input(talk)
+    assert begun == [NOTE, *first, *third]
+    assert begun_again == begun
+    assert "begins with 3 pins" in planned["message"]
+    assert "begins with 3 pins" in done["message"]
+    assert planned["tokens"]["after"] == done["tokens"]["after"]
+    assert "turn 1: prompt-1." in pins["message"]
+    assert cleared == [*first, *third, NOTE]
+
+
+async def test_new_begins_empty_unless_pins_are_asked_for(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await turns(talk, 1)
+        await completed(talk, "/pin 1")
+        bare = await completed(talk, "/new")
+        talk.thread_id = str(bare["newThreadId"])
+        begun = await next_input(talk)
+        pinless = await completed(talk, "/new --pins")
+    assert begun == []
+    assert "pin" not in pinless["message"]

@@ -146,6 +146,7 @@ def add_new(commands: Commands) -> None:
         "thread_commands.slash:run_new",
         "archive the thread and start an empty one on the same files",
     )
+    parser.add_argument("--pins", action="store_true", help="begin it with what is pinned")
     dry_run(parser)
     for_clients(parser, thread=True)
 

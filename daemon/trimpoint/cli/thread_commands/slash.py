@@ -95,8 +95,8 @@ def run_pins(arguments: argparse.Namespace) -> int:
 
 
 def run_new(arguments: argparse.Namespace) -> int:
-    """Runs `new [--dry-run]`."""
-    return _run(arguments, "/new", [], "dry_run")
+    """Runs `new [--pins] [--dry-run]`."""
+    return _run(arguments, "/new", [], "pins", "dry_run")
 
 
 def _run(

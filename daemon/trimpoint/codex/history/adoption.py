@@ -16,6 +16,7 @@ from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
+from trimpoint.core.context.carried_turns import carried_turn
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -84,7 +85,7 @@ def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
 
 def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.AnyEvent]:
     turn = parent.turns[parent.turn_index[parent.turn_aliases[provider_turn_id]]]
-    started, *rest = _inherited_turn(parent, turn)
+    started, *rest = carried_turn(parent, turn, turn.items, turn.injected)
     yield from (started, ev.TurnRetried(turn.id, provider_turn_id, 1), *rest)
 
 
@@ -148,7 +149,10 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
     turns = tuple(
         fact
         for index, turn in enumerate(earlier)
-        for fact in (*_discards(parent, index, fork_id), *_inherited_turn(parent, turn))
+        for fact in (
+            *_discards(parent, index, fork_id),
+            *carried_turn(parent, turn, turn.items, turn.injected),
+        )
     )
     later = tuple(
         fact
@@ -173,16 +177,6 @@ def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev
                 one.trigger,
                 one.est_tokens,
             )
-
-
-def _inherited_turn(parent: ThreadState, turn: Turn) -> Iterator[ev.AnyEvent]:
-    index = parent.turn_index[turn.id]
-    yield ev.TurnStarted(turn.id, 1)
-    for entry in parent.entries[turn.first_entry_index : parent.entries_end(index)]:
-        yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
-    if turn.items:
-        yield ev.ContextItemsRecorded(turn.id, tuple(turn.items), "rollout", turn.injected)
-    yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 
 def _inherited_trim_points(

@@ -10,6 +10,7 @@ from typing import assert_never
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.context.pins import standing_pins
 from trimpoint.core.decide.auto_compaction import compact_when_critical
 from trimpoint.core.decide.discarding import discard
 from trimpoint.core.decide.new_facts import new_facts
@@ -125,17 +126,30 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     )  # fmt: skip
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
-        opened = ev.GenerationOpened(1, reason, "none")
-        return Accepted(
-            (created, opened, ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(1)),
-            stamp.id,
-        )
+        empty = ev.GenerationOpened(1, reason, "none")
+        begun = (*command.pinned, _given_pins(command.pinned, reason)) if command.pinned else ()
+        number = 2 if begun else 1
+        started = (ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(number))
+        return Accepted((created, empty, *begun, *started), stamp.id)
     bootstrap = "none" if command.origin == "started" else "provider"
     opened = ev.GenerationOpened(1, reason, bootstrap, command.inherited_turn_ids)
     bound = ev.ProviderThreadBound(
         1, command.provider_thread_id, command.rollout_path, command.raw_events
     )
     return Accepted((created, opened, bound, ev.SessionReady(1)))
+
+
+def _given_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:
+    """Returns the generation that is given the pins which a thread begins with: notes, and the
+    turns as the first of its active context.
+
+    The turns are recorded in the generation before it, which Codex never sees.
+    """
+    turn_ids = tuple(one.turn_id for one in pinned if isinstance(one, ev.TurnStarted))
+    notes = [one for one in pinned if isinstance(one, ev.ContextPinned) and one.turn_id is None]
+    return ev.GenerationOpened(
+        2, reason, "turns", turn_ids, pins=tuple(one.pin_id for one in notes)
+    )
 
 
 def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Stamp) -> Decision:
@@ -147,6 +161,7 @@ def _archive_and_new(state: ThreadState, command: wire.ArchiveAndNew, stamp: Sta
         state.project_id,
         state.cwd,
         state.settings,
+        command.pins and bool(standing_pins(state)),
     )
     return Accepted((created, ev.SessionStopRequested(state.generation.number)))
 

@@ -265,6 +265,7 @@ def _archive(state: ThreadState, event: ev.ThreadArchived, at_ms: int) -> None:
 
 def _archive_for_new(state: ThreadState, event: ev.ArchivedAndNewCreated, at_ms: int) -> None:
     state.archived, state.new_thread_id = True, event.new_thread_id
+    state.new_with_pins = event.with_pins
 
 
 def _unarchive(state: ThreadState, event: ev.ThreadUnarchived, at_ms: int) -> None:

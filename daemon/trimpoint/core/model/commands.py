@@ -15,7 +15,8 @@ class CreateThread(msgspec.Struct, frozen=True):
 
     `provider_thread_id` is given when the provider thread exists already (start, adoption, fork)
     and holds the context as it is. Otherwise an operation opens a session. `inherited_turn_ids`:
-    turns that are to come into the ledger and that the provider does not know as turns.
+    turns that are to come into the ledger and that the provider does not know as turns. `pinned`:
+    the events of `core/context/carried_turns.carried_pins_of`, which the thread begins with.
     """
 
     thread_id: str
@@ -34,6 +35,7 @@ class CreateThread(msgspec.Struct, frozen=True):
     overhead_tokens: int = 0
     window_tokens: int | None = None
     launch: bytes = b""
+    pinned: tuple[AnyEvent, ...] = ()
 
 
 class RecordFacts(msgspec.Struct, frozen=True):

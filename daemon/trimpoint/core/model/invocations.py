@@ -119,9 +119,10 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """`/new`."""
+    """`/new`; with `pins` what is pinned comes along."""
 
     command: ClassVar = "new"
+    pins: bool = False
     dry_run: bool = False
 
 

@@ -242,10 +242,10 @@ REGISTRY: dict[str, SlashCommand] = {
         ),
         SlashCommand(
             "new",
-            "/new [--dry-run]",
+            "/new [--pins] [--dry-run]",
             "Archive this thread and start an empty one on the same files",
             "The archived thread stays listed and readable. The new one has the same project, "
-            "worktree, branch and settings. "
+            "worktree, branch and settings. With --pins it begins with what is pinned here. "
             "--dry-run only says what would happen.",
             parse_new,
         ),

@@ -19,7 +19,7 @@ from trimpoint.core.model.invocations import (
     Unpin,
 )
 
-FORCE, DRY_RUN, REDO = "--force", "--dry-run", "--redo"
+FORCE, DRY_RUN, REDO, PINS = "--force", "--dry-run", "--redo", "--pins"
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
 _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
@@ -136,8 +136,10 @@ def parse_revert(rest: str) -> Revert | str:
 
 def parse_new(rest: str) -> New | str:
     """Reads the arguments of `/new`."""
-    switches, words = _switches(rest, DRY_RUN)
-    return f"/new takes nothing after it, not {quoted(words)}." if words else New(**switches)
+    switches, words = _switches(rest, PINS, DRY_RUN)
+    if words:
+        return f"/new takes nothing but {PINS} and {DRY_RUN}, not {quoted(words)}."
+    return New(**switches)
 
 
 def parse_pin(rest: str) -> Pin | str:

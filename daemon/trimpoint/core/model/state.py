@@ -234,6 +234,7 @@ class ThreadState(msgspec.Struct):
     redoable: int = 0
     pins: list[Pin] = []
     launch: bytes = b""
+    new_with_pins: bool = False
 
     @property
     def exists(self) -> bool:

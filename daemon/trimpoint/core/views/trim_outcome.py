@@ -15,7 +15,7 @@ from trimpoint.core.context.context_size import (
     used_percent,
     window_of,
 )
-from trimpoint.core.context.pins import carried_pins, pin_items
+from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.undoing import UndoPlan, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
@@ -104,6 +104,11 @@ def unarchive_line(state: ThreadState) -> str:
     return undo_line(f"trimpoint unarchive {state.id[-SHORT_ID_CHARS:]} (in a terminal)")
 
 
+def with_pins(state: ThreadState) -> str:
+    """Returns the words for a thread that begins with what is pinned."""
+    return f"that begins with {counted(len(standing_pins(state)), 'pin')},"
+
+
 def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy) -> TokenChange:
     """Returns what a discard of so many tokens would do to the context."""
     before = context_size(state, policy)
@@ -124,8 +129,9 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
             after, note = None, SUMMARY_TO_COME
         case wire.UndoTrim():
             after, note = _tokens_after_undo(state, command), NEW_SESSION if overhead else None
-        case wire.ArchiveAndNew():
-            after, note = overhead, NEW_SESSION if overhead else None
+        case wire.ArchiveAndNew(pins=pins):
+            pinned = sum(pin_tokens(state, pin) for pin in standing_pins(state)) if pins else 0
+            after, note = overhead + pinned, NEW_SESSION if overhead else None
         case _:
             assert_never(command)
     return TokenChange(
@@ -157,10 +163,9 @@ def planned_revert_change(state: ThreadState, reverting: Reverting, policy: Poli
 def planned_text(state: ThreadState, command: Planned) -> str:
     """Returns what an accepted command would do, in a sentence."""
     match command:
-        case wire.ArchiveAndNew():
-            return (
-                "Would archive the thread and start an empty one with the same files and settings."
-            )
+        case wire.ArchiveAndNew(pins=pins):
+            begins = f"one {with_pins(state)}" if pins and standing_pins(state) else "an empty one"
+            return f"Would archive the thread and start {begins} with the same files and settings."
         case wire.UndoTrim():
             undone = plan_undo(state, redo=command.redo)
             return undone.message if isinstance(undone, Rejected) else _planned_undo_text(undone)

@@ -65,7 +65,7 @@ def as_command(
                 scope=scope,
                 force=force,
             )
-        case invocations.New():
-            return ArchiveAndNew(command_id=command_id, thread_id=thread_id)
+        case invocations.New(pins):
+            return ArchiveAndNew(command_id=command_id, thread_id=thread_id, pins=pins)
         case _:
             assert_never(parsed)

@@ -46,6 +46,7 @@ from trimpoint.core.views.trim_outcome import (
     unarchive_line,
     undo_command,
     undo_line,
+    with_pins,
 )
 from trimpoint.gateway.commands.slash_outcomes import (
     STATUS_OF,
@@ -324,8 +325,9 @@ class SlashRunner:
         await self._watch("new", replacement, progress)
         operation = replacement.state.operation
         failed = operation is not None and operation.phase is Phase.FAILED
+        begins = f" {with_pins(writer.state)}" if writer.state.new_with_pins else ""
         message = (
-            "The thread is archived; a new one with the same files and settings is ready: "
+            f"The thread is archived; a new one{begins} with the same files and settings is ready: "
             f"{new_id}."
         )
         if failed and operation is not None:

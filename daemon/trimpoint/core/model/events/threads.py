@@ -63,6 +63,7 @@ class ArchivedAndNewCreated(
     project_id: str | None
     cwd: str
     settings: bytes  # what the new thread starts with
+    with_pins: bool = False  # whether it begins with what is pinned here
 
 
 class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):

@@ -1,0 +1,39 @@
+"""Turns and pins that another thread begins with: recorded there as they are here."""
+
+from collections.abc import Iterator, Sequence
+
+from trimpoint.core.context.active_context import placed_items
+from trimpoint.core.context.pins import standing_pins
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import ThreadState
+
+
+def carried_turn(
+    state: ThreadState, turn: Turn, items: Sequence[bytes], injected: int
+) -> Iterator[ev.AnyEvent]:
+    """Yields the events that record a turn of `state` in the first generation of another thread.
+
+    `items` are the raw items that it has there; the last `injected` of them stood behind it.
+    """
+    index = state.turn_index[turn.id]
+    yield ev.TurnStarted(turn.id, 1)
+    for entry in state.entries[turn.first_entry_index : state.entries_end(index)]:
+        yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
+    if items:
+        yield ev.ContextItemsRecorded(turn.id, tuple(items), "rollout", injected)
+    yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
+
+
+def carried_pins_of(state: ThreadState, thread_id: str) -> tuple[ev.AnyEvent, ...]:
+    """Returns the events that record what is pinned in `state` in a new thread: each pinned turn
+    with the items that the context has of it, and each pin, in the order of the ledger.
+    """
+    events: list[ev.AnyEvent] = []
+    for pin in standing_pins(state):
+        if pin.turn_id is not None:
+            turn = state.turns[state.turn_index[pin.turn_id]]
+            items = [item for _, item in placed_items(state, turn)]
+            events.extend(carried_turn(state, turn, items, 0))
+        events.append(ev.ContextPinned(thread_id, pin.id, pin.turn_id, pin.note))
+    return tuple(events)

@@ -44,7 +44,8 @@ def finished(steps: Generator[None, None, T]) -> T:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value
+            result: T = end.value
+            return result
 
 
 def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:

@@ -275,7 +275,8 @@ class Connection:
             next(self._large)
         except StopIteration as end:
             self._large = None
-            return end.value
+            messages: list[ClientMessage] = end.value
+            return messages
         self._frames.appendleft(frame)
         return []
 

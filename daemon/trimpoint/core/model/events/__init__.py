@@ -2,8 +2,8 @@
 
 This package is the journal's format. A tag, once released, never changes its meaning; fields are
 only ever appended, each with a default, because they are stored by position.
-`tests/core/test_event_format.py` compares the bytes with those of every earlier release. Times are
-milliseconds since the epoch, UTC.
+`tests/core/model/test_event_format.py` compares the bytes with those of every earlier release.
+Times are milliseconds since the epoch, UTC.
 
 `threads` has the events of a thread as a whole, `sessions` those of generations and Codex threads,
 `context` of trims, pins and compactions, `turns` of prompts and answers, `reverts` of checkpoints

@@ -12,7 +12,7 @@ from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 
 from tests.core.given import SETTINGS, Conversation, client, raw, started
-from tests.core.test_usage import call, complete, made_up
+from tests.core.model.test_usage import call, complete, made_up
 
 WINDOW = 100_000
 COMPACT = Policy(auto="compact", overflow_recovery=True)

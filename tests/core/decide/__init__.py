@@ -1,0 +1,1 @@
+"""Commands: the events that accept them, or why they are refused."""

@@ -1,0 +1,1 @@
+"""Events, operations, slash commands and other parts of a thread's model."""

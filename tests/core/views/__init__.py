@@ -1,0 +1,1 @@
+"""What is shown of a thread: timeline, history, exports, the read model."""

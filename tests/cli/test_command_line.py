@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from trimpoint.cli.daemon_commands import app_server
 from trimpoint.cli.daemon_commands.completion import candidates
 from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
 from trimpoint.cli.json_output import print_json, write_text
 from trimpoint.cli.main import main
 from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
+from trimpoint.cli.programs import app_server
 from trimpoint.config.loading import parse_config
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
@@ -120,7 +120,7 @@ def test_a_command_line_for_codex_is_told_from_ours(line: str, meant: bool) -> N
 
 
 def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    import trimpoint.cli.daemon_commands.stdio
+    import trimpoint.cli.programs.stdio
 
     seen: list[list[str]] = []
 
@@ -128,14 +128,14 @@ def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.Monke
         seen.append(arguments.overrides)
         return 0
 
-    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", take)
+    monkeypatch.setattr(trimpoint.cli.programs.stdio, "run", take)
     line = "--config a=1 -cb=2 app-server --listen=stdio:// --stdio -c c=3=4 --config=d=5 --enable e --disable=f"
     assert main(line.split()) == 0
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
 
 
 def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    import trimpoint.cli.daemon_commands.stdio
+    import trimpoint.cli.programs.stdio
 
     seen: list[list[str]] = []
 
@@ -143,7 +143,7 @@ def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyP
         seen.append(arguments.overrides)
         return 0
 
-    monkeypatch.setattr(trimpoint.cli.daemon_commands.stdio, "run", take)
+    monkeypatch.setattr(trimpoint.cli.programs.stdio, "run", take)
     line = "-mx --model y --dangerously-bypass-approvals-and-sandbox -c a=1 app-server --analytics-default-enabled"
     assert main(line.split()) == 0
     assert seen == [["a=1"]]

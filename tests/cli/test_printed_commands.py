@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from trimpoint.cli.daemon_commands.app_server import NAME, first_word
-from trimpoint.cli.daemon_commands.codex_itself import CODEX, COMMANDS
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.parsing.arguments import parse
+from trimpoint.cli.programs.app_server import NAME, first_word
+from trimpoint.cli.programs.codex_itself import CODEX, COMMANDS
 
 from tests.cli.stage import CliHarness
 

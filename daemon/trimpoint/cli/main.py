@@ -14,16 +14,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from trimpoint.cli.characters import write_plainly
-from trimpoint.cli.daemon_commands import app_server, codex_itself
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
+from trimpoint.cli.programs import app_server, codex_itself
 
 # What a command never uses, and what it would import all the same. structlog would take rich for
 # tracebacks on a terminal: 7 MB, and a third of the start-up of a daemon, which writes plain ones.
 # asyncio takes ssl, which is 5 MB.
 _UNUSED = {
-    "trimpoint.cli.daemon_commands.serve": "rich",
-    "trimpoint.cli.daemon_commands.acp": "ssl",
+    "trimpoint.cli.programs.serve": "rich",
+    "trimpoint.cli.programs.acp": "ssl",
 }
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended

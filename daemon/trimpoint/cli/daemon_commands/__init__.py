@@ -1,1 +1,1 @@
-"""One module for each command that starts, checks or serves the daemon, or needs none."""
+"""One module for each command that checks, configures or stops the daemon, or needs none."""

@@ -66,7 +66,7 @@ def add_desktop(commands: Commands) -> None:
     parser = command(
         commands,
         "desktop",
-        "daemon_commands.desktop:run",
+        "programs.desktop:run",
         "show the web page in a window of its own",
         DESKTOP,
     )

@@ -33,9 +33,7 @@ readable by you alone. Anyone who has it can do with your threads what you can.
 
 def add_serve(commands: Commands) -> None:
     """Adds the command `serve`."""
-    parser = command(
-        commands, "serve", "daemon_commands.serve:run", "run the daemon in the foreground"
-    )
+    parser = command(commands, "serve", "programs.serve:run", "run the daemon in the foreground")
     parser.add_argument(
         "--background",
         action="store_true",
@@ -51,7 +49,7 @@ def add_stdio(commands: Commands) -> None:
     parser = command(
         commands,
         "stdio",
-        "daemon_commands.stdio:run",
+        "programs.stdio:run",
         "serve the client at stdin and stdout",
         APP_SERVER,
     )
@@ -63,7 +61,7 @@ def add_acp(commands: Commands) -> None:
     parser = command(
         commands,
         "acp",
-        "daemon_commands.acp:run",
+        "programs.acp:run",
         "serve an ACP editor at stdin and stdout",
         ACP,
     )

@@ -160,7 +160,7 @@ def add_demo(commands: Commands) -> None:
     parser = command(
         commands,
         "demo",
-        "daemon_commands.demo:run",
+        "programs.demo:run",
         "see /clear, /compact and /new at work, in a minute and without an account",
     )
     parser.add_argument("--plain", action="store_true", help="no colour and no animation")

@@ -98,7 +98,7 @@ def run(arguments: list[str]) -> int:
     )
     url = _listen_url(arguments)
     if url == _STDIO:
-        return int(importlib.import_module("trimpoint.cli.daemon_commands.stdio").run(words))
+        return int(importlib.import_module("trimpoint.cli.programs.stdio").run(words))
     if url.startswith(_UNIX):
         words.socket = url.removeprefix(_UNIX) or str(_commands("proxy").control_socket())
     else:
@@ -124,7 +124,7 @@ def _proxy(arguments: list[str]) -> int:
 
 
 def _commands(name: str) -> Any:
-    return importlib.import_module(f"trimpoint.cli.daemon_commands.{name}")
+    return importlib.import_module(f"trimpoint.cli.programs.{name}")
 
 
 def _listen_url(arguments: list[str]) -> str:

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     :raises CliError: a daemon that was to be started could not be.
     """
     if arguments.login:
-        from trimpoint.cli.daemon_commands.codex_itself import become
+        from trimpoint.cli.programs.codex_itself import become
 
         become(["login"])
     if arguments.start_daemon:

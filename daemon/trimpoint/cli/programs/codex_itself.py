@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from trimpoint.cli.daemon_commands.app_server import NAME, first_word
+from trimpoint.cli.programs.app_server import NAME, first_word
 
 CODEX = "codex"
 # The commands of Codex (0.171) that trimpoint has none of the same name for. `trimpoint codex WORD`

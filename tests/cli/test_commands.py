@@ -176,3 +176,24 @@ async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(
             f"trimpoint: No daemon answers at {stage.socket}.",
             "Start one with `trimpoint serve`, or say where it listens with --socket.",
         ]
+
+
+async def test_a_named_state_directory_is_not_that_of_the_daemon_at_the_default_socket(
+    stage: CliHarness,
+) -> None:
+    # Both would be found at the default socket, if nothing but the socket counted.
+    default = {"TRIMPOINT_SOCKET": "", "XDG_RUNTIME_DIR": str(stage.folder / "run")}
+    other = str(stage.folder / "other")
+    assert (await stage.run("threads", **default)).code == 0
+    try:
+        stopped = await stage.run("shutdown", "--state-dir", other, **default)
+        assert stopped.code != 0
+        assert "keeps its state in another folder" in stopped.err
+        threads = await stage.run("threads", "--state-dir", other, **default)
+        assert threads.code == 0, threads.err
+        assert len(stage.background_daemons()) == 2
+        for words, state in (((), stage.state_dir), (("--state-dir", other), other)):
+            status = await stage.run("status", "--json", *words, **default)
+            assert status.json()["daemon"]["stateDir"] == str(state)
+    finally:
+        await stage.end_background_daemons()

@@ -112,13 +112,32 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
             return socket
         raise
     sockets = sockets_of(settings)
-    if (socket := await answering(sockets)) is not None:
+    socket = await answering(sockets)
+    if socket is not None and not await _is_of_another_state(settings, socket):
         return socket
     if not starts:
-        raise _no_daemon(sockets)
+        raise _no_daemon(sockets) if socket is None else _other_state(settings, socket)
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     return await socket_of_daemon(launch_of(settings, arguments))
+
+
+async def _is_of_another_state(settings: Settings, socket: Path) -> bool:
+    """Returns whether a state directory was named, and the daemon that happens to be at the default
+    socket keeps another: its threads are not those that are meant.
+    """
+    if settings.socket_is_named or not settings.state_dir_is_named:
+        return False
+    from trimpoint.cli.connection.attach import keeps_state_in
+
+    return await keeps_state_in(socket, settings.state_dir) is False
+
+
+def _other_state(settings: Settings, socket: Path) -> NoDaemon:
+    return NoDaemon(
+        f"The daemon at {socket} keeps its state in another folder than {settings.state_dir}.",
+        f"Start one with `trimpoint serve --state-dir {settings.state_dir}`.",
+    )
 
 
 async def _running(arguments: argparse.Namespace) -> Path | None:

@@ -18,14 +18,15 @@ CONFIG_INVALID = "config_invalid"
 
 
 class Settings(NamedTuple):
-    """`socket_is_named`: a person chose the socket, by flag, file or environment; it is not merely
-    the default.
+    """`socket_is_named` and `state_dir_is_named`: a person chose it, by flag, file or environment;
+    it is not merely the default.
     """
 
     config: Config
     state_dir: Path
     socket: Path
     socket_is_named: bool
+    state_dir_is_named: bool
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
@@ -45,7 +46,13 @@ def _placed(config: Config, arguments: argparse.Namespace) -> Settings:
         socket = _path(named_socket) if named_socket else default_socket_path(os.environ)
     except HomeUnknown as error:
         raise UsageError(str(error), error.hint, reason="no_home") from None
-    return Settings(_with_overrides(config, arguments), state_dir, socket, bool(named_socket))
+    return Settings(
+        _with_overrides(config, arguments),
+        state_dir,
+        socket,
+        socket_is_named=bool(named_socket),
+        state_dir_is_named=bool(named_state_dir),
+    )
 
 
 def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:

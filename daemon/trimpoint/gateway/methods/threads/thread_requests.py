@@ -54,7 +54,6 @@ class ThreadRequests:
         """Passes a request on as it is, and its answer back with the ids that clients know, or as
         `shown` returns it.
         """
-        await client_request.let_others_on()
         mapped = self.mapped_params(client_request)
 
         def answered(raw: Raw) -> None:

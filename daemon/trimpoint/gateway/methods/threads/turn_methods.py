@@ -1,5 +1,8 @@
 """`turn/start`, `turn/steer` and all requests that act on a thread's session: the session is made
 ready first, and what Codex acknowledges is recorded.
+
+Always true: nothing is awaited between a session that is ready and the request that uses it; a
+trim could take its place.
 """
 
 from collections.abc import Callable
@@ -94,7 +97,6 @@ class TurnMethods:
         # Unlike with Codex, a client that sends a prompt is subscribed: the thread may have been
         # loaded on its behalf just now.
         self._subscriptions.join(client_request.client, thread_id)
-        await client_request.let_others_on()
         params = self._requests.with_provider_id(client_request, session)
         await self._starts.send(
             session,
@@ -108,10 +110,10 @@ class TurnMethods:
         if thread_id is None:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
-        session = await self._sessions.ready(thread_id)
-        await client_request.let_others_on()
-        params = self._requests.with_provider_id(client_request, session)
         expected = client_request.params().get("expectedTurnId")
+        await client_request.let_others_on()
+        session = await self._sessions.ready(thread_id)
+        params = self._requests.with_provider_id(client_request, session)
         if isinstance(expected, str):
             params["expectedTurnId"] = Raw(
                 msgspec.json.encode(self._identity.provider_turn(expected))
@@ -123,18 +125,17 @@ class TurnMethods:
         if thread_id is None:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
+        facts = _ACKNOWLEDGED.get(client_request.method)
+        params = client_request.params() if facts is not None else {}
+        await client_request.let_others_on()
         session = await self._sessions.ready(thread_id)
         if client_request.method in BEGIN_TURNS:
             self._subscriptions.join(client_request.client, thread_id)  # as with `turn/start`
         if client_request.method == "thread/metadata/update":
             shown = partial(self._reads.without_turns, session.writer.state)
             return await self._requests.forward(client_request, shown=shown)
-        facts = _ACKNOWLEDGED.get(client_request.method)
         if facts is None:
             return await self._requests.forward(client_request)
-        await client_request.let_others_on()
-        params = client_request.params()
-        await client_request.let_others_on()
         mapped = self._requests.mapped_params(client_request)
         return await self._request_recorded(
             client_request, session, mapped, lambda state: facts(state, params)
@@ -145,8 +146,8 @@ class TurnMethods:
         if thread_id is None:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
-        session = await self._sessions.ready(thread_id)
         await client_request.let_others_on()
+        session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
         await self._request_recorded(

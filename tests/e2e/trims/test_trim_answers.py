@@ -37,7 +37,7 @@ async def test_a_trim_tells_tokens_and_its_last_line_undoes_it(harness: Harness,
         )
         assert outcome["tokens"]["note"] == after["note"]
         assert (
-            f"{before['usedTokens']:,} tokens before, about {after['usedTokens']:,} after "
+            f"{before['usedTokens']:,} tokens before, about {after['usedTokens']:,} after"
             in outcome["message"]
         )
         assert last_line(outcome) == f"To undo: {outcome['undo']}"

@@ -24,7 +24,7 @@ async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: CliHarn
             await watch.said("The gist of it all.")
             await watch.said("⟳ Context compacted")
             await client.request("commands/execute", threadId=thread, text="/new")
-            await watch.said("it goes on as")
+            await watch.said("it continues as")
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
     lines = watch.out.splitlines()

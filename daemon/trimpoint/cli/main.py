@@ -87,12 +87,15 @@ def _uninterrupted() -> Generator[None]:
 @contextmanager
 def _without(name: str) -> Generator[None]:
     """Has no module find the module `name` while the block runs."""
+    before = sys.modules.get(name)
     # Python takes None for a module that does not exist.
     sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:
         del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
 
 
 def _open_missing_streams() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import answering, profile_asked, sockets_of, with_daemon
+from trimpoint.cli.connection.connect import daemon_at, profile_asked, with_daemon
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
@@ -67,7 +67,7 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
     settings = settings_of(arguments)
 
     async def find() -> Path | None:
-        return await answering(sockets_of(settings))
+        return await daemon_at(settings)
 
     async def start() -> Path:
         return await socket_of_daemon(launch_of(settings, arguments))

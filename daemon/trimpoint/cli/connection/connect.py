@@ -111,29 +111,36 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
             print_plain_line(f"{said} The running daemon has what was there when it started.")
             return socket
         raise
-    sockets = sockets_of(settings)
-    socket = await answering(sockets)
-    if socket is not None and not await _is_of_another_state(settings, socket):
+    if (socket := await daemon_at(settings)) is not None:
         return socket
     if not starts:
-        raise _no_daemon(sockets) if socket is None else _other_state(settings, socket)
+        raise await _absence(settings)
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     return await socket_of_daemon(launch_of(settings, arguments))
 
 
-async def _is_of_another_state(settings: Settings, socket: Path) -> bool:
-    """Returns whether a state directory was named, and the daemon that happens to be at the default
-    socket keeps another: its threads are not those that are meant.
+async def daemon_at(settings: Settings) -> Path | None:
+    """Returns the socket of the daemon that is meant; None where none answers.
+
+    Where a state directory was named, one that happens to be at the default socket and keeps
+    another is not it.
+
+    :raises CliError: one is there but refuses us, or none can be run here.
     """
-    if settings.socket_is_named or not settings.state_dir_is_named:
-        return False
+    socket = await answering(sockets_of(settings))
+    if socket is None or settings.socket_is_named or not settings.state_dir_is_named:
+        return socket
     from trimpoint.cli.connection.attach import keeps_state_in
 
-    return await keeps_state_in(socket, settings.state_dir) is False
+    return None if await keeps_state_in(socket, settings.state_dir) is False else socket
 
 
-def _other_state(settings: Settings, socket: Path) -> NoDaemon:
+async def _absence(settings: Settings) -> NoDaemon:
+    sockets = sockets_of(settings)
+    socket = await answering(sockets)
+    if socket is None:
+        return _no_daemon(sockets)
     return NoDaemon(
         f"The daemon at {socket} keeps its state in another folder than {settings.state_dir}.",
         f"Start one with `trimpoint serve --state-dir {settings.state_dir}`.",
@@ -142,7 +149,7 @@ def _other_state(settings: Settings, socket: Path) -> NoDaemon:
 
 async def _running(arguments: argparse.Namespace) -> Path | None:
     """Returns the socket of a daemon that runs, for a person whose configuration has a mistake."""
-    return await answering(sockets_of(place_despite_mistakes(arguments)))
+    return await daemon_at(place_despite_mistakes(arguments))
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 
 from trimpoint.cli.connection.client import connect
-from trimpoint.cli.connection.connect import answering, sockets_of
+from trimpoint.cli.connection.connect import daemon_at
 from trimpoint.cli.connection.known_threads import KnownThread, here, own_threads
 from trimpoint.cli.connection.settings import Settings, settings_of
 from trimpoint.journal.storage.directory import StateDirectory
@@ -33,7 +33,7 @@ def titles() -> list[tuple[str, str]]:
 
 async def _asked(settings: Settings) -> list[KnownThread]:
     with anyio.move_on_after(_DEADLINE_S):
-        if (socket := await answering(sockets_of(settings))) is not None:
+        if (socket := await daemon_at(settings)) is not None:
             async with connect(socket) as client:
                 await client.initialize("trimpoint-completion")
                 return await own_threads(client)

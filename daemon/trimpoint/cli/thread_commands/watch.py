@@ -10,7 +10,7 @@ from trimpoint_protocol.methods import ThreadOverview, TimelinePage
 from trimpoint_protocol.readmodel import ContextStatus, TimelineActivity, TimelineMessage
 
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import answering, ask, sockets_of, with_daemon
+from trimpoint.cli.connection.connect import ask, daemon_at, with_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import Exit, NoDaemon
 from trimpoint.cli.terminal import print_json, print_line, stdout_console
@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _next_daemon(arguments: argparse.Namespace) -> None:
-    sockets = sockets_of(settings_of(arguments))
+    settings = settings_of(arguments)
     # There is no event for a socket that does not exist yet.
-    while await answering(sockets) is None:  # noqa: ASYNC110
+    while await daemon_at(settings) is None:  # noqa: ASYNC110
         await anyio.sleep(_LOOK_AGAIN_S)
 
 

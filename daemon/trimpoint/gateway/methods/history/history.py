@@ -246,12 +246,17 @@ def _page(
         )
     else:
         following = range(rows.start if start is None else max(rows.start, start), rows.stop)
-    size = max(1, min(DEFAULT_PAGE if limit is None else limit, MAX_PAGE))
+    size = page_size(limit, DEFAULT_PAGE, MAX_PAGE)
     page, rest = following[:size], following[size:]
     return page, {
         "nextCursor": _cursor(kind, rest[0]) if rest else None,
         "backwardsCursor": _cursor(kind, page[0]) if page else None,
     }
+
+
+def page_size(limit: int | None, default: int, most: int) -> int:
+    """Returns how many rows a page has: `limit`, within what Codex accepts."""
+    return max(1, min(default if limit is None else limit, most))
 
 
 def _cursor(kind: str, position: int) -> str:

@@ -16,7 +16,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.history.history import item_object, turn_cursor
+from trimpoint.gateway.methods.history.history import item_object, page_size, turn_cursor
 from trimpoint.gateway.session.errors import Refusal
 
 DEFAULT_PAGE = 50
@@ -58,7 +58,7 @@ async def occurrences_page(state: ThreadState, params: dict[str, Any]) -> dict[s
         problem = "thread/searchOccurrences requires a non-empty searchTerm"
         raise Refusal(Reason.INVALID_PARAMS, problem)
     start = _Cursor(term) if wanted.cursor is None else _decoded(wanted.cursor, term)
-    size = max(1, min(DEFAULT_PAGE if wanted.limit is None else wanted.limit, MAX_PAGE))
+    size = page_size(wanted.limit, DEFAULT_PAGE, MAX_PAGE)
     found: list[_Found] = []
     place = start.place
     while len(found) <= size and place < len(state.entries):

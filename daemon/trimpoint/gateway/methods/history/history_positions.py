@@ -12,7 +12,7 @@ import msgspec
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.state import ThreadState
-from trimpoint.gateway.methods.history.history import item_rows, turn_object
+from trimpoint.gateway.methods.history.history import item_rows, page_size, turn_object
 from trimpoint.gateway.methods.history.history_markers import Markers
 from trimpoint.gateway.session.errors import Refusal
 
@@ -38,7 +38,7 @@ def positions_page(
     end = _end(state)
     if wanted.cursor is not None:
         end = min(end, _position(wanted.cursor))
-    size = max(1, min(DEFAULT_PAGE if wanted.limit is None else wanted.limit, MAX_PAGE))
+    size = page_size(wanted.limit, DEFAULT_PAGE, MAX_PAGE)
     begin = max(1, end - size)
     markers = Markers(state, with_messages=with_messages)
     listed = [row for at in range(begin, end) for row in _rows_at(state, at, markers)]

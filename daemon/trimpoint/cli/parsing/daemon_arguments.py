@@ -10,7 +10,7 @@ from trimpoint.cli.parsing.options import (
     for_clients,
     for_daemons,
     json_option,
-    positive,
+    log_options,
 )
 
 APP_SERVER = """\
@@ -143,15 +143,5 @@ def add_logs(commands: Commands) -> None:
     parser = command(
         commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes"
     )
-    parser.add_argument(
-        "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
-    )
-    parser.add_argument(
-        "-n",
-        "--lines",
-        metavar="N",
-        type=positive,
-        default=100,
-        help="the newest N lines (default 100)",
-    )
+    log_options(parser)
     add_location_options(parser)

@@ -10,7 +10,7 @@ from trimpoint.cli.parsing.options import (
     command,
     for_daemons,
     json_option,
-    positive,
+    log_options,
 )
 
 EXPIRE = """\
@@ -110,17 +110,7 @@ def add_service(commands: Commands) -> None:
             as_codex_daemon(sub)
         for_daemons(sub)
     logs = command(actions, "logs", "daemon_commands.service:run_logs", "show its log")
-    logs.add_argument(
-        "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
-    )
-    logs.add_argument(
-        "-n",
-        "--lines",
-        metavar="N",
-        type=positive,
-        default=100,
-        help="the newest N lines (default 100)",
-    )
+    log_options(logs)
 
 
 def add_doctor(commands: Commands) -> None:

@@ -50,6 +50,21 @@ def dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
 
 
+def log_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of what shows a log."""
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
+    )
+    parser.add_argument(
+        "-n",
+        "--lines",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="the newest N lines (default 100)",
+    )
+
+
 def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> None:
     """Options of everything that talks to a daemon."""
     if thread:

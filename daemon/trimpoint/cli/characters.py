@@ -1,5 +1,5 @@
-"""Characters for outputs that cannot write all of Unicode: each sign of ours has a plain one of the
-same width.
+"""ASCII replacements for outputs whose encoding lacks the characters that trimpoint prints. Each
+has the width of the original.
 """
 
 import codecs
@@ -32,7 +32,9 @@ _PLAIN = dict(
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """Returns what to write in the place of characters that cannot be encoded; `?` for a text's."""
+    """Handles an encoding error: returns the replacement of the characters that cannot be encoded,
+    `?` where there is none, and the position where encoding continues.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unknown = error.object[error.start : error.end]
@@ -43,7 +45,9 @@ codecs.register_error(_ERRORS, _plainer)
 
 
 def write_plainly(stream: TextIO | None) -> None:
-    """Has `stream` write plain characters where its encoding lacks one, instead of failing."""
+    """Configures `stream` to write replacements for characters that its encoding lacks, instead of
+    raising an error.
+    """
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors=_ERRORS)

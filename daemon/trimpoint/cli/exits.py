@@ -1,11 +1,11 @@
-"""How a command ends: exit codes, and the errors that a person or a script reads when it failed."""
+"""Exit codes, and the errors that end a command with a message for a person or a script."""
 
 from enum import IntEnum
 from typing import cast
 
 
 class Exit(IntEnum):
-    """Exit codes of every command; `trimpoint --help` shows them."""
+    """The exit codes of all commands; `trimpoint --help` lists them."""
 
     DONE = 0
     FAILED = 1
@@ -15,8 +15,8 @@ class Exit(IntEnum):
 
 
 class CliError(Exception):
-    """A command ends here. `message` says what is wrong, `hint` what to do, `reason` is for
-    scripts.
+    """Ends a command with an error: `message` says what is wrong, `hint` what to do, and `reason`
+    is a word for scripts.
     """
 
     code = Exit.FAILED
@@ -30,24 +30,25 @@ class CliError(Exception):
 
 
 class UsageError(CliError):
-    """The command line is wrong; the hint says what is right."""
+    """Raised when the command line or the configuration is wrong; the hint says what is right."""
 
     code = Exit.USAGE
     reason = "usage"
 
 
 class NoDaemon(CliError):
-    """The daemon does not answer, or it ended during the conversation."""
+    """Raised when the daemon does not answer, or ended while the command was connected."""
 
     code = Exit.NO_DAEMON
     reason = "no_daemon"
 
 
 def sole_error(error: BaseException) -> BaseException:
-    """Returns the one error inside of task groups' nested groups; the group itself where there are
-    several kinds.
+    """Returns the one error inside nested exception groups, or the group if it contains several
+    types of errors.
 
-    Several of one kind are one event that several tasks met, as when a connection breaks.
+    Several errors of one type count as one: when a connection breaks, each task that uses it raises
+    the same error.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error

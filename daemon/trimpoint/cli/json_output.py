@@ -1,5 +1,5 @@
-"""Output for programs, in UTF-8 whatever the locale says. Apart from `terminal`, so that a daemon
-can write JSON without rich.
+"""Output for programs, always in UTF-8. Separate from `terminal`, so that a daemon can print JSON
+without importing rich.
 """
 
 import sys
@@ -9,12 +9,12 @@ import orjson
 
 
 def print_json(value: Any) -> None:
-    """Writes one JSON document on one line of stdout."""
+    """Writes `value` as JSON on one line of standard output."""
     _write(orjson.dumps(value) + b"\n")
 
 
 def write_text(text: str) -> None:
-    """Writes text that a program may read, as it is."""
+    """Writes `text` to standard output unchanged, for programs to read."""
     _write(text.encode("utf-8", errors="surrogatepass"))
 
 

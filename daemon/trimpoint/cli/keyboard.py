@@ -1,4 +1,4 @@
-"""Lines typed at the terminal, read without holding up anything else; a read can be cancelled."""
+"""Reads lines from the terminal without blocking the event loop; a read can be cancelled."""
 
 import os
 import sys
@@ -9,12 +9,14 @@ from trimpoint.cli.terminal import stderr_console
 
 
 def is_there() -> bool:
-    """Returns whether a person can answer questions at this terminal."""
+    """Returns whether a person at a terminal can answer questions: standard input and standard
+    error are terminals.
+    """
     return sys.stdin is not None and sys.stdin.isatty() and stderr_console().is_terminal
 
 
 async def typed_line() -> str | None:
-    """Returns the next line; None at the end of input. The terminal edits it until Enter."""
+    """Reads the next line from the terminal; None at the end of input."""
     line = b""
     while not line.endswith(b"\n"):
         await anyio.wait_readable(0)

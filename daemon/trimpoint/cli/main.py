@@ -1,8 +1,8 @@
-"""The console entry: reads the command line, runs the command, turns how it ended into a message
-and an exit code.
+"""The entry point of the command line: parses it, runs the command, and turns errors into messages
+and exit codes.
 
-Always true: nothing heavy is imported before it is known which command it is (`--help` takes less
-than 150 ms).
+Always true: a module that takes long to import is imported only after the command is known, so that
+`--help` takes less than 150 ms.
 """
 
 import errno
@@ -30,7 +30,7 @@ INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code."""
+    """Runs one command line and returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_missing_streams()
     write_plainly(sys.stdout)
@@ -72,10 +72,10 @@ def _run(arguments: list[str], program: str) -> int:
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Has Ctrl-C wait until the block has ended.
+    """Delays Ctrl-C until the block has ended.
 
-    It ends Python with a segmentation fault while some extension modules are being imported
-    (measured: 3.11.2).
+    Python crashes with a segmentation fault if Ctrl-C comes while some extension modules are being
+    imported (measured: 3.11.2).
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -86,7 +86,7 @@ def _uninterrupted() -> Generator[None]:
 
 @contextmanager
 def _without(name: str) -> Generator[None]:
-    """Has no module find the module `name` while the block runs."""
+    """Makes imports of the module `name` fail while the block runs."""
     before = sys.modules.get(name)
     # Python takes None for a module that does not exist.
     sys.modules[name] = None  # type: ignore[assignment]
@@ -99,8 +99,8 @@ def _without(name: str) -> Generator[None]:
 
 
 def _open_missing_streams() -> None:
-    """Output that the caller has closed goes nowhere; no file that is opened later may take its
-    place.
+    """Opens /dev/null for each standard stream that the caller has closed, so that no file that is
+    opened later gets its file descriptor.
     """
     for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
         try:
@@ -144,7 +144,9 @@ def _report(error: CliError, *, as_json: bool) -> int:
 
 
 def _close_broken_pipe() -> int:
-    """Discards buffered output after its reader has gone, as `head` does."""
+    """Discards buffered output whose reader has exited, as `head` does, and returns the exit code
+    0.
+    """
     _discard(1)
     return Exit.DONE
 

@@ -1,7 +1,7 @@
-"""A long answer on a terminal goes through a pager, as with git: `PAGER`, else less.
+"""Shows a long answer on a terminal in a pager, as git does: `PAGER`, or else less.
 
-Nothing is paged where stdout is no terminal, where `NO_PAGER` is set, where `PAGER` is empty or
-`cat`, on a terminal that cannot move its cursor, and what fits on the screen.
+Nothing is paged if standard output is not a terminal, if `NO_PAGER` is set, if `PAGER` is empty or
+`cat`, if the terminal cannot move its cursor, or if the answer fits on the screen.
 """
 
 import io
@@ -27,7 +27,7 @@ _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def pager_command(environ: Mapping[str, str]) -> list[str]:
-    """Returns the program that shows a long answer; empty where there is to be none."""
+    """Returns the pager's command line; empty if answers are not paged."""
     if environ.get("NO_PAGER") or environ.get("TERM", "dumb") == "dumb":
         return []
     named = environ.get("PAGER")
@@ -40,10 +40,10 @@ def pager_command(environ: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def paged(*, from_end: bool = False) -> Generator[Console]:
-    """Yields the console for an answer that may be longer than the screen. It is shown when the
-    block ends.
+    """Yields a console for an answer that may be longer than the screen; the answer is shown when
+    the block ends.
 
-    :param from_end: a person wants to see the end first, as of a conversation
+    :param from_end: whether the pager begins at the end of the answer, as for a conversation.
     """
     command = pager_command(os.environ) if sys.stdout.isatty() else []
     if not command:
@@ -63,7 +63,7 @@ def paged(*, from_end: bool = False) -> Generator[Console]:
 
 
 def _rows(text: str, width: int) -> int:
-    """So many rows of the screen the text takes."""
+    """Returns how many rows of a screen of `width` columns the text occupies."""
     lines = _SEQUENCE.sub("", text).splitlines()
     return sum(1 + max(0, cell_len(line) - 1) // width for line in lines)
 

@@ -1,9 +1,8 @@
-"""Writes the output of commands: for people through rich, in colour on a terminal and plain
-elsewhere; for scripts as JSON.
+"""Writes the output of commands for people: through rich, in colour on a terminal and plain
+elsewhere.
 
-Always true: text of a conversation is shown, never obeyed. It goes through `printable`, so that no
-escape sequence in an answer of the model reaches the terminal, and it is never read as rich's
-markup.
+Always true: text of a conversation cannot control the terminal. It goes through `printable`, which
+makes escape sequences visible, and it is never interpreted as rich's markup.
 """
 
 import os
@@ -34,21 +33,21 @@ _UUID = re.compile(
 
 
 def printable(text: str) -> str:
-    """Returns `text` with control characters and direction overrides made visible; lines and tabs
-    stay.
+    """Returns `text` with control characters and direction overrides made visible; line feeds and
+    tabs stay.
     """
     return text.replace("\r\n", "\n").translate(_HIDDEN)
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Returns `text` as one printable line, cut after `limit` characters."""
+    """Returns `text` as one printable line of at most `limit` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def for_shells(text: str) -> str:
-    """Returns a sentence of the daemon's with the commands as they are typed in a shell, not in a
-    chat.
+    """Returns a text of the daemon in which commands are written as they are typed in a shell
+    (`trimpoint clear`) instead of a chat (`/clear`), and thread ids are short.
     """
     said = text.replace(" Nothing was sent to the agent.", "")
     said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
@@ -63,24 +62,26 @@ def for_shells(text: str) -> str:
 
 
 def stdout_console() -> Console:
-    """Returns the answer, on stdout."""
+    """Returns the console for a command's answer, on standard output."""
     return _console(sys.stdout)
 
 
 def stderr_console() -> Console:
-    """Returns the console for everything but the answer: which thread, progress, errors. It is
-    stderr.
+    """Returns the console for everything but the answer (the chosen thread, progress, errors), on
+    standard error.
     """
     return _console(sys.stderr)
 
 
 def plain_console() -> Console:
-    """Stdout without colour and without animation, even on a terminal."""
+    """Returns a console on standard output without colour and animation, even on a terminal."""
     return _console(sys.stdout, force_terminal=False)
 
 
 def console_for(stream: IO[str], width: int) -> Console:
-    """Returns a console for something that shows it at the terminal, such as a pager."""
+    """Returns a console of `width` columns whose output another program shows on the terminal, such
+    as a pager.
+    """
     return _Console(
         file=stream, width=width, force_terminal=True, highlight=False, markup=False, emoji=False
     )
@@ -104,13 +105,15 @@ def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Rich would end the process here; what it means is for the command to say."""
+        """Raises BrokenPipeError where rich would end the process, because the command decides what
+        to do.
+        """
         raise BrokenPipeError
 
 
 class _Unpadded:
-    """A stream without the blanks that rich fills its lines up with; in a file they are only a
-    nuisance.
+    """A text stream that removes the spaces with which rich fills lines to the width of the
+    terminal.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -124,17 +127,17 @@ class _Unpadded:
 
 
 def show_error(error: CliError) -> None:
-    """Say what went wrong and what to do."""
+    """Prints an error's message and hint to standard error."""
     print_line(Text.assemble(("trimpoint: ", "bold red"), printable(for_shells(error.message))))
     if error.hint:
         print_line(Text(printable(for_shells(error.hint)), "dim"))
 
 
 def print_plain_line(text: str) -> None:
-    """Say a sentence beside the answer."""
+    """Prints a sentence to standard error."""
     print_line(Text(printable(text)))
 
 
 def print_line(text: Text) -> None:
-    """Say something beside the answer; folded for a terminal only."""
+    """Prints `text` to standard error; wrapped only on a terminal."""
     stderr_console().print(text, soft_wrap=not stderr_console().is_terminal)

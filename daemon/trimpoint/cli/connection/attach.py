@@ -1,8 +1,8 @@
-"""Joining a daemon that runs already: it takes on the client's Codex configuration, then bytes are
-relayed both ways.
+"""Joins a client to a daemon that is already running: selects the client's Codex configuration,
+then relays bytes in both directions.
 
-Always true: a client that asked for a Codex of its own kind (overrides, binary, home) never
-silently gets another's (docs/spec/sessions.md).
+Always true: a client that asked for a Codex of its own (overrides, binary or home) never silently
+gets another one (docs/spec/sessions.md).
 """
 
 import os
@@ -32,18 +32,21 @@ _OWN_DAEMON = "Name the same folder, or have a daemon of your own with another T
 
 
 class DaemonLeft(NoDaemon):
-    """The daemon ended before anything of the client had reached it; another may take its place."""
+    """Raised when the daemon ended before it received any bytes of the client. Another daemon may
+    take its place, so the client can be attached again.
+    """
 
 
 async def attach(
     settings: Settings, profile: ProfileParams, place: Path, transport: Transport
 ) -> int:
-    """Relays between `transport` and the daemon at `place` until the client has had all its
-    answers.
+    """Relays bytes between `transport` and the daemon that listens at `place`, until the client has
+    received all its answers. Returns the exit code.
 
-    :raises CliError: that daemon keeps another state, or cannot give the client its Codex.
-    :raises DaemonLeft: it ended before the client had said anything.
-    :raises NoDaemon: it ended before its client did.
+    :raises CliError: when that daemon has another state directory, or cannot give the client its
+        Codex.
+    :raises DaemonLeft: when it ended before it received anything from the client.
+    :raises NoDaemon: when it ended before its client did.
     """
     pid = await _check(settings, profile, place)
     # A client may take longer to introduce itself than the daemon waits for one.
@@ -67,8 +70,8 @@ async def attach(
 async def _announced(
     transport: Transport, daemon: SocketEnd, profile: ProfileParams, place: Path
 ) -> Transport:
-    """Returns the client's end, once the daemon knows its profile; what the client said meanwhile
-    is in `received`.
+    """Selects the client's profile at the daemon and returns the client's transport. Bytes that
+    were read from the client on the way are put into its `received`.
     """
     first = transport.received or await read_some(transport.source)
     try:
@@ -81,8 +84,8 @@ async def _announced(
 
 
 async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
-    """Returns whether the daemon at `place` is that of `state_dir`; None if none answers there, or
-    it does not tell.
+    """Returns whether the daemon at `place` uses the state directory `state_dir`; None if no daemon
+    answers there or it does not report its directory.
     """
     try:
         async with connect(place) as client:
@@ -92,7 +95,11 @@ async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
 
 
 async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int:
-    """Returns the pid of the daemon, which is the one that was asked for."""
+    """Returns the pid of the daemon at `place`.
+
+    :raises CliError: when it uses another state directory than `settings` name.
+    :raises DaemonLeft: when it closed the connection.
+    """
     try:
         async with connect(place) as client:
             daemon = await _who(client, profile)
@@ -111,9 +118,10 @@ async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int
 
 
 async def _who(client: Client, profile: ProfileParams) -> ProfileChosen:
-    """Returns which daemon it is, after it has accepted the profile.
+    """Selects `profile` at the daemon and returns the daemon's pid and state directory.
 
-    :raises RemoteError: it refused.
+    :raises RemoteError: when the daemon refused the profile.
+    :raises CliError: when the daemon is of an earlier version, which has no profiles.
     """
     try:
         return await use_profile(client, profile)

@@ -1,8 +1,8 @@
 """Finds the daemon of a state directory, or starts one in the background.
 
-A daemon in the background is a process of its own session: it outlives the client that needed it,
-and nothing of that client's (terminal, descriptors, folder) is kept by it. The lock of the state
-directory decides which of two that are started at the same moment is the daemon.
+A background daemon runs in a session of its own: it outlives the client that started it and keeps
+none of that client's terminal, file descriptors or working directory. When two are started at the
+same moment, the lock of the state directory decides which one runs.
 """
 
 import argparse
@@ -46,7 +46,7 @@ _NOT_INHERITED = frozenset(
 
 
 class Launch(NamedTuple):
-    """The command line and the environment of a daemon in the background."""
+    """The command line and the environment for a daemon in the background."""
 
     settings: Settings
     options: list[str]
@@ -54,10 +54,10 @@ class Launch(NamedTuple):
 
 
 def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
-    """Returns what a daemon needs to be the one that `arguments` and the environment ask for. It is
-    for all clients: the Codex that this one brings along is its own affair.
+    """Returns how to start the daemon that `arguments` and the environment name. The daemon serves
+    all clients, so a Codex that only this client asks for is left out.
 
-    :raises CliError: there is no usable Codex, or the configuration cannot be used.
+    :raises CliError: when there is no usable Codex, or the configuration cannot be read.
     """
     options = ["--state-dir", str(settings.state_dir)]
     options += ["--codex", os.path.abspath(_codex_for_all(arguments))]
@@ -69,8 +69,8 @@ def launch_of(settings: Settings, arguments: argparse.Namespace) -> Launch:
 
 
 def _codex_for_all(arguments: argparse.Namespace) -> Path:
-    """Returns the Codex that is found without the client's flag; the client's where there is no
-    other.
+    """Returns the Codex that is found without the client's `--codex` flag, or the one of the flag
+    if there is no other.
     """
     try:
         return codex_binary(argparse.Namespace(config=arguments.config, codex=None))
@@ -79,10 +79,11 @@ def _codex_for_all(arguments: argparse.Namespace) -> Path:
 
 
 async def socket_of_daemon(launch: Launch) -> Path:
-    """Returns where the daemon of the state directory answers; starts it if it does not run.
+    """Returns the socket of the daemon of the state directory, and starts the daemon if it is not
+    running.
 
-    :raises CliError: it could not start, or the one that holds the state directory cannot be
-        reached.
+    :raises CliError: when it could not start, or when another process holds the state directory and
+        does not answer.
     """
     settings, give_up_at = launch.settings, anyio.current_time() + _DEADLINE_S
     if (socket := await _own_daemon(settings)) is not None:
@@ -107,7 +108,9 @@ async def socket_of_daemon(launch: Launch) -> Path:
 
 
 async def _own_daemon(settings: Settings) -> Path | None:
-    """Returns the socket of a daemon that runs, or that systemd starts because it is asked."""
+    """Returns the socket of the running daemon of the state directory, or None. Connecting also
+    starts a daemon that systemd activates by socket.
+    """
     with suppress(CliError):  # a socket that cannot be used is reported where a daemon is started
         socket = await answering(sockets_of(settings))
         if socket is not None and await keeps_state_in(socket, settings.state_dir):
@@ -116,10 +119,11 @@ async def _own_daemon(settings: Settings) -> Path | None:
 
 
 async def _daemon_of_holder(settings: Settings) -> Path | None:
-    """Returns the socket of the daemon that holds the state directory, once it answers.
+    """Returns the socket of the process that holds the lock of the state directory, or None while
+    it does not answer.
 
-    One that is known to keep another state is not it, unless a person named that very socket: then
-    the client is told the difference.
+    A daemon with another state directory is skipped, unless a person named this very socket; the
+    caller then reports the difference.
     """
     socket = await answering(sockets_of(settings))
     if socket is None or settings.socket_is_named:
@@ -169,9 +173,9 @@ async def _first_line(fd: int) -> bytes:
 
 
 def _socket_in(said: bytes, state_dir: Path) -> Path:
-    """Returns the socket that a daemon which is ready has announced.
+    """Returns the socket in the first line that a started daemon prints.
 
-    :raises CliError: it could not start; this is its own error.
+    :raises CliError: when the daemon could not start; the error is the daemon's own.
     """
     try:
         answer: dict[str, Any] = orjson.loads(said)
@@ -195,13 +199,13 @@ def _socket_in(said: bytes, state_dir: Path) -> Path:
 
 
 def log_path(state_dir: Path) -> Path:
-    """Returns where a daemon in the background writes its log."""
+    """Returns the path of a background daemon's log."""
     return state_dir / "daemon.log"
 
 
 def _open_log(state_dir: Path) -> int:
-    """Returns the log, for appending; /dev/null where there can be none: the daemon then says what
-    is wrong.
+    """Returns a file descriptor of the log, for appending. If the log cannot be opened, returns one
+    of /dev/null: the daemon itself then reports what is wrong with its state directory.
     """
     with suppress(OSError, JournalError):
         StateDirectory(state_dir).prepare()
@@ -214,7 +218,7 @@ def _open_log(state_dir: Path) -> int:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment of a daemon for all clients. `CODEX_HOME` is the affair of each
-    client, so the daemon's own does not depend on which of them came first.
+    """Returns the environment for a daemon that serves all clients. `CODEX_HOME` is left out,
+    because it belongs to a client, and the daemon must not depend on which client started it.
     """
     return {name: value for name, value in environ.items() if name not in _NOT_INHERITED}

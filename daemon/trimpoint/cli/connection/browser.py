@@ -1,4 +1,4 @@
-"""The page, in the person's browser or as an address to open."""
+"""Opens the web page in the person's browser, or prints its address."""
 
 import os
 import sys
@@ -14,7 +14,9 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 def show_page(url: str, *, only_print: bool) -> None:
-    """Opens a one-time address where the person sees it; prints it where that cannot be."""
+    """Opens a one-time address in the browser; prints the address if no browser can be opened, or
+    if `only_print`.
+    """
     if not only_print and _has_screen() and webbrowser.open(url):
         print(f"Opened {_without_code(url)} in your browser.", flush=True)
     else:
@@ -23,7 +25,9 @@ def show_page(url: str, *, only_print: bool) -> None:
 
 
 def _has_screen() -> bool:
-    """Returns whether a browser that is opened here is seen by the person who asked."""
+    """Returns whether a browser that is opened on this machine is visible to the person: there is a
+    display, and no SSH session.
+    """
     if any(os.environ.get(name) for name in _OVER_SSH):
         return False
     return sys.platform == "darwin" or any(os.environ.get(name) for name in _SCREENS)

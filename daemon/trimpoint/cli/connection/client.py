@@ -1,5 +1,5 @@
-"""The command line's client of a running daemon: the connection of the protocol library, and all
-messages as decoded JSON, in order of arrival, until they are read.
+"""The command line's client of a running daemon: a connection of the protocol library that keeps
+all incoming messages as decoded JSON, in order of arrival, until they are read.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -21,7 +21,7 @@ Message = dict[str, Any]
 
 
 class Client:
-    """Made by `connect`. Implements `MessageSink`."""
+    """A client of the daemon, made by `connect`. Implements `MessageSink`."""
 
     def __init__(self, connection: Connection) -> None:
         self.messages: list[Message] = []
@@ -44,7 +44,9 @@ class Client:
         return [message for message in self.messages if "id" in message]
 
     async def initialize(self, name: str = "trimpoint-cli", **capabilities: Any) -> Message:
-        """Shake hands; before anything else."""
+        """Sends `initialize` and `initialized` and returns the daemon's answer. Must come before
+        any other request.
+        """
         info = {"name": name, "title": name, "version": __version__}
         answer = await self.request(
             "initialize",
@@ -56,35 +58,35 @@ class Client:
         return dict(answer)
 
     async def request(self, method: str, /, **params: Any) -> Any:
-        """Ask and await the result.
+        """Sends a request, waits for the response and returns its result.
 
-        :raises RemoteError: it was refused.
-        :raises ConnectionLost: the daemon is gone.
+        :raises RemoteError: when the daemon refused the request.
+        :raises ConnectionLost: when the connection has ended.
         """
         return await self._connection.request(method, params)
 
     def begin(self, method: str, /, **params: Any) -> PendingAnswer:
-        """Sends a request and does not wait for its answer.
+        """Sends a request and returns its pending answer without waiting for it.
 
-        :raises ConnectionLost: the daemon is gone.
+        :raises ConnectionLost: when the connection has ended.
         """
         return self._connection.begin(method, params)
 
     def answer(self, question: Message, result: Any) -> None:
-        """Answers a request of the agent, unless it was answered before."""
+        """Answers a request of the agent, unless this client has answered it before."""
         if (request := self._questions.pop(question["id"], None)) is not None:
             request.answer(result)
 
     def refuse(self, question: Message, reason: str) -> None:
-        """Leaves a request of the agent to other clients."""
+        """Declines a request of the agent with an error, so that other clients can answer it."""
         if (request := self._questions.pop(question["id"], None)) is not None:
             request.refuse(reason)
 
     async def expect(self, wanted: Callable[[Message], bool], after: int = 0) -> Message:
-        """Returns the first message from position `after` on that is wanted, waiting for it if need
-        be.
+        """Returns the first message from position `after` on for which `wanted` is true, and waits
+        for it if necessary.
 
-        :raises ConnectionLost: it can not come any more.
+        :raises ConnectionLost: when the connection ended before such a message arrived.
         """
         while True:
             for message in self.messages[after:]:
@@ -93,7 +95,9 @@ class Client:
             await self._next_change()
 
     async def received(self, method: str, after: int = 0, **params: Any) -> Message:
-        """Returns the first notification or question `method` whose parameters include `params`."""
+        """Returns the first notification or request `method` from position `after` on whose
+        parameters include `params`; waits for it.
+        """
         return await self.expect(
             lambda message: (
                 message["method"] == method
@@ -105,10 +109,9 @@ class Client:
         )
 
     async def stream(self) -> AsyncIterator[Message]:
-        """Yields all that arrives, in order, each once, and does not keep it: `messages` holds none
-        of it afterwards.
+        """Yields every message once, in order of arrival, and removes it from `messages`.
 
-        :raises ConnectionLost: nothing more will come.
+        :raises ConnectionLost: when the connection has ended and all messages were yielded.
         """
         while True:
             while self.messages:
@@ -116,7 +119,7 @@ class Client:
             await self._next_change()
 
     def deliver(self, message: library.Message) -> None:
-        """Takes a message of the connection."""
+        """Stores a message of the connection and wakes those who wait for one."""
         decoded: Message = {"method": message.method}
         if message.raw:
             decoded["params"] = message.params
@@ -127,7 +130,7 @@ class Client:
         self._announce()
 
     def end(self) -> None:
-        """Learns that the connection has ended."""
+        """Marks the connection as ended and wakes those who wait for a message."""
         self._is_ended = True
         self._announce()
 
@@ -143,9 +146,10 @@ class Client:
 
 @asynccontextmanager
 async def connect(path: Path) -> AsyncGenerator[Client]:
-    """Yields a connection to the daemon that listens on `path`.
+    """Yields a client that is connected to the daemon at the Unix socket `path`; it is not
+    initialized yet.
 
-    :raises OSError: no daemon listens there.
+    :raises OSError: when no daemon listens there.
     """
     try:
         async with (

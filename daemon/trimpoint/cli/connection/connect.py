@@ -1,4 +1,4 @@
-"""From a command to the running daemon: find its socket, shake hands."""
+"""Connects a command to the running daemon: finds its socket and initializes a client."""
 
 import argparse
 import difflib
@@ -36,8 +36,8 @@ _REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
 
 
 def sockets_of(settings: Settings) -> list[Path]:
-    """Returns where the daemon may listen, likeliest first: the named socket, the published one,
-    the default.
+    """Returns the sockets where the daemon may listen, the likeliest first: the named socket, or
+    the published one and the default.
     """
     noted = read_published_socket(settings.state_dir)
     if noted is None or settings.socket_is_named or noted == settings.socket:
@@ -51,7 +51,8 @@ def with_daemon(
     """Runs `command` with an initialized client of the daemon and returns its exit code.
 
     :param starts: whether a daemon is started in the background if none runs.
-    :raises CliError: the daemon is not there, or refused; its message is the daemon's.
+    :raises CliError: when no daemon can be reached, or it refused a request; the message is the
+        daemon's.
     """
     return anyio.run(_with_daemon, arguments, command, starts, capabilities)
 
@@ -91,7 +92,7 @@ async def _greet(
 
 
 def profile_asked(arguments: argparse.Namespace) -> ProfileParams:
-    """Returns the Codex configuration that the command brings along."""
+    """Returns the Codex configuration that the command's flags and environment ask for."""
     from trimpoint.cli.connection.profile import profile_of
 
     return profile_of(arguments, os.environ)
@@ -100,8 +101,8 @@ def profile_asked(arguments: argparse.Namespace) -> ProfileParams:
 async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
     """Returns the socket of the daemon.
 
-    :raises NoDaemon: none runs, and none is to be started.
-    :raises CliError: one is there but closed to us, or could not start.
+    :raises NoDaemon: when no daemon runs and `starts` is false.
+    :raises CliError: when the socket cannot be used, or the daemon could not start.
     """
     try:
         settings = settings_of(arguments)
@@ -121,12 +122,12 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
 
 
 async def daemon_at(settings: Settings) -> Path | None:
-    """Returns the socket of the daemon that is meant; None where none answers.
+    """Returns the socket of the running daemon that `settings` mean, or None.
 
-    Where a state directory was named, one that happens to be at the default socket and keeps
-    another is not it.
+    If a state directory was named, a daemon at the default socket that uses another state directory
+    does not count.
 
-    :raises CliError: one is there but refuses us, or none can be run here.
+    :raises CliError: when a socket exists but cannot be connected to.
     """
     socket = await answering(sockets_of(settings))
     if socket is None or settings.socket_is_named or not settings.state_dir_is_named:
@@ -148,16 +149,18 @@ async def _absence(settings: Settings) -> NoDaemon:
 
 
 async def _running(arguments: argparse.Namespace) -> Path | None:
-    """Returns the socket of a daemon that runs, for a person whose configuration has a mistake."""
+    """Returns the socket of a running daemon although the configuration file has a mistake, or
+    None.
+    """
     return await daemon_at(place_despite_mistakes(arguments))
 
 
 @asynccontextmanager
 async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
-    """Connects to the first of `sockets` that answers; the client is not initialized yet.
+    """Yields a client connected to the first of `sockets` that answers; it is not initialized yet.
 
-    :raises NoDaemon: none does.
-    :raises CliError: one is there but closed to us.
+    :raises NoDaemon: when none of them answers.
+    :raises CliError: when a socket exists but cannot be connected to.
     """
     socket = await answering(sockets)
     if socket is None:
@@ -171,9 +174,10 @@ def _no_daemon(sockets: list[Path]) -> NoDaemon:
 
 
 async def answering(sockets: list[Path]) -> Path | None:
-    """Returns the first socket that answers.
+    """Returns the first of `sockets` that accepts a connection, or None.
 
-    :raises CliError: one is there but refuses us, or none can be run here.
+    :raises CliError: when a socket exists but cannot be connected to, for example for lack of
+        permission.
     """
     for socket in sockets:
         try:
@@ -192,7 +196,7 @@ async def answering(sockets: list[Path]) -> Path | None:
 
 
 def refused(error: RemoteError) -> CliError:
-    """Returns the exit of a command that the daemon, or Codex behind it, refused."""
+    """Returns the error with which a command exits when the daemon or Codex refused its request."""
     failure = CliError(
         _shortened(error.message),
         error.hint,
@@ -204,7 +208,9 @@ def refused(error: RemoteError) -> CliError:
 
 
 def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
-    """Returns an error that names the process with the thread open; None for any other refusal."""
+    """Returns an error that names the process that has the thread open, if that is why Codex
+    refused; None for any other refusal.
+    """
     if _HELD not in error.message:
         return None
     from trimpoint.doctor.processes import WAY_OUT, named, thread_writers
@@ -221,8 +227,8 @@ def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
 
 
 def _shortened(message: str) -> str:
-    """Codex answers an unknown method with a list of all that it has (6 KB): only the nearest ones
-    help.
+    """Returns a refusal of Codex, shortened. Codex answers an unknown method with a list of all its
+    methods (6 KB); only the three most similar names are kept.
     """
     head, expected, rest = message.partition(", expected one of ")
     if not expected:
@@ -233,8 +239,8 @@ def _shortened(message: str) -> str:
 
 
 async def ask(client: Client, result: type[T], method: str, **params: Any) -> T:
-    """Ask for one of our own methods and read the answer as its declared result.
+    """Sends a request of trimpoint's own methods and returns its answer, decoded as `result`.
 
-    :raises RemoteError: it was refused.
+    :raises RemoteError: when the daemon refused the request.
     """
     return msgspec.convert(await client.request(method, **params), result)

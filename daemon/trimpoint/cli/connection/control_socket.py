@@ -1,8 +1,8 @@
-"""The place where Codex's own programs look for a Codex that runs in the background: plain `codex`,
-`codex archive`, `codex queue`.
+"""The control socket: the path where Codex's own programs (plain `codex`, `codex archive`, `codex
+queue`) look for a Codex that runs in the background.
 
-The program that listens there serves them (measured: 0.163, 0.171). A live daemon is never
-displaced, and what was made here is removed at the end.
+They use whatever program listens there (measured: 0.163, 0.171). A daemon that is running there is
+never replaced, and a socket that trimpoint made is removed when it stops.
 """
 
 from collections.abc import Mapping
@@ -25,22 +25,25 @@ _TAKEN_HINT = (
 
 
 def control_socket_path(environ: Mapping[str, str], configured_home: str | None = None) -> Path:
-    """Return where Codex's programs connect.
+    """Returns the path of the control socket: in `configured_home`, or else in the Codex home of
+    the environment.
 
-    :raises HomeUnknown: neither CODEX_HOME nor HOME says where.
+    :raises HomeUnknown: when neither CODEX_HOME nor HOME is set.
     """
     named = Path(configured_home).expanduser() if configured_home else codex_home(environ)
     return named.absolute() / "app-server-control" / "app-server-control.sock"
 
 
 def remove_dead_link(path: Path) -> None:
-    """Remove a link to a socket that is gone: Codex's own server leaves one when it is killed."""
+    """Removes a symbolic link to a socket that no longer exists. Codex's own server leaves one when
+    it is killed.
+    """
     if path.is_symlink() and not path.exists():
         path.unlink()
 
 
 def explained(error: ListenError) -> tuple[str, str]:
-    """Return what is wrong with the place, and what a person can do about it."""
+    """Returns what is wrong with the control socket, and what a person can do about it."""
     match error:
         case SocketInUse():
             return f"{error}", _IN_USE_HINT

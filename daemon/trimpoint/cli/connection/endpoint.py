@@ -1,8 +1,8 @@
-"""Publishes where the daemon of a state directory listens: a note beside its journals, so that
-others find the socket by the state.
+"""Publishes the socket of a state directory's daemon in a file of that directory, so that commands
+find the socket.
 
-The note is only a hint. It may be left over from a daemon that was killed; then nothing listens
-there, or another program, which a client asks for its name.
+The file is only a hint. After a daemon was killed it can be stale: then no program, or another one,
+listens at that socket. Clients check which daemon it is.
 """
 
 import os
@@ -15,7 +15,9 @@ _NOTE = "listening-on"
 
 @contextmanager
 def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
-    """Leave the note for as long as the block lasts; call with the state directory locked."""
+    """Keeps the file with the path of the socket while the block runs. The caller holds the lock of
+    the state directory.
+    """
     note = state_dir / _NOTE
     fresh = state_dir / f".{_NOTE}.{os.getpid()}"
     # A full disk must not keep the daemon from running; it is then found by its socket alone.
@@ -30,7 +32,7 @@ def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
 
 
 def read_published_socket(state_dir: Path) -> Path | None:
-    """Returns the published socket, if there is one."""
+    """Returns the published socket, or None if there is none or the file cannot be read."""
     try:
         text = (state_dir / _NOTE).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -1,8 +1,7 @@
-"""A daemon in the foreground: what starts it, what ends it, and what its start-up says when it
-cannot.
+"""Runs a daemon in the foreground: start, stop, and the errors of a failed start.
 
-Always true: it ends by returning. A signal, the second like the first, only asks for the end;
-whatever listens, serves or was spawned is gone before the process is.
+Always true: the daemon ends by returning. A signal, also a second one, only requests the end; every
+listener, client and child process is closed before the process exits.
 """
 
 import asyncio
@@ -53,11 +52,11 @@ _STATE_HINT = "Give another --state-dir, or make this one writable."
 
 
 class StopSignals:
-    """SIGTERM, SIGINT and SIGHUP, from the moment this is made until the process is gone; all mean:
-    end cleanly.
+    """Handles SIGTERM, SIGINT and SIGHUP from its creation until the process exits; each of them
+    requests a clean end.
 
-    A SIGHUP that is ignored stays ignored: `nohup trimpoint serve &` goes on when its terminal
-    closes.
+    If SIGHUP is ignored it stays ignored, so that `nohup trimpoint serve &` continues when its
+    terminal closes.
     """
 
     def __init__(self) -> None:
@@ -69,8 +68,8 @@ class StopSignals:
         self._handle(self._receive)
 
     def ignore(self) -> None:
-        """Ignore stop signals from here on: the process is about to exit. Python removes handlers
-        before it exits, and a late signal would then kill the process.
+        """Ignores stop signals from now on, because the process is about to exit. Python removes
+        its handlers before it exits, and a late signal would then kill the process.
         """
         self._handle(signal.SIG_IGN)
 
@@ -79,7 +78,7 @@ class StopSignals:
             signal.signal(number, handler)
 
     async def wait(self) -> signal.Signals:
-        """Return the first stop signal, once it has come."""
+        """Waits for the first stop signal and returns it."""
         arrived = anyio.Event()
         self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
         while self.received is None:
@@ -95,9 +94,9 @@ class StopSignals:
 
 
 def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]) -> int:
-    """Run `body` with logging and signals set up; its exit code.
+    """Sets up logging and signals, runs `body`, and returns its exit code.
 
-    :raises CliError: the daemon could not start, or may not.
+    :raises CliError: when the daemon could not start, or must not.
     """
     if started_as_provider(dict(os.environ), os.getppid()):
         raise CliError(
@@ -125,8 +124,9 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
 
 
 def _prepare_process(descriptors: int) -> None:
-    """Descriptors for as many clients as are allowed, and the stack in the log when a watchdog's
-    SIGABRT ends a stuck loop.
+    """Raises the limit of open file descriptors to `descriptors` where the system allows it, sets
+    the garbage collector's thresholds, and has stacks printed to the log when a watchdog's SIGABRT
+    ends a hanging event loop.
     """
     gc.set_threshold(*GC_THRESHOLDS)
     if sys.__stderr__ is not None:
@@ -138,8 +138,8 @@ def _prepare_process(descriptors: int) -> None:
 
 
 def _explained(error: BaseException, state_dir: Path) -> CliError | None:
-    """Returns a sentence for an error that a person can solve; None for a defect, which needs its
-    traceback.
+    """Returns a readable error for a problem that a person can solve; None for a defect, which
+    needs its traceback.
     """
     match error:
         case CliError():
@@ -163,7 +163,7 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
 
 
 class Served(NamedTuple):
-    """A daemon, and the socket that its clients find it at."""
+    """A running daemon and the socket where clients reach it."""
 
     daemon: Daemon
     socket: Path
@@ -177,15 +177,14 @@ async def daemon_on_socket(
     handed_over: HandedOver | None = None,
     fallback: Path | None = None,
 ) -> AsyncGenerator[Served]:
-    """Runs a daemon that takes in clients at its socket.
+    """Runs a daemon that accepts clients at its Unix socket, while the block runs.
 
-    :param handed_over: sockets that a service manager opened for us, the Unix one at
-        `settings.socket`; its file is left alone.
-    :param fallback: where to listen if `settings.socket` cannot be had.
+    :param handed_over: listening sockets that a service manager opened for this process, the Unix
+        one at `settings.socket`; its file is not removed.
+    :param fallback: the socket to use if `settings.socket` cannot be opened.
 
-    :raises StateDirectoryBusy: another daemon holds the state directory; raised before anything was
-        done.
-    :raises ListenError: the socket cannot be opened.
+    :raises StateDirectoryBusy: when another daemon holds the state directory; nothing was changed.
+    :raises ListenError: when the socket cannot be opened.
     """
     given = handed_over or HandedOver(None, None)
     running = running_daemon(
@@ -207,11 +206,10 @@ async def daemon_on_socket(
 async def serving_codex(
     daemon: Daemon, settings: Settings, *, may_lack_it: bool
 ) -> AsyncGenerator[None]:
-    """Listen where Codex's own programs look for a background server, if that is configured.
+    """Listens at Codex's control socket while the block runs, if that is configured.
 
-    With `may_lack_it` the daemon runs without that place if it cannot be had.
-
-    :raises CliError: the place cannot be had.
+    :param may_lack_it: continue without the control socket if it cannot be opened.
+    :raises CliError: when it cannot be opened and `may_lack_it` is false.
     """
     if not settings.config.codex.control_socket:
         yield
@@ -259,10 +257,11 @@ async def _listening(
 
 
 async def stop_asked(daemon: Daemon, stop: StopSignals, idle_exit_s: float) -> str:
-    """Waits until a signal or a client asks for the end, or nothing needs the daemon; returns
-    which.
+    """Waits until a signal or a client requests the end, or until the daemon was idle for
+    `idle_exit_s`; returns the reason as a text for the log.
 
-    :param idle_exit_s: how long it waits without a client and without work; 0: forever.
+    :param idle_exit_s: seconds without a client and without work after which the daemon ends; 0:
+        never.
     """
     reasons: list[str] = []
     async with anyio.create_task_group() as tasks:

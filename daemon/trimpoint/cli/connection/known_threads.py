@@ -1,7 +1,7 @@
-"""The threads that a person can mean: trimpoint's own and those that Codex alone knows.
+"""The threads that a person can name in a command: trimpoint's own, and those that only Codex has.
 
-A thread belongs to a place: the git work tree that its folder is in, else the folder itself. That
-is what "here" means in every command.
+Each thread belongs to a place: the git work tree that contains its folder, or else the folder.
+Commands mean this place by "here".
 """
 
 import os
@@ -23,7 +23,7 @@ _MAX_PAGES = 20
 
 
 class KnownThread(NamedTuple):
-    """A thread for lists and choices. `overview` is None while only Codex knows it."""
+    """A thread in a list or a choice. `overview` is None for a thread that only Codex has."""
 
     id: str
     name: str | None
@@ -35,16 +35,18 @@ class KnownThread(NamedTuple):
 
     @property
     def short_id(self) -> str:
-        """Returns the end of the id: its beginning is a time and often the same in several ids."""
+        """Returns the last characters of the id. Its first ones are a time, so they are the same in
+        many ids.
+        """
         return short_id(self.id)
 
     @property
     def title(self) -> str:
-        """Returns its name, else how its first prompt begins."""
+        """Returns the thread's name, or the beginning of its first prompt."""
         return " ".join((self.name or self.first_words).split())
 
     def is_at(self, place: str) -> bool:
-        """Returns whether it works in `place`, as `place_of` names one."""
+        """Returns whether the thread belongs to `place`, which is a result of `place_of`."""
         return place_of(self.cwd) == place
 
 
@@ -54,7 +56,9 @@ def short_id(thread_id: str) -> str:
 
 
 def place_of(folder: str) -> str:
-    """Returns the git work tree that `folder` is in, else `folder`; without symbolic links."""
+    """Returns the root of the git work tree that contains `folder`, or `folder` itself; symbolic
+    links are resolved.
+    """
     real = os.path.realpath(folder)
     candidate = real
     while not os.path.exists(os.path.join(candidate, ".git")):
@@ -66,12 +70,14 @@ def place_of(folder: str) -> str:
 
 
 def here() -> str:
-    """Returns the place of this process."""
+    """Returns the place of this process's working directory."""
     return place_of(current_folder())
 
 
 def current_folder() -> str:
-    """Returns the folder that this process was started in, by the name that the shell gives it."""
+    """Returns the working directory, or the one that the shell reports if the directory was
+    deleted.
+    """
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -79,15 +85,16 @@ def current_folder() -> str:
 
 
 async def own_threads(client: Client) -> list[KnownThread]:
-    """Trimpoint's threads, the last used one first."""
+    """Returns the threads of the daemon, the most recently used one first."""
     threads = (await ask(client, SnapshotResult, "orchestration/snapshot")).threads
     return [known(thread) for thread in threads]
 
 
 async def codex_threads(client: Client, *, archived: bool = False) -> list[KnownThread]:
-    """Conversations that are in Codex's list and not among trimpoint's, the last used one first.
+    """Returns the conversations that are in Codex's list and not in the daemon's, the most recently
+    used one first.
 
-    None where Codex cannot be asked: trimpoint's own threads can be listed without it.
+    If Codex cannot be asked, the list is empty: the daemon's own threads can be listed without it.
     """
     own = {thread.id for thread in await own_threads(client)}
     params: dict[str, Any] = {"sourceKinds": _SOURCES, "modelProviders": [], "limit": _PAGE}
@@ -107,7 +114,7 @@ async def codex_threads(client: Client, *, archived: bool = False) -> list[Known
 
 
 def known(thread: ThreadOverview) -> KnownThread:
-    """Returns one of trimpoint's threads."""
+    """Converts an overview of one of the daemon's threads."""
     return KnownThread(
         id=thread.id,
         name=thread.name,
@@ -133,11 +140,12 @@ def _codex_own(row: dict[str, Any], *, archived: bool) -> KnownThread:
 
 
 def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
-    """Returns the threads that `wanted` may mean: the best kind of match that any has.
+    """Returns the threads that `wanted` may mean: those with the best kind of match that any thread
+    has.
 
-    An id means its thread, archived or not: whole, one end of it, or how its short form begins.
-    Names and first words match in any case and in part; an archived thread only where no other one
-    does.
+    An id finds its thread, archived or not: the whole id, its beginning or end, or the beginning of
+    its short form. Names and first words are compared without case and in part; archived threads
+    count only if no other one matches.
     """
     for means in (_has_id, _has_name, _ends_with, _begins_short):
         if exact := [thread for thread in threads if means(thread, wanted)]:

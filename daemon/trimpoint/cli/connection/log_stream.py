@@ -1,7 +1,7 @@
-"""Standard error that cannot harm the daemon: never blocks, never fails.
+"""A standard error stream that never blocks and never raises.
 
-A shell that spawns us may not read it, a terminal may hang up, `head` may have seen enough. Each
-would otherwise stop or end a daemon that others are using, for the sake of a line of log.
+The program that started the daemon may not read the pipe, a terminal may hang up, a reader such as
+`head` may have exited. A line of log must not stop a daemon because of that.
 """
 
 import io
@@ -14,9 +14,7 @@ _MAX_WAITING_BYTES = 64 * 1024
 
 
 class LogStream(io.TextIOBase):
-    """Put it in the place of `sys.stderr`. What does not fit into a full pipe is dropped, in whole
-    lines.
-    """
+    """A replacement for `sys.stderr`. If the pipe is full, whole lines are dropped."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
@@ -27,8 +25,8 @@ class LogStream(io.TextIOBase):
             self._end = dup_nonblocking(fd, os.O_WRONLY)
 
     def write(self, text: str, /) -> int:
-        """Write what fits, when its line is complete. What was begun of one line is finished before
-        another.
+        """Writes the complete lines of `text` as far as the pipe has room. The rest of a line that
+        was written in part comes before any other line.
         """
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
@@ -38,7 +36,7 @@ class LogStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Try again to write what is left."""
+        """Writes as much of the remaining bytes as the pipe takes."""
         while self._rest and self._end is not None:
             try:
                 written = self._end.write(self._rest)
@@ -50,13 +48,13 @@ class LogStream(io.TextIOBase):
             self._rest = self._rest[written:]
 
     def isatty(self) -> bool:
-        """Returns whether the stream is a terminal."""
+        """Returns whether the file descriptor is a terminal."""
         return os.isatty(self._fd)
 
     def writable(self) -> bool:
-        """Yes."""
+        """Returns True."""
         return True
 
     def fileno(self) -> int:
-        """Returns the descriptor that it stands for."""
+        """Returns the file descriptor that the stream writes to."""
         return self._fd

@@ -1,7 +1,8 @@
-"""The Codex configuration that a client brings along: its flags, and where its Codex keeps threads.
+"""The Codex configuration that a client asks for: its flags, and the folder where its Codex keeps
+threads.
 
-A home is always named, `CODEX_HOME` or else the client's own `~/.codex`: which one it gets must not
-depend on who started the daemon.
+The request always names a home, `CODEX_HOME` or the client's own `~/.codex`, because the result
+must not depend on who started the daemon.
 """
 
 import argparse
@@ -24,9 +25,9 @@ _MAX_ANSWER_BYTES = 1024 * 1024
 
 
 def profile_of(arguments: argparse.Namespace, environ: Mapping[str, str]) -> ProfileParams:
-    """Returns what a client asks for.
+    """Returns the profile that the flags and the environment ask for.
 
-    :raises CliError: there is no such Codex.
+    :raises CliError: when the Codex of `--codex` does not exist.
     """
     return ProfileParams(
         overrides=list(getattr(arguments, "overrides", ())),
@@ -36,24 +37,26 @@ def profile_of(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Pro
 
 
 def is_asked(profile: ProfileParams) -> bool:
-    """Returns whether anything is asked for at all."""
+    """Returns whether `profile` differs from the empty one."""
     return profile != ProfileParams()
 
 
 async def use_profile(client: Client, profile: ProfileParams) -> ProfileChosen:
-    """Have the daemon serve a client that is not initialized yet with this profile.
+    """Selects the profile for a client that is not initialized yet, and returns the daemon's
+    answer.
 
-    :raises RemoteError: it cannot, or knows no profiles.
+    :raises RemoteError: when the daemon refused it, or is too old to have profiles.
     """
     answer = await client.request(USE_PROFILE, **_members(profile))
     return msgspec.convert(answer, ProfileChosen)
 
 
 async def announce_profile(daemon: StreamEnd, profile: ProfileParams, first: bytes) -> None:
-    """Does what `use_profile` does, in the framing that `first` begins; `first` itself is not sent.
+    """Selects the profile as `use_profile` does, but on the client's own connection, in the framing
+    that its first bytes `first` use. `first` is not sent.
 
-    :raises RemoteError: the daemon refused.
-    :raises ConnectionLost: it has ended.
+    :raises RemoteError: when the daemon refused the profile.
+    :raises ConnectionLost: when the daemon closed the connection.
     """
     client_side, daemon_side = AutoFramer(_MAX_ANSWER_BYTES), AutoFramer(_MAX_ANSWER_BYTES)
     client_side.feed(first[:_MAX_ANSWER_BYTES])

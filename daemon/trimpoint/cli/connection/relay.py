@@ -1,5 +1,5 @@
-"""Bytes both ways between a client at our stdin and stdout and a daemon; nothing is looked at, so
-nothing can be misread.
+"""Copies bytes in both directions between a client on stdin and stdout and a daemon. The bytes are
+not interpreted.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from trimpoint.streams.waiting import receive_some, send_all
 
 
 class EndClosed(Exception):
-    """The reader of our output has gone."""
+    """Raised when the reader of our output has closed it."""
 
 
 async def relay(client: Transport, daemon: StreamEnd, end_daemon_input: Callable[[], None]) -> bool:
-    """Copies bytes until the daemon has ended the connection; returns whether the client had ended
-    first, as it should.
+    """Copies bytes until the daemon closes the connection. Returns whether the client had closed
+    its input first, which is the normal end.
 
-    A client that ends its input still gets the answers it is owed: the daemon is told of the end
-    and ends when it has given them.
+    After the client closed its input it still receives the answers to its requests: the daemon's
+    input is closed too, and the daemon closes the connection when it has answered.
     """
     ends: list[str] = []
     async with anyio.create_task_group() as tasks:
@@ -52,7 +52,7 @@ async def _pump(source: StreamEnd, sink: StreamEnd) -> None:
 
 
 async def read_some(end: StreamEnd) -> bytes:
-    """Returns the next bytes; none at the end of the stream, or when it is broken."""
+    """Returns the next bytes, or none if the stream has ended or is broken."""
     try:
         return await receive_some(end, READ_CHUNK_BYTES)
     except OSError:
@@ -60,9 +60,9 @@ async def read_some(end: StreamEnd) -> bytes:
 
 
 async def write_all(end: StreamEnd, data: bytes) -> None:
-    """Writes all of it.
+    """Writes all of `data`.
 
-    :raises EndClosed: the reader has gone.
+    :raises EndClosed: when the reader has closed the stream.
     """
     try:
         await send_all(end, data)

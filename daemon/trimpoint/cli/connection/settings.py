@@ -1,4 +1,6 @@
-"""From a command line to what a daemon runs with, or to where one is found."""
+"""Reads the settings of a daemon, and where to find one, from the command line, the environment and
+the configuration file.
+"""
 
 import argparse
 import os
@@ -18,8 +20,8 @@ CONFIG_INVALID = "config_invalid"
 
 
 class Settings(NamedTuple):
-    """`socket_is_named` and `state_dir_is_named`: a person chose it, by flag, file or environment;
-    it is not merely the default.
+    """The settings of a daemon. `socket_is_named` and `state_dir_is_named` tell whether a flag, the
+    file or the environment set the path; otherwise it is the default.
     """
 
     config: Config
@@ -30,10 +32,10 @@ class Settings(NamedTuple):
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """Returns the settings of flags, environment and configuration file, in that order
-    (docs/spec/running.md).
+    """Returns the settings from flags, environment and configuration file, in this order of
+    precedence (docs/spec/running.md).
 
-    :raises UsageError: the configuration cannot be used.
+    :raises UsageError: when the configuration cannot be used.
     """
     return _placed(_config(arguments), arguments)
 
@@ -56,9 +58,10 @@ def _placed(config: Config, arguments: argparse.Namespace) -> Settings:
 
 
 def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:
-    """Returns the settings as far as they say where the daemon is, for a file that cannot be used.
+    """Returns settings that only tell where the daemon is, for a configuration file that cannot be
+    used.
 
-    :raises UsageError: there is no home folder, and no place is named.
+    :raises UsageError: when no path is named and there is no home folder.
     """
     path = _optional(arguments.config)
     table = _readable_places(path)
@@ -71,10 +74,11 @@ def place_despite_mistakes(arguments: argparse.Namespace) -> Settings:
 
 
 def codex_binary(arguments: argparse.Namespace) -> Path:
-    """Returns the Codex to run: flag, configuration, `PATH`, bundled package.
+    """Returns the path of the Codex to run: from the flag, the configuration, `PATH`, or the
+    bundled package, in this order.
 
-    :raises UsageError: the configuration cannot be used.
-    :raises CliError: there is no usable Codex.
+    :raises UsageError: when the configuration cannot be used.
+    :raises CliError: when there is no usable Codex.
     """
     from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
 
@@ -98,7 +102,9 @@ def _config(arguments: argparse.Namespace) -> Config:
 
 
 def _with_overrides(config: Config, arguments: argparse.Namespace) -> Config:
-    """Flags come after the file's, and so win."""
+    """Returns `config` with the flags applied. Overrides of flags come after those of the file, so
+    they win.
+    """
     flags: list[str] = getattr(arguments, "overrides", [])
     overrides = (*config.codex.overrides, *flags)
     control_socket = config.codex.control_socket or getattr(arguments, "as_codex_daemon", False)
@@ -126,8 +132,8 @@ def _path(text: str) -> Path:
 
 
 def _readable_places(path: Path | None) -> dict[str, str]:
-    """Returns `socket` and `state_dir` of a file that has mistakes elsewhere, as far as they can
-    be read.
+    """Returns `socket` and `state_dir` of a configuration file that has mistakes elsewhere, as far
+    as they can be read.
     """
     try:
         table = tomllib.loads((path or default_config_path(os.environ)).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The threads that can be named in a shell, with or without a daemon."""
+"""Lists the threads for shell completion, with or without a running daemon."""
 
 import argparse
 from contextlib import suppress
@@ -19,8 +19,9 @@ _TITLE_CHARS = 60
 
 
 def titles() -> list[tuple[str, str]]:
-    """Returns short ids with names or first words, those of this folder first: of a daemon that
-    runs, else as the last one has left them. None where neither can be had quickly.
+    """Returns pairs of short id and title, those of this folder first. They come from the running
+    daemon, or else from the catalogue of the last one; the list is empty if neither can be read
+    quickly.
     """
     known: list[KnownThread] = []
     with suppress(Exception):  # a boundary: a Tab must never print an error into the command line
@@ -41,7 +42,7 @@ async def _asked(settings: Settings) -> list[KnownThread]:
 
 
 def _left_behind(state_dir: Path) -> list[KnownThread]:
-    """Returns the threads in the catalogue, the last used one first."""
+    """Returns the threads of the catalogue file, the most recently used one first."""
     rows = decode_catalogue(StateDirectory(state_dir).read(FILE_NAME)).values()
     return [
         KnownThread(

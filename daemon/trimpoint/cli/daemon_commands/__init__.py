@@ -1,1 +1,3 @@
-"""One module for each command that checks, configures or stops the daemon, or needs none."""
+"""One module for each command that checks, configures or stops the daemon, or that works without
+one.
+"""

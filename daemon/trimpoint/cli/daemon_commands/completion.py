@@ -1,7 +1,7 @@
-"""`trimpoint completion`: what is to be typed next, for bash, zsh and fish.
+"""`trimpoint completion`: completes words of a command line in bash, zsh and fish.
 
-The shells get a few lines each that ask `trimpoint completion SHELL --words WORD…` at every Tab, so
-that commands, options, their values and the names of threads are always those of this installation.
+The script for each shell is a few lines that call `trimpoint completion SHELL --words WORD…` at
+every Tab. So the commands, options, values and thread names are always those of this installation.
 """
 
 import argparse
@@ -81,7 +81,7 @@ class Candidate(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the shell's lines, or with --words what the last of them can become."""
+    """Prints the shell's script, or with `--words` the possible completions of the last word."""
     if arguments.words is None:
         sys.stdout.write(_SCRIPTS[arguments.shell])
         return Exit.DONE
@@ -96,7 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def candidates(words: list[str], shell: str = "bash") -> Iterator[Candidate]:
-    """Returns what the last word can become; none where a file's name or free text is next."""
+    """Yields the possible completions of the last word; none where a file name or free text comes
+    next.
+    """
     *before, typed = words
     parser: argparse.ArgumentParser = root_parser()
     root = parser
@@ -139,7 +141,7 @@ def _options(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
 
 
 def _values(parser: argparse.ArgumentParser, option: str) -> list[tuple[str, str]] | None:
-    """Returns the values of the option before the word; None when there is none that takes one."""
+    """Returns the values of `option`; None if it is no option that takes a value."""
     for action in parser._actions:
         if option.startswith("-") and option in action.option_strings and action.nargs != 0:
             return [(str(choice), "") for choice in action.choices or ()]
@@ -158,9 +160,11 @@ def _choices(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
 
 
 def _matching_threads(typed: str, shell: str) -> Iterator[Candidate]:
-    """Returns threads by id, each with its name or first words; and by these where they were
-    typed. bash inserts the id then; the others keep what does not begin as it was typed to
-    themselves, and so get the name.
+    """Yields the threads whose id begins with `typed`, each with its title; if none does, the
+    threads whose title matches.
+
+    bash then inserts the id. zsh and fish drop candidates that do not begin with the typed word, so
+    they are given the title.
     """
     # Only a Tab at a thread takes as long as what it needs takes to import.
     threads = importlib.import_module("trimpoint.cli.connection.thread_titles").titles()

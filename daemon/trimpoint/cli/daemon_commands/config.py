@@ -1,4 +1,6 @@
-"""`trimpoint config`: what is in force, where the file is, and a file to begin with."""
+"""`trimpoint config`: shows the settings in force and the path of the file, and writes a first
+file.
+"""
 
 import argparse
 import json
@@ -36,9 +38,9 @@ _EXAMPLES = {
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Shows every setting with its origin.
+    """Shows every setting and where it comes from.
 
-    :raises UsageError: the file is not right.
+    :raises UsageError: when the configuration file has a mistake.
     """
     installation = installation_of(arguments)
     if installation.config_problem is not None:
@@ -61,12 +63,12 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 
 def run_socket(arguments: argparse.Namespace) -> int:
-    """Prints where the daemon listens, or would."""
+    """Prints the path of the socket where the daemon listens, or would listen."""
     return _show_path(installation_of(arguments).socket, as_json=arguments.json)
 
 
 def run_path(arguments: argparse.Namespace) -> int:
-    """Prints where the file is, or would be."""
+    """Prints the path of the configuration file, whether it exists or not."""
     return _show_path(installation_of(arguments).config_path, as_json=arguments.json)
 
 
@@ -79,9 +81,9 @@ def _show_path(path: Path, *, as_json: bool) -> Exit:
 
 
 def run_init(arguments: argparse.Namespace) -> int:
-    """Write a file with all settings as comments, where there is none.
+    """Writes a configuration file with all settings as comments.
 
-    :raises CliError: there is one, or it cannot be written.
+    :raises CliError: when the file exists already, or cannot be written.
     """
     path = installation_of(arguments).config_path
     text = "\n".join([_HEAD, *template_lines(msgspec.to_builtins(Config()))]) + "\n"
@@ -106,7 +108,7 @@ def run_init(arguments: argparse.Namespace) -> int:
 
 
 def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
-    """Yields the settings as comments in TOML, those without a table first."""
+    """Yields the settings as commented lines of TOML, the top-level ones first."""
     for name, value in defaults.items():
         if not isinstance(value, dict):
             yield _line(name, name, value)

@@ -1,4 +1,4 @@
-"""`trimpoint doctor`: what is found here, what is wrong with it, and what to do."""
+"""`trimpoint doctor`: checks this installation and says what is wrong and how to repair it."""
 
 import argparse
 import json
@@ -30,7 +30,9 @@ _FLAGS = (("socket", "socket"), ("state_dir", "state_dir"), ("codex", "codex.pat
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look at everything; exit code 1 if something will not work, 0 otherwise, warnings or not."""
+    """Runs all checks. The exit code is 1 if something will not work, and 0 otherwise, also with
+    warnings.
+    """
     results = examine(CHECKS, installation_of(arguments))
     status = max_severity(results)
     if arguments.json:
@@ -42,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def installation_of(arguments: argparse.Namespace) -> Installation:
-    """Returns what flags, environment and file make of this installation."""
+    """Returns the installation that flags, environment and configuration file describe."""
     flags = {key: str(getattr(arguments, name)) for name, key in _FLAGS if getattr(arguments, name)}
     path, problem = _config_path(arguments), None
     try:
@@ -58,7 +60,9 @@ def installation_of(arguments: argparse.Namespace) -> Installation:
 
 
 def _config_path(arguments: argparse.Namespace) -> Path:
-    """Returns where the file is, or would be; with a `~` where there is no home folder."""
+    """Returns the path of the configuration file, whether it exists or not; it begins with `~` if
+    there is no home folder.
+    """
     try:
         return Path(arguments.config) if arguments.config else default_config_path(os.environ)
     except HomeUnknown:
@@ -66,8 +70,8 @@ def _config_path(arguments: argparse.Namespace) -> Path:
 
 
 def _socket(settings: Settings) -> Path:
-    """Returns the named socket, else the one that the daemon of the state directory has
-    published.
+    """Returns the named socket, or else the published socket of the state directory if a daemon
+    listens there.
     """
     noted = read_published_socket(settings.state_dir)
     return (
@@ -88,8 +92,8 @@ def _document(result: CheckResult) -> dict[str, object]:
 
 
 def _print(results: list[CheckResult], *, verbose: bool) -> None:
-    """Returns what needs doing first, then in a line what is all right, and at last how much there
-    is to do.
+    """Prints failures and warnings first, then one line that lists the checks that passed, and at
+    the end the number of problems.
     """
     console = stdout_console()
     to_do = [result for result in results if result.finding.status != "ok"]
@@ -112,8 +116,8 @@ def _to_do(count: int) -> str:
 
 
 def _block(result: CheckResult) -> RenderableType:
-    """Returns the mark, what was found, and below it what to do; as wide as the terminal, however
-    narrow that is.
+    """Returns a finding for the terminal: its mark and text, and below it what to do, wrapped to
+    the width.
     """
     finding = result.finding
     text = Text.assemble((f"{result.check}: ", "bold"), one_line(finding.text, 1000))
@@ -135,7 +139,7 @@ def _settings(results: list[CheckResult]) -> Table:
 
 
 def setting_text(value: object, origin: str) -> Text:
-    """Returns a setting's value, and its origin where that is not the default."""
+    """Returns the value of a setting, followed by its origin unless it is the default."""
     text = printable(json.dumps(value, ensure_ascii=False))
     shown = Text(text, "dim" if origin == "default" else "")
     return shown.append("" if origin == "default" else f"  ({one_line(origin)})", "dim")

@@ -1,8 +1,7 @@
-"""`trimpoint journal`: look at the journals on disk, check them, mend them, hand out what is in
-them.
+"""`trimpoint journal`: lists, verifies, repairs and exports the journals on disk.
 
-Always true: only `repair` and `expire` write, under the directory's lock, so neither runs beside a
-daemon; and nothing is deleted that was not asked for by name.
+Always true: only `repair` and `expire` write. They hold the lock of the state directory, so they
+never run beside a daemon. Nothing is deleted unless the user asked for exactly that.
 """
 
 import argparse
@@ -41,7 +40,7 @@ from trimpoint.threads.retention import RetentionRule, expire
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
-    """Show what there is, sound or not."""
+    """Shows the journals, damaged or not."""
     store = _store(arguments)
     found = [_verified(store, thread_id) for thread_id in _chosen(store, arguments)]
     if arguments.json:
@@ -54,7 +53,7 @@ def run_inspect(arguments: argparse.Namespace) -> int:
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Read everything; exit code 1 if anything is wrong."""
+    """Reads every byte of the journals; the exit code is 1 if anything is wrong."""
     store = _store(arguments)
     found = [_verified(store, thread_id) for thread_id in _chosen(store, arguments)]
     is_sound = not any(one.problems for one in found)
@@ -72,7 +71,9 @@ def run_verify(arguments: argparse.Namespace) -> int:
 
 
 def run_repair(arguments: argparse.Namespace) -> int:
-    """Mend what can be mended; exit code 1 if something is left, 3 if there was nothing to mend."""
+    """Repairs the journals; the exit code is 1 if damage remains, and 3 if there was nothing to
+    repair.
+    """
     store = _store(arguments)
     with _locked(store):
         done = [
@@ -92,8 +93,8 @@ def run_repair(arguments: argparse.Namespace) -> int:
 
 
 def run_expire(arguments: argparse.Namespace) -> int:
-    """Apply the rule of the configuration; exit code 1 if a thread was left in doubt, 3 if the rule
-    names none.
+    """Applies the configuration's retention rule; the exit code is 1 if a thread was kept because
+    of doubts, and 3 if no thread matches the rule.
     """
     settings, store = settings_of(arguments), _store(arguments)
     rule = RetentionRule(
@@ -118,7 +119,9 @@ def run_expire(arguments: argparse.Namespace) -> int:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Write events as JSON lines; exit code 1 if a journal could not be read to its end."""
+    """Prints the events of the journals as JSON lines; the exit code is 1 if a journal could not be
+    read to its end.
+    """
     store = _store(arguments)
     code = Exit.DONE
     for thread_id in _chosen(store, arguments):
@@ -129,7 +132,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 
 def _export(store: StateDirectory, thread_id: str, *, private: bool) -> str | None:
-    """Returns why the journal could not be exported whole, or None."""
+    """Prints the events of one journal. Returns why it could not be read to its end, or None."""
     try:
         content = read_settled(store.journal_path(thread_id), TORN_READ_ATTEMPTS)
         state = ThreadState()
@@ -156,7 +159,9 @@ def _store(arguments: argparse.Namespace) -> StateDirectory:
 
 
 def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
-    """Returns all threads, or the one that is named by its id, or the beginning or end of it."""
+    """Returns the ids of all threads, or of the one that `--thread` names by its id or by the
+    beginning or end of its id.
+    """
     ids, wanted = [thread_id for thread_id, _ in store.journals()], arguments.thread
     if wanted is None:
         return ids

@@ -1,4 +1,4 @@
-"""`trimpoint logs`: the daemon's log, found by asking where the running daemon writes it."""
+"""`trimpoint logs`: shows the log of the running daemon, wherever its standard error goes."""
 
 import argparse
 import os
@@ -17,10 +17,11 @@ from trimpoint.doctor.kernel import lock_holders
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the newest lines: of the file that the daemon's stderr goes to, or of systemd's journal.
+    """Shows the newest lines of the file that the daemon's standard error goes to, or of systemd's
+    journal.
 
-    :raises NoDaemon: none runs, and systemd runs none either.
-    :raises CliError: the log goes to a terminal, or cannot be read.
+    :raises NoDaemon: when no daemon runs, and systemd is not there either.
+    :raises CliError: when the log goes to a terminal, or cannot be read.
     """
     holders = lock_holders(settings_of(arguments).state_dir / "lock")
     if not holders:

@@ -1,4 +1,4 @@
-"""`trimpoint metrics`: what the daemon counts about itself."""
+"""`trimpoint metrics`: shows the metrics of the daemon."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from trimpoint.cli.terminal import print_json, stdout_console
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show them once."""
+    """Shows the metrics once."""
     return with_daemon(arguments, partial(_show, arguments), starts=False)
 
 
@@ -56,13 +56,17 @@ def _table(families: list[MetricFamily]) -> Table:
 
 
 def _fact(description: str) -> str:
-    """`Whether a Codex is connected.` as what `yes` or `no` answers."""
+    """Turns the description of a yes-or-no metric into a statement: "Whether a Codex is connected."
+    becomes "A Codex is connected."
+    """
     said = description.removeprefix("Whether ")
     return said[:1].upper() + said[1:]
 
 
 def _averages(family: MetricFamily) -> Iterator[tuple[float, str, dict[str, str]]]:
-    """Returns the average of a histogram; its buckets are for machines."""
+    """Yields the average of each histogram with its description and labels; the buckets are left
+    out.
+    """
     sums = [sample for sample in family.samples if sample.name.endswith("_sum")]
     counts = [sample for sample in family.samples if sample.name.endswith("_count")]
     for total, count in zip(sums, counts, strict=True):

@@ -18,7 +18,7 @@ from trimpoint.http import openapi
 
 
 def reference_page() -> str:
-    """Returns the page as Markdown, from the registry as it is now."""
+    """Returns docs/protocol.md as Markdown, generated from the method registry."""
     return page(documents(payload_types()))
 
 

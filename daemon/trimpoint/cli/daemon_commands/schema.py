@@ -1,4 +1,6 @@
-"""`trimpoint schema`: what trimpoint adds to the wire, as JSON Schema. Needs no daemon."""
+"""`trimpoint schema`: writes JSON Schemas of the methods and notifications that trimpoint adds to
+Codex's. Needs no daemon.
+"""
 
 import argparse
 from pathlib import Path
@@ -12,9 +14,9 @@ from trimpoint.core.views.wire_events import payload_types
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files; what is there under their names is replaced.
+    """Writes the schema files to a folder and replaces those of the same names.
 
-    :raises CliError: they cannot be written.
+    :raises CliError: when they cannot be written.
     """
     folder = Path(arguments.out)
     written = documents(payload_types())

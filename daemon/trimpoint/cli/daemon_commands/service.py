@@ -1,5 +1,5 @@
-"""`trimpoint service install | uninstall | status | logs`: the daemon as a systemd service of this
-user.
+"""`trimpoint service install | uninstall | status | logs`: manages the daemon as a systemd service
+of the current user.
 """
 
 import argparse
@@ -48,9 +48,10 @@ _NO_SYSTEMD_HINT = (
 
 
 def run_install(arguments: argparse.Namespace) -> int:
-    """Write the units, and have systemd listen.
+    """Writes the systemd units and has systemd listen on the socket.
 
-    :raises CliError: a file that is not ours is in the way, or systemd cannot be asked.
+    :raises CliError: when a file that trimpoint did not write is in the way, or systemd cannot be
+        reached.
     """
     settings, folder = settings_of(arguments), _folder()
     codex_binary(arguments)  # a service that could not start is not worth installing
@@ -71,9 +72,9 @@ def run_install(arguments: argparse.Namespace) -> int:
 
 
 def run_uninstall(arguments: argparse.Namespace) -> int:
-    """Stop the service and remove its units; what the daemon has written stays.
+    """Stops the service and removes its units; the state directory stays.
 
-    :raises CliError: a unit is not ours.
+    :raises CliError: when one of the units was not written by trimpoint.
     """
     folder = _folder()
     present = [folder / name for name in units.NAMES if os.path.lexists(folder / name)]
@@ -95,9 +96,9 @@ def run_uninstall(arguments: argparse.Namespace) -> int:
 
 
 def run_status(arguments: argparse.Namespace) -> int:
-    """Show it; exit code 0 if clients can connect, 4 if not.
+    """Shows the state of the service; the exit code is 0 if clients can connect, and 4 if not.
 
-    :raises CliError: systemd cannot be asked.
+    :raises CliError: when systemd cannot be reached.
     """
     folder = _folder()
     try:
@@ -130,9 +131,9 @@ def run_status(arguments: argparse.Namespace) -> int:
 
 
 def run_logs(arguments: argparse.Namespace) -> int:
-    """Become `journalctl`.
+    """Replaces this process with `journalctl` for the service.
 
-    :raises CliError: there is no journal to read.
+    :raises CliError: when `journalctl` is not installed.
     """
     command = journalctl_command(units.SERVICE, arguments.lines, follow=arguments.follow)
     if command is None:
@@ -153,8 +154,8 @@ def _folder() -> Path:
 
 
 def _command(arguments: argparse.Namespace) -> list[str]:
-    """Returns the daemon of this very installation, with what was given here by flag or
-    environment.
+    """Returns the command line that starts this installation's daemon, with the paths that flags or
+    environment set.
     """
     script = Path(sys.executable).parent / "trimpoint"
     program = [str(script)] if os.access(script, os.X_OK) else [sys.executable, "-m", "trimpoint"]
@@ -180,8 +181,8 @@ def _command(arguments: argparse.Namespace) -> list[str]:
 
 
 def _refuse_if_served(settings: Settings) -> None:
-    """systemd would take the path away from a daemon that was started by hand, and clients would
-    not find it any more.
+    """Raises CliError if a daemon that was started by hand listens at the socket: systemd would
+    take over the path, and clients could not find that daemon any more.
     """
     try:
         is_listening = properties(units.SOCKET, "ActiveState").get("ActiveState") == "active"

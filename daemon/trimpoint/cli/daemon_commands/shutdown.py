@@ -1,4 +1,4 @@
-"""`trimpoint shutdown`: ask the daemon to end, and see it gone."""
+"""`trimpoint shutdown`: ends the daemon and waits until its process is gone."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ _DEADLINE_S = 20.0
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Return when its process has ended."""
+    """Requests the end of the daemon and returns when its process has ended."""
     return with_daemon(arguments, partial(_shut_down, arguments), starts=False)
 
 
@@ -46,7 +46,7 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _running_turns(client: Client) -> list[KnownThread]:
-    """Returns the threads whose agent is at work; the end of the daemon interrupts it."""
+    """Returns the threads with a running turn; the end of the daemon interrupts them."""
     return [
         thread
         for thread in await own_threads(client)
@@ -65,8 +65,8 @@ async def _ended(client: Client, process: int | None) -> None:
 
 @contextmanager
 def _process(pid: int) -> Generator[int | None]:
-    """Yields a descriptor that turns readable when the process ends; None where the system has no
-    such thing.
+    """Yields a file descriptor that becomes readable when the process `pid` ends; None where the
+    system has no pidfd.
     """
     descriptor: int | None = None
     with suppress(OSError, AttributeError):

@@ -1,4 +1,5 @@
-"""`trimpoint token`: what a client over TCP has to show, or an address that logs a browser in."""
+"""`trimpoint token`: prints the token for clients over TCP, or an address that logs a browser in.
+"""
 
 import argparse
 
@@ -13,9 +14,9 @@ from trimpoint.http.token_file import TokenUnusable, renew_token, token_at
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the token, without a daemon; or the address, from one.
+    """Prints the token, which needs no daemon, or with `--url` a one-time address, which does.
 
-    :raises CliError: the token cannot be had.
+    :raises CliError: when there is no usable token.
     """
     if arguments.url:
         return with_daemon(arguments, _print_url, starts=False)

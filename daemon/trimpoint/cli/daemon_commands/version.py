@@ -1,4 +1,4 @@
-"""`trimpoint --version`: what a report of a bug needs."""
+"""`trimpoint --version`: prints the versions that a bug report needs."""
 
 import argparse
 import platform
@@ -15,7 +15,7 @@ from trimpoint.doctor.codex import binary_version
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print them."""
+    """Prints the versions."""
     lines = list(version_lines())
     if arguments.json:
         print_json({"trimpoint": __version__, "details": lines[1:]})
@@ -25,7 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def version_lines() -> Iterator[str]:
-    """Ours first, so that scripts can take the first line; then Python, Codex and the protocol."""
+    """Yields trimpoint's version first, so that scripts can take the first line; then those of
+    Python, Codex and the protocol.
+    """
     yield f"trimpoint {__version__}"
     yield f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     yield f"Codex {_codex()}"

@@ -1,3 +1,4 @@
-"""`trimpoint fleet`: clients of the NATS servers, not of a daemon. `hub_client` connects, `view`
-shows hosts, threads and events, `commands` asks a host, `hub` makes servers and streams.
+"""`trimpoint fleet`: commands that connect to the NATS servers of the fleet, not to a daemon.
+`hub_client` connects, `view` shows hosts, threads and events, `commands` sends commands to a host,
+`hub` configures servers and streams.
 """

@@ -1,4 +1,5 @@
-"""`trimpoint fleet clear | compact | interrupt`: asks the machine that has the thread."""
+"""`trimpoint fleet clear | compact | interrupt`: sends a command to the host that has the thread.
+"""
 
 import argparse
 from functools import partial
@@ -18,7 +19,7 @@ _BUSY = frozenset({"turn_in_progress", "already_in_progress", "request_pending"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Asks, and shows the outcome."""
+    """Sends the command and shows its outcome."""
     return with_hub(arguments, partial(_ask, arguments))
 
 

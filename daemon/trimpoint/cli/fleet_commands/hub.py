@@ -1,4 +1,4 @@
-"""`trimpoint fleet init | setup`: for people who run the servers."""
+"""`trimpoint fleet init | setup`: commands for the people who run the servers."""
 
 import argparse
 from functools import partial
@@ -15,7 +15,9 @@ from trimpoint.fleet.setup import HubFolder, Members, Node, make_streams
 
 
 def run_init(arguments: argparse.Namespace) -> int:
-    """Writes the files, and says what to do with them."""
+    """Writes the configuration of the servers and the credentials of the members, and prints the
+    next steps.
+    """
     root, nodes = Path(arguments.folder), _nodes(arguments)
     members = tuple(
         (role, _name(name))
@@ -51,7 +53,7 @@ def run_init(arguments: argparse.Namespace) -> int:
 
 
 def run_setup(arguments: argparse.Namespace) -> int:
-    """Makes the streams."""
+    """Creates the streams on the servers."""
     return with_hub(arguments, partial(_setup, arguments))
 
 

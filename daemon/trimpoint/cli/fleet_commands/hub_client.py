@@ -1,4 +1,5 @@
-"""Connects a person to the servers of the fleet, and finds the thread that is named."""
+"""Connects a person to the servers of the fleet, and finds the thread that the command line names.
+"""
 
 import argparse
 from collections.abc import Awaitable, Callable
@@ -28,7 +29,7 @@ except ImportError as error:
 
 
 class Person(NamedTuple):
-    """A person who is connected."""
+    """The connection of a person to the fleet, with the person's name."""
 
     name: str
     names: Names
@@ -39,9 +40,9 @@ Action = Callable[[Person], Awaitable[int]]
 
 
 def with_hub(arguments: argparse.Namespace, action: Action) -> int:
-    """Runs `action` with a connection, and returns its exit code.
+    """Runs `action` with a connection to the servers and returns its exit code.
 
-    :raises CliError: the servers cannot be reached, or refuse.
+    :raises CliError: when the servers cannot be reached, or refuse the credentials.
     """
     place, names = _place(arguments)
     return anyio.run(partial(_run, place, names, action))
@@ -89,9 +90,10 @@ def _place(arguments: argparse.Namespace) -> tuple[Place, Names]:
 
 
 async def chosen_thread(person: Person, arguments: argparse.Namespace) -> ThreadOfHost:
-    """Returns the one thread that the command line names.
+    """Returns the thread that the command line names by its id, or by the beginning or end of its
+    id.
 
-    :raises CliError: there is none, or several.
+    :raises CliError: when no thread or more than one matches.
     """
     found = [
         one
@@ -115,5 +117,5 @@ async def chosen_thread(person: Person, arguments: argparse.Namespace) -> Thread
 
 
 def exit_for(status: str | None) -> Exit:
-    """Returns the exit code of a command's outcome."""
+    """Returns the exit code for a command's outcome."""
     return {"completed": Exit.DONE, "skipped": Exit.SKIPPED}.get(status or "", Exit.FAILED)

@@ -1,4 +1,4 @@
-"""`trimpoint fleet hosts | threads | watch | timeline`."""
+"""`trimpoint fleet hosts | threads | watch | timeline`: shows the fleet."""
 
 import argparse
 from collections import deque
@@ -20,22 +20,22 @@ _LEVELS = {"ok": "", "warning": "yellow", "critical": "red"}
 
 
 def run_hosts(arguments: argparse.Namespace) -> int:
-    """Runs `fleet hosts`."""
+    """Runs `fleet hosts`: lists the hosts."""
     return with_hub(arguments, partial(_hosts, arguments))
 
 
 def run_threads(arguments: argparse.Namespace) -> int:
-    """Runs `fleet threads`."""
+    """Runs `fleet threads`: lists the threads of the hosts."""
     return with_hub(arguments, partial(_threads, arguments))
 
 
 def run_watch(arguments: argparse.Namespace) -> int:
-    """Runs `fleet watch` until Ctrl-C."""
+    """Runs `fleet watch`: prints events as they arrive, until Ctrl-C."""
     return with_hub(arguments, partial(_watch, arguments))
 
 
 def run_timeline(arguments: argparse.Namespace) -> int:
-    """Runs `fleet timeline`."""
+    """Runs `fleet timeline`: prints the conversation of one thread."""
     return with_hub(arguments, partial(_timeline, arguments))
 
 

@@ -1,4 +1,5 @@
-"""Arguments: `arguments` is the parser, and the modules `…_arguments` have its commands: those that
-talk with the agent (`agent_arguments`), change its context, or are about threads, sessions of all
-agents, the fleet, the daemon or this machine. `options` has what they share, `man_page` the manual.
+"""Argument parsing. `arguments` is the parser of the whole command line; each module `…_arguments`
+declares the commands of one subject: talking with the agent (`agent_arguments`), its context,
+threads, sessions of all agents, the fleet, the daemon, this machine. `options` holds shared
+options, `man_page` makes the manual page.
 """

@@ -1,5 +1,6 @@
-"""Arguments of the commands that talk with the agent: one prompt, the terminal UI, the page, any
-method."""
+"""Arguments of the commands that talk with the agent: a single prompt, the terminal UI, the web
+page, or any method.
+"""
 
 from trimpoint.cli.parsing.options import (
     Commands,

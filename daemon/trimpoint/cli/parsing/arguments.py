@@ -1,6 +1,4 @@
-"""What can be typed: one parser for all commands. Standard library only, so that `--help` is there
-at once.
-"""
+"""The parser of the command line. Imports only the standard library, so that `--help` is fast."""
 
 import argparse
 import difflib
@@ -148,7 +146,9 @@ def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
 
 
 class RootParser(_Parser):
-    """The whole command line. Its help groups the commands, which argparse cannot."""
+    """The parser of the whole command line. Its help lists the commands in groups, which argparse
+    cannot do.
+    """
 
     groups: list[tuple[str, list[str]]]
 
@@ -172,7 +172,7 @@ class RootParser(_Parser):
 
 
 def _wrapped(line: str, indent: int = 0) -> str:
-    """Returns a line folded between words at the edge of the terminal."""
+    """Returns a line of help, wrapped between words to the width of the terminal."""
     columns = shutil.get_terminal_size().columns
     if len(line) <= columns or not line.strip():
         return line
@@ -189,8 +189,8 @@ def _wrapped(line: str, indent: int = 0) -> str:
 
 
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
-    """Returns the sub-commands of a parser, each with its name as `dest`; argparse keeps them
-    without a public name.
+    """Returns the sub-commands of a parser as actions whose `dest` is their name; argparse has no
+    public way to list them.
     """
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
@@ -199,7 +199,7 @@ def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
 
 
 def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Returns the parsers of sub-commands by name."""
+    """Returns the parsers of a parser's sub-commands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
             return dict(cast("Any", action).choices)
@@ -226,10 +226,11 @@ def root_parser() -> RootParser:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read a command line. `run` of the result names what carries it out, as `module:function`.
+    """Parses a command line. `run` of the result names the function that carries it out, as
+    `module:function`.
 
-    :raises UsageError: it is not right.
-    :raises SystemExit: `--help` or `--version` was asked for and has been printed.
+    :raises UsageError: when the command line is not valid.
+    :raises SystemExit: when `--help` or `--version` was given; the text has been printed.
     """
     parser = root_parser()
     ordered = _in_order(list(arguments), parser)
@@ -245,8 +246,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Returns the command line with the command first: `help X` as `X --help`, options before the
-    command after it.
+    """Returns the command line with the command as its first word: `help X` becomes `X --help`, and
+    options before the command are moved behind it.
     """
     if arguments[:1] == ["help"]:
         words = [word for word in arguments[1:] if not word.startswith("-")]

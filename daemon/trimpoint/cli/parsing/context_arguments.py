@@ -1,5 +1,6 @@
-"""Arguments of the commands that change or show the agent's context: the slash commands, by
-name."""
+"""Arguments of the commands that show or change the agent's context. They have the names of the
+slash commands.
+"""
 
 from trimpoint.cli.parsing.options import (
     Commands,

@@ -129,7 +129,7 @@ def add_shutdown(commands: Commands) -> None:
 
 
 def add_unlisted(commands: Commands) -> None:
-    """Returns what `trimpoint` alone and `trimpoint --version` do."""
+    """Adds the commands that are run by `trimpoint` alone and by `trimpoint --version`."""
     overview = commands.add_parser("overview", allow_abbrev=False)
     overview.set_defaults(run="trimpoint.cli.thread_commands.overview:run", command="overview")
     for_clients(overview)

@@ -1,5 +1,5 @@
-"""Arguments of the commands about trimpoint on this machine: its service, configuration and
-journals, and what helps to use it.
+"""Arguments of the commands for trimpoint's installation on this machine: service, configuration,
+journals, checks, completion.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The manual page trimpoint(1), made from the parser, so that it says what `--help` says. Pure.
+"""Makes the manual page trimpoint(1) from the parser, so that it agrees with `--help`. Pure.
 
 `scripts/generate-docs` writes it to `docs/man`; the wheel installs it.
 """
@@ -30,7 +30,7 @@ _FILES = (
 
 
 def man_page(parser: RootParser) -> str:
-    """Returns the page in roff, with every command and option that is in the help."""
+    """Returns the manual page in roff, with every command and option of the help."""
     common = _common_options(sub_parsers(parser))
     lines = [*_head(parser), *_commands(parser, common), *_common_section(common), *_foot()]
     return "\n".join(lines) + "\n"
@@ -140,9 +140,7 @@ def _table(title: str, rows: Iterable[tuple[object, str]]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Returns `text` as roff takes it: plain hyphens and quotes, and no request at the start of a
-    line.
-    """
+    """Escapes `text` for roff: hyphens, quotes, and full stops at the beginning of a line."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     escaped = escaped.replace("…", "...").replace("“", "\\(lq").replace("”", "\\(rq")
     return re.sub(r"(?m)^\.", r"\\&.", escaped)

@@ -1,5 +1,5 @@
-"""Shared parts of the commands' arguments: how one is declared, its shared options, and the values
-that options take.
+"""Helpers to declare commands, options that several commands share, and parsers for the values of
+options.
 """
 
 import argparse
@@ -14,9 +14,11 @@ Commands = Any  # argparse names the type of a set of sub-commands with a leadin
 def command(
     commands: Commands, name: str, run: str, summary: str, details: str = "", group: str = ""
 ) -> argparse.ArgumentParser:
-    """Adds a sub-command; `run` names what carries it out, as `package.module:function` below
-    `trimpoint.cli`, or below `trimpoint` where it begins with `trimpoint.`. `group`: the command
-    whose action it is.
+    """Adds a sub-command.
+
+    :param run: the function that carries it out, as `package.module:function` below
+        `trimpoint.cli`, or below `trimpoint` if it begins with `trimpoint.`.
+    :param group: the command whose action it is, such as `journal` for `journal verify`.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -34,24 +36,24 @@ def command(
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
-    """Options that say where the daemon is."""
+    """Adds the options that tell where the daemon is."""
     parser.add_argument("--socket", metavar="PATH", help="the daemon's Unix socket")
     parser.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its journals")
     parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
 
 
 def json_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option to print for scripts."""
+    """Adds the option `--json`."""
     parser.add_argument("-j", "--json", action="store_true", help="print JSON, for scripts")
 
 
 def dry_run(parser: argparse.ArgumentParser) -> None:
-    """Adds the option to look first."""
+    """Adds the option `--dry-run`."""
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
 
 
 def log_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of what shows a log."""
+    """Adds the options of commands that show a log."""
     parser.add_argument(
         "-f", "--follow", action="store_true", help="keep showing new lines, until Ctrl-C"
     )
@@ -66,7 +68,10 @@ def log_options(parser: argparse.ArgumentParser) -> None:
 
 
 def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> None:
-    """Options of everything that talks to a daemon."""
+    """Adds the options of commands that connect to a daemon.
+
+    :param thread: whether the command acts on a thread.
+    """
     if thread:
         thread_options(parser)
     json_option(parser)
@@ -74,7 +79,7 @@ def for_clients(parser: argparse.ArgumentParser, *, thread: bool = False) -> Non
 
 
 def thread_options(parser: argparse.ArgumentParser) -> None:
-    """Options that say which thread."""
+    """Adds the options that choose a thread."""
     parser.add_argument(
         "-t",
         "--thread",
@@ -87,13 +92,13 @@ def thread_options(parser: argparse.ArgumentParser) -> None:
 
 
 def for_one_thread(parser: argparse.ArgumentParser) -> None:
-    """Options of a command that is about one thread and takes nothing else."""
+    """Adds the options of a command that acts on one thread and takes no other argument."""
     parser.add_argument("named", metavar="THREAD", nargs="?", help="the same as --thread THREAD")
     for_clients(parser, thread=True)
 
 
 def for_daemons(parser: argparse.ArgumentParser) -> None:
-    """Options of everything that can be one."""
+    """Adds the options of commands that run a daemon or may start one."""
     add_location_options(parser)
     parser.add_argument("--codex", metavar="PATH", help="the Codex binary to run")
     parser.add_argument(
@@ -108,7 +113,7 @@ def for_daemons(parser: argparse.ArgumentParser) -> None:
 
 
 def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
-    """Returns whether Codex's own programs are served."""
+    """Adds the option to serve Codex's own programs."""
     parser.add_argument(
         "--as-codex-daemon",
         action="store_true",
@@ -117,34 +122,34 @@ def as_codex_daemon(parser: argparse.ArgumentParser) -> None:
 
 
 def turn_count(text: str) -> int:
-    """Parses a number of turns to keep."""
+    """Parses the number of turns to keep, from 0."""
     return _whole(text, 0, MAX_TURNS, "the number of turns to keep")
 
 
 def positive(text: str) -> int:
-    """Parses a number of entries, at least 1."""
+    """Parses a number from 1."""
     return _whole(text, 1, MAX_TURNS, "a number")
 
 
 def hit_count(text: str) -> int:
-    """Parses a number of results."""
+    """Parses the number of results to show, 1 to 100."""
     return _whole(text, 1, 100, "a number")
 
 
 def around(text: str) -> int:
-    """Parses a number of entries around another."""
+    """Parses the number of entries to show before and after a result, 0 to 50."""
     return _whole(text, 0, 50, "a number of entries")
 
 
 def seconds(text: str) -> float:
-    """Parses a length of time in seconds."""
+    """Parses a duration in seconds."""
     if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text):
         raise argparse.ArgumentTypeError(f"takes a number of seconds, not {text!r}")
     return float(text)
 
 
 def override(text: str) -> str:
-    """Parses `key=value`, as Codex takes it."""
+    """Parses an override of Codex's configuration, `key=value`."""
     key, equals, _ = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(

@@ -1,4 +1,4 @@
-"""Arguments of the commands about sessions of all agents."""
+"""Arguments of the commands for sessions of all agents."""
 
 import argparse
 import re
@@ -117,7 +117,7 @@ def _add_export(actions: Commands) -> None:
 
 
 def moment(text: str) -> datetime:
-    """Parses a moment: so long ago, such as `7d`, or a date."""
+    """Parses a point in time: an age such as `7d`, or a date."""
     age = re.fullmatch(r"([0-9]{1,5})([mhdw])", text)
     if age:
         return datetime.now(UTC) - timedelta(seconds=int(age[1]) * UNITS[age[2]])

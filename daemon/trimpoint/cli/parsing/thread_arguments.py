@@ -1,4 +1,4 @@
-"""Arguments of the commands about a thread: its context, its history, its files."""
+"""Arguments of the commands for a thread: its history, its files, its name and state."""
 
 from typing import get_args
 

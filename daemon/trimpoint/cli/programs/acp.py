@@ -1,7 +1,8 @@
-"""`trimpoint acp`: an editor talks to Codex in the Agent Client Protocol over stdin and stdout.
+"""`trimpoint acp`: connects an editor that speaks the Agent Client Protocol on stdin and stdout to
+Codex.
 
-Kept small: an editor runs one for each window. So what starts a daemon runs in a process of its
-own, and nothing that only people need is imported here.
+An editor runs one such process for each window, so it is kept small: a daemon is started by another
+process, and modules that only people need are not imported.
 """
 
 import argparse
@@ -21,9 +22,9 @@ START_DEADLINE_S = 90.0
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serves the editor until its end of input.
+    """Serves the editor until it closes its output.
 
-    :raises CliError: a daemon that was to be started could not be.
+    :raises CliError: when the daemon could not be started.
     """
     if arguments.login:
         from trimpoint.cli.programs.codex_itself import become
@@ -37,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _find(settings: Settings) -> Path:
-    """Returns the socket of a daemon that answers; starts one if none does.
+    """Returns the socket of a running daemon; starts one if none answers.
 
-    :raises DaemonMissing: it could not start.
+    :raises DaemonMissing: when it could not be started.
     """
     for place in _places(settings):
         if await _answers(place):

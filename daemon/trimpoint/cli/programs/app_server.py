@@ -1,7 +1,7 @@
-"""`trimpoint … app-server …`: called as a client calls its codex binary (docs/spec/running.md).
+"""`trimpoint … app-server …`: accepts the command line of `codex app-server`, for clients that are
+configured with trimpoint as their codex binary (docs/spec/running.md).
 
-The overrides before `app-server` are Codex's too: that is how the official Python SDK passes its
-own.
+Overrides (`-c`) may stand before `app-server`, as the official Python SDK writes them.
 """
 
 import argparse
@@ -52,14 +52,14 @@ _NOWHERE = {"socket": None, "state_dir": None, "config": None, "codex": None}
 
 
 def is_meant(arguments: list[str]) -> bool:
-    """Returns whether this is a command line for Codex: `app-server`, after nothing but Codex's
-    options.
+    """Returns whether `arguments` are a command line of Codex's app-server: `app-server` preceded
+    only by options of Codex.
     """
     return first_word(arguments) == NAME
 
 
 def first_word(arguments: list[str]) -> str | None:
-    """Returns the first word that is no option of Codex's, nor the value of one."""
+    """Returns the first word that is neither an option of Codex nor an option's value."""
     words = iter(arguments)
     for word in words:
         option, attached = _option(word)
@@ -71,8 +71,8 @@ def first_word(arguments: list[str]) -> str | None:
 
 
 def _option(word: str) -> tuple[str, str | None]:
-    """Returns an option and the value in the same word, after `=` or, for one letter, right away;
-    None if there is none.
+    """Splits a word into an option and its attached value: after `=`, or directly after a
+    one-letter option; the value is None if there is none.
     """
     if word.startswith("--"):
         option, equals, value = word.partition("=")
@@ -85,9 +85,9 @@ def _value(attached: str | None, words: Iterator[str]) -> str:
 
 
 def run(arguments: list[str]) -> int:
-    """Serve the client at stdin and stdout, or clients at a socket.
+    """Serves a client on stdin and stdout, or clients at a socket.
 
-    :raises UsageError: an option is given that trimpoint does not support.
+    :raises UsageError: when an option is given that trimpoint does not support.
     """
     if {"-h", "--help"}.intersection(arguments):
         parse(["stdio", "--help"])
@@ -107,7 +107,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _proxy(arguments: list[str]) -> int:
-    """Relay to the socket after `--sock`, or to the daemon that is found."""
+    """Relays to the socket that `--sock` names, or to the running daemon."""
     words = arguments[arguments.index("proxy") + 1 :]
     match [part for word in words for part in word.split("=", 1)]:
         case []:

@@ -1,7 +1,7 @@
-"""Hands Codex's own commands to the real Codex: the subcommands, and all but `app-server` under the
-name `codex`.
+"""Runs the real Codex for commands that are not trimpoint's: Codex's subcommands, and everything
+but `app-server` if trimpoint was called as `codex`.
 
-Nothing heavy is imported before it is known that the command line is Codex's.
+Modules that take long to import are imported only after it is known whose command it is.
 """
 
 import argparse
@@ -29,10 +29,10 @@ _VERSION = frozenset({"--version", "-V"})
 
 
 def hand_over(arguments: list[str], program: str) -> None:
-    """Become Codex if the command line is Codex's; return if it is trimpoint's.
+    """Replaces this process by Codex if the command line is Codex's; returns if it is trimpoint's.
 
-    :param program: what trimpoint was called as
-    :raises CliError: there is no usable Codex.
+    :param program: the name that trimpoint was called by.
+    :raises CliError: when there is no usable Codex.
     """
     word = first_word(arguments)
     if word == NAME:
@@ -48,7 +48,7 @@ def hand_over(arguments: list[str], program: str) -> None:
 
 
 def become(arguments: list[str]) -> NoReturn:
-    """Replace this process by the real Codex."""
+    """Replaces this process by the real Codex."""
     settings = importlib.import_module("trimpoint.cli.connection.settings")
     codex: Path = settings.codex_binary(argparse.Namespace(config=None, codex=None))
     sys.stdout.flush()

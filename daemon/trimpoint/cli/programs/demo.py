@@ -1,4 +1,6 @@
-"""`trimpoint demo`: stage, client and timeline put together for the story."""
+"""`trimpoint demo`: runs the demonstration on the real Codex and shows it in the terminal or on the
+web page.
+"""
 
 import argparse
 import signal
@@ -26,9 +28,11 @@ _LOOK_AGAIN_S = 0.1
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play it; exit code 1 when something of what was pruned was found in the model's input.
+    """Runs the demonstration; the exit code is 1 if something that was pruned was found in the
+    model's input.
 
-    :raises CliError: there is no Codex, no place for it, or it did not do its part.
+    :raises CliError: when there is no usable Codex or folder, or Codex did not do what the
+        demonstration needs.
     """
     codex = codex_binary(argparse.Namespace(codex=arguments.codex, config=None))
     configure_logging("error")
@@ -69,7 +73,7 @@ def _pauses(console: Console, arguments: argparse.Namespace) -> Pauses:
 
 
 async def _page_opened(console: Console, client: Client, *, only_print: bool) -> None:
-    """Shows the page, and waits until a browser has it."""
+    """Opens the web page and waits until a browser has connected."""
     before = (await client.request("sidecar/status"))["clients"]
     address = await client.request("sidecar/loginUrl", listen=True)
     show_page(address["url"], only_print=only_print)
@@ -81,7 +85,7 @@ async def _page_opened(console: Console, client: Client, *, only_print: bool) ->
 
 
 async def _until_interrupted(console: Console) -> None:
-    """Leaves the page to the person who looks at it."""
+    """Keeps the page available until Ctrl-C."""
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         console.print("The page stays until you press Ctrl-C.")
         async for _ in signals:

@@ -1,4 +1,4 @@
-"""`trimpoint desktop`: the page in a window of its own."""
+"""`trimpoint desktop`: shows the web page in a window of its own."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ _LOCATIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Shows the window until it is closed.
 
-    :raises CliError: Qt or the page is not installed.
+    :raises CliError: when Qt or the page is not installed.
     """
     if find_spec("PySide6") is None or find_spec("PySide6.QtWebEngineCore") is None:
         raise CliError(
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sidecar_command(arguments: argparse.Namespace) -> list[str]:
-    """Returns what the shell starts: a client's end of the daemon at its stdin and stdout."""
+    """Returns the command line of the `trimpoint stdio` that connects the window to the daemon."""
     named = ((option, getattr(arguments, name)) for option, name in _LOCATIONS)
     places = [word for option, value in named if value for word in (option, value)]
     return [sys.executable, "-P", "-m", "trimpoint", "stdio", *places]

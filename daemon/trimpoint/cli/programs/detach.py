@@ -1,4 +1,4 @@
-"""Makes this process one of its own: `trimpoint serve --background` (see
+"""Detaches this process from the one that started it, for `trimpoint serve --background` (see
 `cli/connection/background.py`).
 """
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def detach() -> None:
-    """Goes on in a child that has no parent waiting for it, no terminal, and the folder of no
-    client.
+    """Continues in a child process that has no parent to wait for it, no terminal, and none of the
+    starter's working directory.
 
-    Call it before there are threads. The process that was started ends here, with exit code 0.
+    Must be called before threads are started. The original process exits here with code 0.
     """
     if os.fork() > 0:
         os._exit(0)
@@ -24,7 +24,7 @@ def detach() -> None:
 
 
 def close_stdout() -> None:
-    """Gives back the pipe that the starter reads; what is printed from now on goes nowhere."""
+    """Closes the pipe that the starter reads; later output is discarded."""
     null_fd = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null_fd, 1)
     os.close(null_fd)

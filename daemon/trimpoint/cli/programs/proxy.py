@@ -1,7 +1,7 @@
-"""`trimpoint app-server proxy`: bytes between stdin and stdout and a daemon's socket, whatever they
-are.
+"""`trimpoint app-server proxy`: relays bytes between stdin and stdout and a daemon's socket without
+interpreting them.
 
-Codex's desktop app runs it over SSH, and speaks WebSocket through it.
+Codex's desktop app runs it over SSH and speaks WebSocket through it.
 """
 
 import os
@@ -20,15 +20,15 @@ from trimpoint.streams.ends import SocketEnd
 
 
 def control_socket() -> Path:
-    """Return where Codex's own clients look for an app-server that runs already."""
+    """Returns the path where Codex's own clients look for a running app-server."""
     return codex_home(os.environ) / "app-server-control" / "app-server-control.sock"
 
 
 def run(settings: Settings, named: Path | None) -> int:
-    """Relay until one side has ended.
+    """Relays until one side closes its connection.
 
-    :raises NoDaemon: no daemon answers at the socket that is named, or else at Codex's control
-        socket and at ours.
+    :param named: the socket to use; None for Codex's control socket, or else the daemon's.
+    :raises NoDaemon: when no daemon answers there.
     """
     return anyio.run(
         _run, [named] if named is not None else [control_socket(), *sockets_of(settings)]

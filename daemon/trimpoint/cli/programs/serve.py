@@ -1,4 +1,4 @@
-"""`trimpoint serve`: the daemon, for any number of clients at its socket."""
+"""`trimpoint serve`: runs the daemon, which serves any number of clients at its socket."""
 
 import argparse
 import os
@@ -33,9 +33,9 @@ log = structlog.get_logger()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until a signal or `trimpoint shutdown` ends it; exit code 0 then.
+    """Serves until a signal or `trimpoint shutdown` ends the daemon, then returns exit code 0.
 
-    :raises CliError: it could not start.
+    :raises CliError: when it could not start.
     """
     if arguments.background:
         detach()
@@ -50,9 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _look_at_codex(profile: LaunchProfile) -> list[str]:
-    """Returns what a person should know of it before the first prompt.
+    """Returns warnings about the installed Codex for a person to read before the first prompt.
 
-    :raises CliError: it is too old to work with.
+    :raises CliError: when it is older than the oldest supported version.
     """
     codex = profile.codex
     version = binary_version(codex)
@@ -120,13 +120,15 @@ def _idle_exit_s(settings: Settings, is_background: bool) -> float:
 
 
 def _fallback(settings: Settings) -> Path | None:
-    """Returns the socket to use when a daemon of another state directory has the default one."""
+    """Returns the socket to use if a daemon of another state directory has the default one; None if
+    the socket was named.
+    """
     return None if settings.socket_is_named else settings.state_dir / "run" / "trimpoint.sock"
 
 
 def _at(settings: Settings, path: Path) -> Settings:
-    """Returns the settings with the socket that was handed over: clients are waiting there already,
-    wherever else we were told to listen.
+    """Returns the settings with the path of the socket that the service manager handed over.
+    Clients connect to it already, so it is used even if another socket was named.
     """
     if settings.socket_is_named and settings.socket != path:
         log.warning("socket_not_used", named=str(settings.socket), handed_over=str(path))
@@ -134,8 +136,10 @@ def _at(settings: Settings, path: Path) -> Settings:
 
 
 def _announce(settings: Settings, http: str | None, about_codex: list[str] | None) -> None:
-    """Prints the addresses to stdout, once clients can connect; the program that started us may
-    wait for the first line. None: for a program, as JSON.
+    """Prints the addresses to standard output once clients can connect; the program that started
+    the daemon may wait for the first line.
+
+    :param about_codex: warnings for a person; None: print JSON for a program.
     """
     with suppress(OSError):
         if about_codex is None:

@@ -1,7 +1,7 @@
-"""`trimpoint stdio`: a client talks to the daemon over the stdin and stdout of this process.
+"""`trimpoint stdio`: connects a client on stdin and stdout to the daemon.
 
-This process only relays bytes. If no daemon runs, it starts one in the background first; whatever
-ends this process or its client leaves the daemon to the other clients.
+This process only relays bytes. If no daemon runs, it first starts one in the background, which
+continues to serve other clients when this process or its client ends.
 """
 
 import argparse
@@ -30,10 +30,10 @@ _ATTEMPTS = 5
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serves the one client until its end of input.
+    """Serves the client until it closes its output.
 
-    :raises CliError: no daemon could start, or the running one cannot be used; the client has the
-        reason.
+    :raises CliError: when no daemon could be started, or the running one cannot be used; the
+        client's first request has been answered with this error.
     """
     try:
         return _run(arguments)
@@ -47,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 @cache
 def _stdio() -> Transport:
-    """Returns the client's end; moving it aside is done once."""
+    """Returns the transport of the client on stdin and stdout; these are moved to other file
+    descriptors once.
+    """
     return take_stdio()
 
 

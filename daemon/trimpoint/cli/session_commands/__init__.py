@@ -1,5 +1,6 @@
-"""`trimpoint sessions`: `listing`, `export` and what they share, `chosen`.
+"""`trimpoint sessions`: a module for each action, and `chosen`, which finds the session that is
+named.
 
-Sessions of other agents are read in this process: a log can be larger than any answer of the daemon
-may be, and reading one needs no daemon.
+Sessions of other agents are read in this process and not by the daemon: a log can be larger than an
+answer of the daemon may be, and reading it needs no daemon.
 """

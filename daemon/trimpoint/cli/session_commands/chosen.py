@@ -1,4 +1,4 @@
-"""The session that was named on the command line."""
+"""Finds the session that the command line names."""
 
 import os
 
@@ -13,9 +13,9 @@ from trimpoint.sessionlogs.sessions import FoundSession
 
 
 def chosen_session(wanted: str, agent: Agent | None) -> FoundSession:
-    """Returns the session that `wanted` names.
+    """Returns the session that `wanted` names by its id or a part of it.
 
-    :raises UsageError: it names none, or several.
+    :raises UsageError: when no session or more than one matches.
     """
     try:
         return session_named(homes_in(os.environ), wanted, agent)
@@ -25,9 +25,9 @@ def chosen_session(wanted: str, agent: Agent | None) -> FoundSession:
 
 
 async def own_thread(client: Client, wanted: str) -> KnownThread:
-    """Returns the thread of trimpoint's that `wanted` names.
+    """Returns the daemon's thread that `wanted` names.
 
-    :raises UsageError: it names none, or several.
+    :raises UsageError: when no thread or more than one matches.
     """
     found = matching(await own_threads(client), wanted)
     if len(found) == 1:

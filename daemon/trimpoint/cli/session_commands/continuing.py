@@ -1,4 +1,5 @@
-"""`trimpoint sessions continue`: a thread that holds what a session of any agent held."""
+"""`trimpoint sessions continue`: starts a thread with the live context of a session of any agent.
+"""
 
 import argparse
 import os
@@ -16,7 +17,7 @@ from trimpoint.cli.terminal import one_line, print_json, stdout_console
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Begins it."""
+    """Starts the thread."""
     cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
     return with_daemon(arguments, partial(_continue, arguments, cwd))
 

@@ -1,4 +1,5 @@
-"""`trimpoint sessions export`: sessions as JSON lines, as a JSON document or as Markdown."""
+"""`trimpoint sessions export`: writes sessions as JSON lines, as one JSON document or as Markdown.
+"""
 
 import argparse
 import os
@@ -24,7 +25,7 @@ from trimpoint.sessionlogs.opening import CannotRead
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes them to stdout or to a new file."""
+    """Writes the sessions to standard output or to a new file."""
     if arguments.agent == "trimpoint":
         return with_daemon(arguments, partial(_export_own, arguments))
     sessions = [chosen_session(wanted, arguments.agent) for wanted in arguments.ids]
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _export_own(arguments: argparse.Namespace, client: Client) -> int:
-    """Asks the daemon for threads of trimpoint's own."""
+    """Exports threads of the daemon."""
     threads = [await own_thread(client, wanted) for wanted in arguments.ids]
     pieces: list[bytes] = []
     for thread in threads:
@@ -61,7 +62,7 @@ async def _export_own(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def own_exported(lines: bytes, form: ExportFormat) -> Iterator[bytes]:
-    """Yields a thread in one of the forms, given its records as JSON lines."""
+    """Yields a thread of the daemon in the form `form`, made from its records as JSON lines."""
     if form == "unified":
         yield lines
         return
@@ -96,7 +97,9 @@ def _write_out(pieces: Iterator[bytes]) -> None:
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Never one that is there: it may be the only copy of something."""
+    """Creates and opens a file. An existing one is refused, because it may be the only copy of
+    something.
+    """
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`trimpoint sessions list`: the sessions of all agents on this machine."""
+"""`trimpoint sessions list`: lists the sessions of all agents on this machine."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ from trimpoint.sessionlogs.overviews import Overviews
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists them, the last changed one first."""
+    """Lists the sessions, the most recently changed one first."""
     cwd = os.path.realpath(arguments.cwd) if arguments.cwd is not None else None
     if arguments.agent == "trimpoint":
         return with_daemon(arguments, partial(_list_own, arguments, cwd))

@@ -1,4 +1,6 @@
-"""`trimpoint sessions show`: a session of any agent as a timeline, with its boundaries drawn in."""
+"""`trimpoint sessions show`: shows a session of any agent as a timeline with its context
+boundaries.
+"""
 
 import argparse
 from collections import deque
@@ -18,7 +20,7 @@ from trimpoint.sessionlogs.timeline import dividers_of, point_id, timeline_of
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shows it."""
+    """Shows the newest entries of the session."""
     session = chosen_session(arguments.id, arguments.agent)
     try:
         shown = _newest(session, _expansion(arguments.expand), arguments.limit)
@@ -40,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Shown(NamedTuple):
-    """The newest entries; how many there are; the number of each divider by its id."""
+    """The newest entries, the number of all entries, and the number of each divider by its id."""
 
     entries: list[TimelineEntry]
     total: int
@@ -48,7 +50,7 @@ class _Shown(NamedTuple):
 
 
 def _newest(session: FoundSession, expand: set[int] | None, limit: int) -> _Shown:
-    """Reads the session without holding more of it than is shown."""
+    """Reads the session and returns its last `limit` entries; only these are held in memory."""
     first = survey(session)
     dividers = dividers_of(Reading(session, surveyed=first))
     newest: deque[TimelineEntry] = deque(maxlen=limit)
@@ -61,7 +63,7 @@ def _newest(session: FoundSession, expand: set[int] | None, limit: int) -> _Show
 
 
 def _expansion(wanted: list[str]) -> set[int] | None:
-    """Returns the numbers of the dividers to expand, None for all."""
+    """Returns the numbers of the dividers to expand; None for all of them."""
     if "all" in wanted:
         return None
     for which in wanted:

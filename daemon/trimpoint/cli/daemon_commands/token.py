@@ -1,4 +1,5 @@
-"""`trimpoint token`: prints the token for clients over TCP, or an address that logs a browser in.
+"""`trimpoint token`: prints the token for clients over TCP, or an address that logs a browser
+in.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""`trimpoint fleet clear | compact | interrupt`: sends a command to the host that has the thread.
+"""`trimpoint fleet clear | compact | interrupt`: sends a command to the host that has the
+thread.
 """
 
 import argparse

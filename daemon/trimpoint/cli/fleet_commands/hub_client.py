@@ -1,4 +1,5 @@
-"""Connects a person to the servers of the fleet, and finds the thread that the command line names.
+"""Connects a person to the servers of the fleet, and finds the thread that the command line
+names.
 """
 
 import argparse

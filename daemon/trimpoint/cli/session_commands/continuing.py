@@ -1,4 +1,5 @@
-"""`trimpoint sessions continue`: starts a thread with the live context of a session of any agent.
+"""`trimpoint sessions continue`: starts a thread with the live context of a session of any
+agent.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""`trimpoint sessions export`: writes sessions as JSON lines, as one JSON document or as Markdown.
+"""`trimpoint sessions export`: writes sessions as JSON lines, as one JSON document or as
+Markdown.
 """
 
 import argparse

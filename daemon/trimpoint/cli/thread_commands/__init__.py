@@ -1,1 +1,1 @@
-"""One module for each command that acts on a thread; `prompt` sends a prompt for `probe`."""
+"""One module for each command that acts on a thread; `prompt` runs a prompt for `probe`."""

@@ -1,7 +1,7 @@
-"""`trimpoint ask`: say something to the agent of this folder, and see what it does.
+"""`trimpoint ask`: sends a prompt to the agent of this folder and shows the turn.
 
-On a terminal all of the turn is shown. Where stdout is read by a program, it gets the answer alone,
-and the rest goes to stderr.
+If standard output is a terminal, the whole turn is shown there. Otherwise only the answer goes to
+standard output, and the rest to standard error.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _NEW = "new"
 
 
 class _Opened(NamedTuple):
-    """The thread that the prompt goes to; `settings` is Codex's answer to opening it."""
+    """The thread that receives the prompt; `settings` is Codex's answer to opening it."""
 
     thread_id: str
     title: str
@@ -48,9 +48,9 @@ class _Opened(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Send the prompt and follow the turn; exit code 0 when it completed.
+    """Sends the prompt and follows the turn; the exit code is 0 if the turn completed.
 
-    :raises UsageError: there is no prompt, or what was typed does not fit together.
+    :raises UsageError: when there is no prompt, or the options contradict each other.
     """
     if arguments.new and (arguments.thread or arguments.last):
         raise UsageError(
@@ -112,7 +112,9 @@ async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:
 
 
 async def _continued(arguments: argparse.Namespace, client: Client) -> KnownThread | None:
-    """Returns the thread that was named, or the last one here; None to begin one."""
+    """Returns the thread to continue: the one that was named, or the last one of this folder; None
+    if a new one must be started.
+    """
     if arguments.thread or arguments.last:
         return known(await chosen_thread(client, arguments))
     found = await last_thread_here(client)
@@ -122,7 +124,7 @@ async def _continued(arguments: argparse.Namespace, client: Client) -> KnownThre
 
 
 def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the settings that apply from this turn on."""
+    """Returns the settings for this turn and later ones, as parameters of `turn/start`."""
     settings = {"model": arguments.model, "approvalPolicy": arguments.approve}
     if arguments.sandbox is not None:
         settings["sandboxPolicy"] = {"type": _SANDBOXES[arguments.sandbox]}
@@ -139,7 +141,9 @@ def _start_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _heading(opened: _Opened, arguments: argparse.Namespace) -> str:
-    """Returns which thread, where if not here, which model, and what the agent may do there."""
+    """Returns a line with the thread, its folder if it is another one, the model, and what the
+    sandbox permits.
+    """
     words = [f"thread {short_id(opened.thread_id)} {opened.title}".rstrip()]
     if opened.cwd not in {"", current_folder()}:
         words.append(f"in {opened.cwd}")

@@ -1,5 +1,5 @@
-"""`trimpoint checkpoints`: which states of the files can be had back, what they keep on disk, and
-letting go of old ones.
+"""`trimpoint checkpoints`: lists the checkpoints of a thread, shows their size on disk, and prunes
+old ones.
 """
 
 import argparse
@@ -34,7 +34,7 @@ _STEP = 1024
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show or prune."""
+    """Lists checkpoints, shows their storage, or prunes them."""
     if (arguments.yes or arguments.all) and not arguments.prune:
         option = "--yes" if arguments.yes else "--all"
         raise UsageError(f"{option} goes with --prune.", "See trimpoint checkpoints --help.")

@@ -1,4 +1,4 @@
-"""`trimpoint context`: how full a thread's context is, and with `--items` what it holds."""
+"""`trimpoint context`: shows how full a thread's context is, and with `--items` each item in it."""
 
 import argparse
 from functools import partial
@@ -20,9 +20,9 @@ from trimpoint.cli.views.inspection_view import inspection_view
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it.
+    """Shows the context.
 
-    :raises UsageError: two threads were named.
+    :raises UsageError: when two threads were named.
     """
     if arguments.named is not None and arguments.thread is not None:
         raise UsageError(
@@ -56,8 +56,8 @@ def _print(arguments: argparse.Namespace, answer: dict[str, Any], view: Renderab
 
 
 async def _status(client: Client, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Asks for the status by the id as it was given: a sub-agent's thread has a meter and is in no
-    list.
+    """Returns the context's status. The id is sent to the daemon as it was typed, because the
+    thread of a sub-agent is in no list but has a status.
     """
     if arguments.thread is not None:
         try:

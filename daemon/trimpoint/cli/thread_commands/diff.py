@@ -1,5 +1,5 @@
-"""`trimpoint diff`: what changed in the files, for eyes on a terminal, as git's own text
-elsewhere.
+"""`trimpoint diff`: shows the changes of the files between two checkpoints: formatted on a
+terminal, as git's own text otherwise.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _MOST_MOMENTS = 2
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it."""
+    """Shows the changes."""
     if len(arguments.moments) > _MOST_MOMENTS:
         raise UsageError("trimpoint diff takes two moments at most.", "See trimpoint diff --help.")
     return with_daemon(arguments, partial(_show, arguments))
@@ -57,8 +57,8 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def _from_root(path: str, thread_folder: str) -> str:
-    """Returns a path as the repository names it; it is given from the folder that the command is
-    typed in, as to git.
+    """Returns a path relative to the work tree's root. As in git, the command takes it relative to
+    the working directory.
     """
     root = place_of(thread_folder)
     full = os.path.join(os.path.realpath(current_folder()), path)

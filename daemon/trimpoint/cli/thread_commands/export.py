@@ -1,4 +1,4 @@
-"""`trimpoint export`: a thread as a Markdown or JSON file, for a person to read or keep."""
+"""`trimpoint export`: writes a thread as Markdown or JSON."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ from trimpoint.core.views.export import Heading, document, markdown
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write it to stdout or a new file."""
+    """Writes the thread to standard output or to a new file."""
     return with_daemon(arguments, partial(_export, arguments))
 
 
@@ -51,8 +51,8 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
 
 
 def _print(pieces: Iterable[str]) -> None:
-    """Writes to stdout: a terminal obeys escape sequences, so they are shown there; a file only
-    holds them.
+    """Writes to standard output. On a terminal, control characters are made visible; a file or pipe
+    gets the text unchanged.
     """
     if not sys.stdout.isatty():
         write_text("".join(pieces))
@@ -90,7 +90,9 @@ async def _all_entries(client: Client, thread_id: str, *, pruned: bool) -> list[
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:
-    """Never over a file that is there: it may be the only copy of something."""
+    """Writes a new file. An existing one is refused, because it may be the only copy of
+    something.
+    """
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

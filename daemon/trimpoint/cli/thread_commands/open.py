@@ -1,4 +1,4 @@
-"""`trimpoint open`: the web UI, in the browser of this machine or at a printed address."""
+"""`trimpoint open`: opens the web page in the browser of this machine, or prints its address."""
 
 import argparse
 import os
@@ -17,9 +17,9 @@ from trimpoint.codex.appserver.launch_requests import is_same_path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open the page, starting a daemon first if none runs.
+    """Opens the page; starts a daemon first if none runs.
 
-    :raises CliError: the daemon could not start, or cannot serve the page.
+    :raises CliError: when the daemon could not be started, or cannot serve the page.
     """
     return with_daemon(arguments, partial(_open, arguments))
 

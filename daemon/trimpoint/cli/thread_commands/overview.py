@@ -1,4 +1,4 @@
-"""`trimpoint` alone: what is here, and what to do next."""
+"""`trimpoint` without a command: shows the last threads of this folder and what to do next."""
 
 import argparse
 from functools import partial
@@ -16,7 +16,7 @@ _SHOWN = 5
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the last threads of this folder; exit code 0 with a daemon and without."""
+    """Shows the overview; the exit code is 0 whether a daemon runs or not."""
     try:
         return with_daemon(arguments, partial(_show, arguments), starts=False)
     except NoDaemon:

@@ -1,5 +1,5 @@
-"""`trimpoint probe`: calls any method and prints the notifications that follow; or runs a
-prompt.
+"""`trimpoint probe`: calls a method and prints its result and the notifications that follow, or
+runs a prompt.
 """
 
 import argparse
@@ -25,10 +25,10 @@ _EXAMPLE = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Send it and show what comes back.
+    """Calls the method, or runs the prompt.
 
-    :raises UsageError: neither a method nor a prompt was given, or both, or the parameters are not
-        right.
+    :raises UsageError: when not exactly one of a method and a prompt was given, or the parameters
+        are not valid.
     """
     if (arguments.method is None) == (arguments.prompt is None):
         raise UsageError("Probe takes a METHOD, or --prompt TEXT.", _EXAMPLE)
@@ -83,7 +83,7 @@ async def _probe(arguments: argparse.Namespace, params: dict[str, Any], client: 
 
 
 def _explained(method: str, error: CliError) -> CliError:
-    """Returns the refusal, with a word about `ask` where a prompt was typed in the place of a
+    """Returns the refusal, with a hint about `trimpoint ask` if a prompt was typed in place of a
     method.
     """
     if "unknown variant" in error.message and "/" not in method:
@@ -114,6 +114,8 @@ def _show(console: Console, message: Message) -> None:
 
 
 def _print_value(console: Console, value: Any) -> None:
-    """JSON, indented; never folded, so that it can be copied."""
+    """Prints a value as indented JSON. Long lines are not wrapped, so that the text can be
+    copied.
+    """
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     console.print(JSON(printable(text)) if console.is_terminal else Text(text), soft_wrap=True)

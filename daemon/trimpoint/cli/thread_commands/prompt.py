@@ -1,4 +1,4 @@
-"""`trimpoint probe --prompt`: one turn, streamed, on a new thread or a named one."""
+"""`trimpoint probe --prompt`: runs one turn on a new or an existing thread and streams it."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ from trimpoint.cli.views.live_view import LiveView
 
 
 async def prompt(arguments: argparse.Namespace, client: Client) -> int:
-    """Run one turn; exit code 0 when it completed."""
+    """Runs one turn; the exit code is 0 if it completed."""
     await check_login(client)
     thread_id = await _thread(arguments, client)
     if not arguments.json:
@@ -41,9 +41,9 @@ async def _thread(arguments: argparse.Namespace, client: Client) -> str:
 
 
 def folder(named: str | None) -> str:
-    """Returns the folder that a new thread works in.
+    """Returns the absolute path of the folder for a new thread.
 
-    :raises UsageError: there is no such folder.
+    :raises UsageError: when there is no such folder.
     """
     path = os.path.abspath(os.path.expanduser(named or current_folder()))
     if not os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""One turn as a person follows it: streamed, with the agent's questions put to that person."""
+"""Follows one turn in the terminal: streams it, and asks the person the agent's questions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,9 +26,7 @@ _SILENT = frozenset(
 
 
 class RunningTurn:
-    """A turn under way, and the questions that are open in it. `answer` is the last message of the
-    agent.
-    """
+    """A running turn and its open questions. `answer` is the last message of the agent so far."""
 
     def __init__(
         self,
@@ -50,8 +48,8 @@ class RunningTurn:
         self._items: dict[str, Mapping[str, Any]] = {}
 
     async def follow(self) -> dict[str, Any]:
-        """Show it to its end; returns Codex's turn. Interrupts the turn when it is cancelled
-        itself.
+        """Shows the turn until it ends, and returns Codex's turn. If this coroutine is cancelled,
+        the turn is interrupted.
         """
         try:
             return await self._follow()
@@ -79,7 +77,7 @@ class RunningTurn:
         raise ConnectionLost
 
     async def _interrupt(self) -> None:
-        """Interrupts the turn when the person pressed Ctrl-C."""
+        """Interrupts the turn after Ctrl-C."""
         self._make_way()
         with anyio.CancelScope(shield=True), anyio.move_on_after(_INTERRUPT_DEADLINE_S):
             try:
@@ -118,7 +116,7 @@ class RunningTurn:
             self._withdraw(message["params"].get("requestId"))
 
     def _withdraw(self, question_id: Any) -> None:
-        """Another client answered first, or Codex went on without."""
+        """Closes a question that another client has answered or that Codex no longer asks."""
         if (scope := self._open.pop(question_id, None)) is not None:
             scope.cancel()
             self._view.note("  The question was answered elsewhere.")
@@ -134,14 +132,15 @@ class RunningTurn:
 
 
 def exit_code(turn: dict[str, Any]) -> int:
-    """Exit code 0 when the turn completed."""
+    """Returns exit code 0 for a completed turn, 1 for any other."""
     return Exit.DONE if turn.get("status") == "completed" else Exit.FAILED
 
 
 async def check_login(client: Client) -> None:
-    """Fail at once where Codex would try for a quarter of a minute and then say no more than 401.
+    """Fails at once if Codex has no login. Codex itself would retry for about 15 seconds and then
+    only report status 401.
 
-    :raises CliError: Codex's provider needs a login, and there is none.
+    :raises CliError: when Codex's provider needs a login and there is none.
     """
     try:
         account = await client.request("account/read", refreshToken=False)

@@ -1,4 +1,4 @@
-"""`trimpoint search`: what was said and done, also what the agent's context no longer holds."""
+"""`trimpoint search`: searches the history, including what is no longer in the agent's context."""
 
 import argparse
 from functools import partial
@@ -19,9 +19,9 @@ from trimpoint.cli.views.search_view import entry_rows, hit_rows
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is found, or with `--read` one entry.
+    """Shows the results, or with `--read` the whole text of one entry.
 
-    :raises UsageError: neither words nor an entry were named, or both.
+    :raises UsageError: when not exactly one of words and an entry was given.
     """
     if bool(arguments.words) == (arguments.read is not None):
         raise UsageError(

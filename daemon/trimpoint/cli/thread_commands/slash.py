@@ -1,5 +1,5 @@
-"""`trimpoint clear | compact | compress | revert | undo | new`: slash commands as if typed in a
-client, carried out by the daemon.
+"""`trimpoint clear | compact | compress | revert | undo | new | pin | unpin | pins`: sends the
+slash command of that name to the daemon, as if it were typed in a chat.
 """
 
 import argparse
@@ -126,8 +126,8 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 
 
 async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
-    """Returns the answer to a command. Ctrl-C cancels a compaction while the model works on its
-    summary, and says what came of it.
+    """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
+    the model is still writing, and prints the outcome.
     """
     if text.startswith("/compact"):
         with suppress(RemoteError):  # the command itself is told why
@@ -142,7 +142,7 @@ async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]
 
 
 async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> str:
-    """Returns what became of a command that the person did not want to wait for."""
+    """Interrupts a command after Ctrl-C and returns its outcome as a sentence."""
     with anyio.move_on_after(_CANCEL_DEADLINE_S):
         try:
             turn = await client.received("turn/started", threadId=thread_id)
@@ -160,8 +160,8 @@ async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> st
 
 @asynccontextmanager
 async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
-    """Returns what the daemon says of its progress, and for how long, beside a spinner; nothing
-    where no person watches.
+    """Shows the daemon's progress messages beside a spinner while the block runs; nothing if no
+    person watches.
     """
     spinner = Spinner(stderr_console(), one_line(text, 60))
     async with anyio.create_task_group() as tasks:
@@ -198,15 +198,15 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
 
 
 def _parted(outcome: CommandOutcome) -> tuple[str, str]:
-    """Returns the message, and its last line where that says how to undo the command: it is printed
-    behind all else.
+    """Splits a message into its text and its last line if that line says how to undo the command;
+    the line is printed after everything else.
     """
     said, _, last = (outcome.message or "").rpartition("\n")
     return (said, last) if last.startswith("To undo: ") else (outcome.message or "", "")
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:
-    """Returns what happened to the files, or would: a sign and the name of each."""
+    """Yields a line for each file that was changed, or would be: a sign and its path."""
     for kind, sign, style in (
         ("written", "~", "yellow"),
         ("removed", "-", "red"),

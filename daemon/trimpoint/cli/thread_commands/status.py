@@ -1,4 +1,4 @@
-"""`trimpoint status`: the daemon, its Codex, its threads."""
+"""`trimpoint status`: shows the daemon, its Codex and its threads."""
 
 import argparse
 from functools import partial
@@ -21,7 +21,7 @@ _STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it; exit code 0 whenever the daemon answers."""
+    """Shows the status; the exit code is 0 if the daemon answers."""
     return with_daemon(arguments, partial(_show, arguments), starts=False)
 
 

@@ -1,5 +1,5 @@
-"""`trimpoint rename | archive | unarchive | delete | fork | interrupt`: what is done to a whole
-thread.
+"""`trimpoint rename | archive | unarchive | delete | fork | interrupt`: commands that act on a
+whole thread.
 """
 
 import argparse
@@ -54,7 +54,11 @@ def run_interrupt(arguments: argparse.Namespace) -> int:
 
 
 def _named_once(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Returns the thread as THREAD or as --thread, whichever was typed."""
+    """Returns the arguments with the thread in `thread`, whether it was typed as THREAD or as
+    `--thread`.
+
+    :raises UsageError: when both were typed.
+    """
     if arguments.named is not None:
         if arguments.thread is not None:
             hint = f"See trimpoint {arguments.command} --help."
@@ -90,7 +94,7 @@ async def _unarchive(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _archived(arguments: argparse.Namespace, client: Client) -> ThreadOverview:
-    """Returns the thread that was named, else the one of this place that was archived last."""
+    """Returns the thread that was named, or else the most recently archived one of this place."""
     if arguments.thread is not None or arguments.last:
         return await chosen_thread(client, arguments)
     place = here()

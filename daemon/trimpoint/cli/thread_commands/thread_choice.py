@@ -1,7 +1,7 @@
 """Chooses the thread that a command acts on.
 
-Without --thread it is the last used one of this place; a command that changes a thread of another
-place has to be told so by --thread. A thread that Codex alone knows is adopted when it is named.
+Without `--thread` it is the most recently used thread of this place. A command that changes a
+thread of another place needs `--thread`. A thread that only Codex has is adopted when it is named.
 """
 
 import argparse
@@ -39,12 +39,14 @@ class _Wanted(NamedTuple):
 async def chosen_thread(
     client: Client, arguments: argparse.Namespace, *, changes: bool = False
 ) -> ThreadOverview:
-    """Returns the thread that the options --thread and --last name, else the last used one of this
-    place.
+    """Returns the thread that the options `--thread` and `--last` name, or else the most recently
+    used one of this place.
 
-    :param changes: the command changes the thread, so one of another place must be named
+    :param changes: whether the command changes the thread; then a thread of another place must be
+        named.
 
-    :raises CliError: there is none, several could be meant, or it is elsewhere.
+    :raises CliError: when there is no such thread, when several match, or when it belongs to
+        another place.
     """
     wanted = _Wanted(arguments.thread, getattr(arguments, "last", False), here())
     chosen = await _named(client, wanted.name) if wanted.name else await _last(client, wanted)
@@ -65,7 +67,9 @@ async def chosen_thread(
 
 
 async def last_thread_here(client: Client) -> KnownThread | None:
-    """Returns the thread of this place that was used last: of trimpoint's, else of Codex's own."""
+    """Returns the most recently used thread of this place: one of trimpoint's, or else one that
+    only Codex has; None if there is neither.
+    """
     place = here()
     for threads in (await own_threads(client), None):
         known = threads if threads is not None else await codex_threads(client)
@@ -76,9 +80,10 @@ async def last_thread_here(client: Client) -> KnownThread | None:
 
 
 async def adopted(client: Client, thread_id: str) -> ThreadOverview:
-    """Take a thread of Codex's into trimpoint's books; its overview from there.
+    """Opens a thread of Codex in the daemon, which follows it from now on, and returns its
+    overview.
 
-    :raises RemoteError: Codex does not know it, or another process holds it.
+    :raises RemoteError: when Codex does not know the thread, or another process has it open.
     """
     await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
     print_line(
@@ -93,14 +98,14 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
 
 
 def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = None) -> None:
-    """Name the thread, unless a person named it; and its folder where that is not this one."""
+    """Prints which thread was chosen, unless the person named it."""
     if arguments is None or arguments.thread is None:
         print_line(Text(f"thread {described(thread)}", "dim"))
 
 
 def described(thread: ThreadOverview) -> str:
-    """Returns a thread in half a line: short id, name or first words, and its folder if that is
-    elsewhere.
+    """Returns a thread as half a line: its short id, its name or first words, and its folder if
+    that is another one.
     """
     title = one_line(thread.name or thread.preview, max(20, min(60, stderr_console().width - 20)))
     named = f" “{title}”" if title else ""

@@ -1,4 +1,4 @@
-"""`trimpoint threads`: the conversations of this place, trimpoint's and Codex's own."""
+"""`trimpoint threads`: lists the threads of this place, trimpoint's and Codex's own."""
 
 import argparse
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from trimpoint.cli.views.threads_view import by_place, thread_groups
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List them, the last used one first."""
+    """Lists the threads, the most recently used one first."""
     return with_daemon(arguments, partial(_show, arguments))
 
 
@@ -59,7 +59,7 @@ def _rest(
     wanted: list[KnownThread],
     shown: list[KnownThread],
 ) -> Iterator[str]:
-    """Returns what is not in the list, and how to see it."""
+    """Yields lines about threads that are not in the list, and how to list them."""
     if len(wanted) > len(shown):
         yield f"… and {len(wanted) - len(shown)} more; see them with --limit {len(wanted)}"
     if not wanted:

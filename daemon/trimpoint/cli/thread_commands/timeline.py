@@ -1,4 +1,4 @@
-"""`trimpoint timeline`: a thread's history, read back page by page."""
+"""`trimpoint timeline`: shows a thread's history, which is read page by page."""
 
 import argparse
 from functools import partial
@@ -19,7 +19,7 @@ from trimpoint.cli.views.timeline_view import Marks, timeline_rows, turn_marks
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show it."""
+    """Shows the history."""
     return with_daemon(arguments, partial(_show, arguments))
 
 
@@ -54,7 +54,9 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
 async def _newest(
     client: Client, thread_id: str, expand: list[str] | str, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Returns the newest `limit` entries, oldest first, and the cursor to what is before them."""
+    """Returns the newest `limit` entries, the oldest of them first, and the cursor for earlier
+    ones.
+    """
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
@@ -72,7 +74,7 @@ async def _newest(
 
 
 def _expansion(wanted: list[str], points: list[str]) -> list[str] | str:
-    """Returns what to expand: trim point ids or "all"."""
+    """Returns the trim points to expand: their ids, or "all"."""
     return "all" if "all" in wanted else [_point(which, points) for which in wanted]
 
 

@@ -1,4 +1,4 @@
-"""`trimpoint watch`: a thread as it happens, for as long as it is watched."""
+"""`trimpoint watch`: shows the events of a thread as they happen."""
 
 import argparse
 from contextlib import suppress
@@ -26,10 +26,10 @@ _LAST_ENTRIES = 40
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch until Ctrl-C, which is how it is meant to end. For a person, a daemon that ends is
-    waited for.
+    """Shows events until Ctrl-C. On a terminal, it reconnects when the daemon has ended and runs
+    again.
 
-    :raises NoDaemon: the daemon ended, and no person watches.
+    :raises NoDaemon: when the daemon ended and standard output is not a terminal.
     """
     with suppress(KeyboardInterrupt):
         seen: list[str] = []
@@ -55,7 +55,7 @@ async def _next_daemon(arguments: argparse.Namespace) -> None:
 
 
 async def _watch(arguments: argparse.Namespace, seen: list[str], client: Client) -> int:
-    """Show it for as long as the connection lasts; `seen` gets the id of the thread."""
+    """Shows the thread until the connection ends; its id is stored in `seen`."""
     thread = await chosen_thread(client, arguments)
     is_first, seen[:] = not seen, [thread.id]
     joined = anyio.Event()
@@ -83,7 +83,7 @@ async def _watch(arguments: argparse.Namespace, seen: list[str], client: Client)
 
 
 async def _show_last_turn(client: Client, thread_id: str) -> None:
-    """Prints what was said last, so that a person knows where the conversation is."""
+    """Prints the entries of the last turn, so that a person knows where the conversation is."""
     params = {"threadId": thread_id, "limit": _LAST_ENTRIES}
     entries = (await ask(client, TimelinePage, "timeline/read", **params)).entries
     said = [one for one in entries if isinstance(one, TimelineMessage | TimelineActivity)]
@@ -93,7 +93,7 @@ async def _show_last_turn(client: Client, thread_id: str) -> None:
 
 
 async def _join(client: Client, thread: ThreadOverview, joined: anyio.Event) -> None:
-    """Subscribes to Codex's notifications as well; an archived thread has none, only events."""
+    """Subscribes to Codex's notifications. An archived thread has none, only trimpoint's events."""
     if not thread.archived:
         with suppress(RemoteError):
             await client.request("thread/resume", threadId=thread.id, excludeTurns=True)

@@ -1,3 +1,3 @@
-"""Output for people: one module for each kind of answer; `approvals` asks, `age` words times and
-counts.
+"""Formats answers for people. One module for each kind of answer; `approvals` asks questions, `age`
+formats times and counts.
 """

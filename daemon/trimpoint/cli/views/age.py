@@ -1,22 +1,22 @@
-"""Times and numbers as a person says them."""
+"""Formats times and counts for people."""
 
 from datetime import UTC, datetime
 
 
 def age(timestamp: str) -> str:
-    """Returns how long ago that was."""
+    """Returns how long ago `timestamp` was, such as `3 h`."""
     return duration((datetime.now(UTC) - datetime.fromisoformat(timestamp)).total_seconds())
 
 
 def short_age(timestamp: str) -> str:
-    """Returns how long ago that was, in a few characters: now, 5m, 3h, 2d."""
+    """Returns how long ago `timestamp` was, in a few characters: now, 5m, 3h, 2d."""
     text = age(timestamp)
     number, unit = text.split()
     return "now" if unit == "s" else f"{number}{unit[0]}"
 
 
 def clock_time(timestamp: str) -> str:
-    """Returns when that was, by the clock of this place; with the day when that was not today."""
+    """Returns `timestamp` as a local time of day, with the date if it was not today."""
     if not timestamp:
         return ""
     then, now = datetime.fromisoformat(timestamp).astimezone(), datetime.now().astimezone()
@@ -26,7 +26,7 @@ def clock_time(timestamp: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Returns the largest unit that fits, in full."""
+    """Returns a duration in the largest unit that fits, such as `3 h`."""
     for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
@@ -34,5 +34,5 @@ def duration(seconds: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns `number` and its noun, in the plural where it is due."""
+    """Returns a number with its noun, in the plural where needed; 0 becomes "no"."""
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"

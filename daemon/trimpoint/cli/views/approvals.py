@@ -1,5 +1,5 @@
-"""The agent's questions, put to the person at the terminal: may it run this, change that, and what
-else does it want to know.
+"""Asks the person at the terminal the agent's questions: approvals of commands and changes,
+permissions, and questions for input.
 """
 
 import shlex
@@ -38,11 +38,11 @@ _OUTCOMES = {
 async def answer_question(
     client: Client, question: Message, item: Mapping[str, Any] | None = None
 ) -> None:
-    """Ask the person and send the answer; where there is no person to ask, an approval is declined,
-    and said so.
+    """Asks the person and sends the answer. If there is no terminal, an approval is declined and a
+    line says so.
 
-    :param item: what the question is about, as Codex announced it: the files of a change are only
-        there
+    :param item: the item that the question is about, as Codex announced it; only this has the files
+        of a change.
     """
     method, params = str(question["method"]), dict(question.get("params") or {})
     if method in _APPROVALS:
@@ -89,7 +89,7 @@ def offered_decisions(params: Mapping[str, Any]) -> list[Any]:
 
 
 def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """Returns the action that needs approval, to be read after "asks to"."""
+    """Returns the action that needs approval, in words that follow "asks to"."""
     if host := as_dict(params.get("networkApprovalContext")).get("host"):
         return f"reach {one_line(str(host))} over the network"
     if params.get("command"):
@@ -100,8 +100,8 @@ def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
-    """Key, words and decision of each. Of the two ways to say no, an only one gets the plain
-    key.
+    """Returns the key, the words and the decision of each choice. If there is only one way to say
+    no, it gets the key `n`.
     """
     menu: list[tuple[str, str, Any]] = []
     for number, decision in enumerate(offered, 1):
@@ -119,7 +119,7 @@ def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
 
 
 def _amendment(decision: Any) -> tuple[str, str]:
-    """Key and words of a decision that changes a rule for good."""
+    """Returns the key and the words of a decision that also changes a rule permanently."""
     rule = as_dict(as_dict(decision).get("acceptWithExecpolicyAmendment")).get(
         "execpolicy_amendment"
     )
@@ -136,7 +136,7 @@ def _amendment(decision: Any) -> tuple[str, str]:
 
 
 def permission_words(permissions: Any) -> str:
-    """Permissions that the agent asks for, in words."""
+    """Returns the permissions that the agent asks for, in words."""
     wanted = as_dict(permissions)
     files = as_dict(wanted.get("fileSystem"))
     words = ["the network"] if as_dict(wanted.get("network")).get("enabled") else []
@@ -166,8 +166,8 @@ async def _yes(question: str, detail: str) -> bool:
 
 
 async def _choice(choices: Mapping[str, str]) -> str:
-    """Returns one of the keys; asked again until it is one. The end of input means the last, which
-    changes least.
+    """Asks until one of the keys is typed, and returns it. The end of input selects the last
+    choice, which changes least.
     """
     menu = "  ".join(f"[{key}] {words}" for key, words in choices.items())
     while True:

@@ -1,5 +1,5 @@
-"""The context meter as a person likes to look at it: a bar, where Codex itself would compact, and
-numbers that can be read.
+"""The context meter in the terminal: a bar with a mark where Codex would compact by itself, and
+readable numbers.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ _AUTOMATIC = {
 
 
 def context_bar(context: ContextStatus, cells: int) -> Text:
-    """Returns the bar of the meter, with a mark where Codex itself would compact; empty while the
-    window is unknown.
+    """Returns the bar of the meter with a mark where Codex would compact by itself; empty while the
+    window size is unknown.
     """
     window = context.window_tokens
     if window is None:
@@ -39,7 +39,7 @@ def context_bar(context: ContextStatus, cells: int) -> Text:
 
 
 def context_line(context: ContextStatus, cells: int = BAR_CELLS) -> Text:
-    """Returns the bar and the two numbers that matter, on one line."""
+    """Returns the bar, the used tokens and the window on one line."""
     line = context_bar(context, cells)
     return line.append(" " if line else "").append(_numbers(context))
 
@@ -54,7 +54,7 @@ def _numbers(context: ContextStatus) -> Text:
 
 
 def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
-    """Yields the bar in a line, and what to do about it where it is filling up."""
+    """Yields the bar, and advice below it when the context is nearly full."""
     yield Text("  ").append_text(context_line(context, cells))
     if context.level in ("warning", "critical"):
         advice = (
@@ -64,7 +64,7 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
 
 
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
-    """Returns the bar and its percentage for the row of a table; nothing while nothing is known."""
+    """Returns a short bar with its percentage for a table row; empty while nothing is known."""
     if context is None or (context.unknown and not context.used_tokens):
         return Text()
     drawn = context_bar(context, SMALL_BAR_CELLS) if bar else Text()
@@ -72,9 +72,10 @@ def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
 
 
 def context_table(context: ContextStatus, width: int) -> Table:
-    """Returns all that is known of a context, a line for each kind of thing, `width` columns wide.
+    """Returns everything that is known about a context as a table of `width` columns, one kind of
+    fact per line.
 
-    The bar gets what its numbers leave, so that all of it stands on one line.
+    The bar is shortened so that its numbers fit on the same line.
     """
     beside = _numbers(context).cell_len + _LABEL_CELLS
     table = Table.grid(padding=(0, 2))
@@ -109,7 +110,9 @@ def _window_unknown(context: ContextStatus) -> str:
 
 
 def _calls(context: ContextStatus) -> Iterator[tuple[str, Text]]:
-    """Returns what all calls of the model took together; each call is given the whole context."""
+    """Yields the row with the token totals of all model calls; each call sends the whole context
+    again.
+    """
     if not context.total_tokens:
         yield "Calls", Text("none counted yet", "dim")
         return
@@ -129,7 +132,9 @@ def _calls(context: ContextStatus) -> Iterator[tuple[str, Text]]:
 
 
 def _automatic(context: ContextStatus) -> Iterator[tuple[str, Text]]:
-    """Returns what is done by itself, and below it what the daemon says of the context."""
+    """Yields the rows about automatic compaction: its mode, and the daemon's message about the
+    context.
+    """
     if context.auto is None:
         return
     stopped = context.auto.state == "stopped"
@@ -166,7 +171,7 @@ def _sum(given: int, cached: int, said: int) -> str:
 
 
 def tokens(count: int) -> str:
-    """Returns a number of tokens with the digits that matter to a person: 812, 9.4k, 258k, 1.2M."""
+    """Returns a number of tokens rounded for people: 812, 9.4k, 258k, 1.2M."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if count >= size - size // 2_000:
             scaled = count / size

@@ -1,4 +1,4 @@
-"""A diff as a person likes to read it: files first, then their changes with line numbers."""
+"""Formats a diff for the terminal: the list of files, then the changes with line numbers."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ _NUMBER_WIDTH = 6
 
 
 def counts(changed: FilesChanged) -> Text:
-    """Returns the sums, as in `3 files +12 -4`."""
+    """Returns the totals, such as `3 files +12 -4`."""
     text = Text(counted(changed.files, "file"))
     if changed.additions:
         text.append(f" +{changed.additions}", "green")
@@ -33,7 +33,7 @@ def counts(changed: FilesChanged) -> Text:
 
 
 def file_table(files: Iterable[FileChange]) -> Table:
-    """Returns a line for each file."""
+    """Returns a table with one row for each file."""
     table = Table.grid(padding=(0, 1, 0, 0))
     for file in files:
         mark, style = _MARKS[file.status]
@@ -42,8 +42,8 @@ def file_table(files: Iterable[FileChange]) -> Table:
 
 
 def diff_rows(text: str) -> Iterator[Text]:
-    """Yields the lines of a unified diff, each with its number: in the new file, or in the old one
-    if it is gone.
+    """Yields the lines of a unified diff, each with its line number: that in the new file, or that
+    in the old file for a removed line.
     """
     header: list[str] | None = None
     numbers = [0, 0]
@@ -80,7 +80,7 @@ def _lines(file: FileChange) -> Text:
 
 
 def _titles(header: list[str] | None) -> Iterator[Text]:
-    """Returns the header of a file's hunks, without the lines that are for programs."""
+    """Yields the heading of a file's hunks, without the header lines that only programs need."""
     if header is None:
         return
     names = {
@@ -104,7 +104,9 @@ def _titles(header: list[str] | None) -> Iterator[Text]:
 
 
 def _from_first_line(line: str) -> str:
-    """Of a file without lines to show, such as a binary one: both names are the same."""
+    """Returns the path of a file without shown lines, such as a binary one, from its `diff --git`
+    line, which has the path twice.
+    """
     both = line.removeprefix("diff --git ")
     return both[: len(both) // 2].removeprefix("a/").removeprefix('"a/')
 

@@ -1,4 +1,4 @@
-"""The x-ray of a context in a terminal: each item that the model is sent next, in its colour."""
+"""The context x-ray in the terminal: each item of the model's next input, coloured by class."""
 
 from collections.abc import Iterator
 
@@ -29,13 +29,13 @@ _COLOURS = {
 
 
 def class_colour(item_class: str) -> str:
-    """Returns the colour of a class of items; empty for one that has none."""
+    """Returns the colour of a class of items; empty if it has none."""
     return _COLOURS.get(item_class, "")
 
 
 def inspection_view(found: ContextInspection) -> RenderableType:
-    """Returns a line for each item, then a bar for each class and the sums, which add up to the
-    meter's.
+    """Returns a line for each item, a bar for each class, and the sums, which agree with the
+    meter.
     """
     return Group(_items(found.items), Text(), _totals(found), *_sums(found))
 

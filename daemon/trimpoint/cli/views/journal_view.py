@@ -1,4 +1,4 @@
-"""Shows journals on a terminal."""
+"""Formats journals for the terminal."""
 
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +38,7 @@ _SNAPSHOTS = {
 
 
 def overview(found: list[Verified], root: Path) -> RenderableType:
-    """Returns all journals, a line each."""
+    """Returns a table with one row for each journal."""
     table = _table("", "thread", "size", "records", "turns", "trims", "last used", "name")
     for one in found:
         table.add_row(
@@ -60,7 +60,7 @@ def overview(found: list[Verified], root: Path) -> RenderableType:
 
 
 def one(found: Verified) -> RenderableType:
-    """Returns one journal with all that is known of it."""
+    """Returns everything that is known about one journal."""
     state = found.state
     grid = Table.grid(padding=(0, 2))
     rows = {
@@ -87,7 +87,7 @@ def one(found: Verified) -> RenderableType:
 
 
 def verdicts(found: list[Verified]) -> RenderableType:
-    """Shows what is wrong, or one line if nothing is."""
+    """Returns the problems that a verification found, or one line if there are none."""
     bad = [one for one in found if one.problems]
     records = sum(one.records for one in found)
     count = f"{len(found)} {'journal' if len(found) == 1 else 'journals'} with {records:,} records"
@@ -100,7 +100,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
 
 
 def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> RenderableType:
-    """Shows what was repaired and what was not."""
+    """Returns what was repaired and what was not."""
     if not done:
         return Text("Nothing to repair.", "dim")
     lines: list[Text] = []
@@ -121,7 +121,7 @@ def repairs(done: list[tuple[str, RepairResult]], *, salvaging: bool) -> Rendera
 
 
 def expiries(done: list[Expired], *, is_on: bool) -> RenderableType:
-    """Shows what retention did, or would do."""
+    """Returns what retention did, or would do."""
     if not is_on:
         return Text(
             "Retention is off: set archived_after_days in the [retention] table of the "
@@ -158,7 +158,7 @@ def _what_was_done(mended: RepairResult) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """Returns a size for people: 1.2 MiB."""
+    """Returns a size in bytes for people, such as `1.2 MiB`."""
     amount, unit = float(size_bytes), "B"
     for larger in ("KiB", "MiB", "GiB"):
         if amount < 1024:

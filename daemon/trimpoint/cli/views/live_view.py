@@ -1,5 +1,5 @@
-"""Shows a thread's events as they happen: prompts, streamed answers, activities, trims. For `watch`
-and `probe --prompt`.
+"""Shows a thread's events as they arrive: prompts, streamed answers, activities, trims. Used by
+`watch` and by commands that run a turn.
 """
 
 from typing import Any, NamedTuple
@@ -29,8 +29,8 @@ LINE_CELLS = 20
 
 
 class _Delta(NamedTuple):
-    """The look of a kind of streamed text; `margin` stands before its second line and every further
-    one.
+    """The look of one kind of streamed text; `margin` is printed before its second and further
+    lines.
     """
 
     glyph: str
@@ -50,9 +50,10 @@ _DELTAS = {
 
 
 class LiveView:
-    """Give it every message in order of arrival; it prints what a person wants to see of it.
+    """Prints the messages of a thread that concern a person; it must receive all messages in order
+    of arrival.
 
-    `with_meter`: how full the context is, too, whenever that changes.
+    `with_meter`: also shows how full the context is when that changes.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class LiveView:
         self._unshown: ContextStatus | None = None
 
     def show(self, message: Message) -> None:
-        """Print what there is to see in one message."""
+        """Prints a message, if a person needs to see it."""
         method, params = str(message.get("method")), dict(message.get("params") or {})
         if params.get("threadId", self._thread_id) != self._thread_id:
             return
@@ -106,7 +107,7 @@ class LiveView:
             self.note(one_line(str(params.get("error", {}).get("message", "an error"))), "red")
 
     def show_context(self, context: ContextStatus) -> None:
-        """Shows the bar, if it has moved, and its advice, if that is new."""
+        """Prints the context bar if it has changed, and its advice if that is new."""
         if (moved := (context.used_tokens, context.window_tokens)) != self._metered:
             self._metered = moved
             self.end_line()
@@ -130,11 +131,11 @@ class LiveView:
 
     @property
     def line_is_open(self) -> bool:
-        """Returns whether a line is being streamed."""
+        """Returns whether a line of streamed text is not complete yet."""
         return self._line_is_open
 
     def end_line(self) -> None:
-        """End a line that is being streamed."""
+        """Ends the incomplete line of streamed text, if there is one."""
         if self._line_is_open:
             self._console.print()
         self._streaming = None
@@ -223,7 +224,9 @@ class LiveView:
             self.note(f"The turn failed: {reason}", "red")
 
     def _is_told_by_its_turn(self, payload: dict[str, Any]) -> bool:
-        """Returns whether a turn answers with the operation's end, as that of a typed command."""
+        """Returns whether the end of an operation needs no line, because the turn of the typed
+        command shows it.
+        """
         return self._turn_is_open and not is_open(Phase(str(payload.get("phase"))))
 
     def _show_event(self, kind: str, payload: dict[str, Any]) -> None:

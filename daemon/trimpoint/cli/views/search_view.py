@@ -1,4 +1,4 @@
-"""Shows search results, and entries of the history, on a terminal."""
+"""Formats search results and history entries for the terminal."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ MARKED = "bold yellow"
 
 
 def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[Text]:
-    """Yields a line for each thread in which something follows, and two for each hit."""
+    """Yields a line for each thread with results, and two lines for each result."""
     if not found.hits:
         yield Text("Nothing has these words.", "dim")
     thread_id = ""

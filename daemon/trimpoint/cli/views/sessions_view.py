@@ -1,4 +1,6 @@
-"""Sessions of all agents as a table: agent, id, words, folder, when, turns, tokens, marks."""
+"""Formats sessions of all agents as a table: agent, id, title, folder, time, turns, tokens,
+marks.
+"""
 
 from collections.abc import Iterator
 
@@ -17,7 +19,7 @@ LEGEND = "✂ cleared   ⤵ compacted   ↶ taken back   ⑂ forked   ↻ begun 
 
 
 def sessions_table(sessions: list[SessionOverview], width: int) -> RenderableType:
-    """Returns the table; a narrow terminal gets neither folder nor tokens."""
+    """Returns the table. On a narrow terminal it has neither folders nor tokens."""
     wide = width >= NARROW_COLUMNS
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), expand=True)
     table.add_column("agent", no_wrap=True)

@@ -1,4 +1,4 @@
-"""A spinner that says what is being waited for, and for how long."""
+"""A spinner that shows what the command waits for, and for how long."""
 
 import time
 
@@ -10,8 +10,8 @@ from trimpoint.cli.views.age import duration
 
 
 class Spinner:
-    """Shown while nothing else is to be seen; on a terminal only. `doing` may be set anew at any
-    time.
+    """A spinner on a terminal, shown while nothing else is printed. `doing` is its text and can be
+    changed at any time.
     """
 
     def __init__(self, console: Console, doing: str) -> None:
@@ -23,9 +23,9 @@ class Spinner:
         return Text(f"{self.doing} … {duration(time.monotonic() - self._began)}", "dim")
 
     def show(self) -> None:
-        """Show it, if it is not there."""
+        """Shows the spinner if it is hidden."""
         self._status.start()
 
     def hide(self) -> None:
-        """Make way for a line."""
+        """Hides the spinner so that a line can be printed."""
         self._status.stop()

@@ -1,4 +1,4 @@
-"""Threads as a table that fits the terminal: short id, first words, when, turns, context, trims,
+"""Formats threads as a table that fits the terminal: short id, title, time, turns, context, trims,
 state.
 """
 
@@ -19,8 +19,8 @@ LEGEND = "✂ trimmed: cleared or compressed   ⤵ compacted: a summary took its
 
 
 def by_place(threads: Iterable[KnownThread], first: str) -> dict[str, list[KnownThread]]:
-    """Threads by the work tree or folder that they are in; `first` comes first, then the last
-    used.
+    """Groups threads by the work tree or folder that they belong to: the place `first`, then the
+    others, the most recently used one first.
     """
     grouped: dict[str, list[KnownThread]] = {}
     for thread in threads:
@@ -29,7 +29,9 @@ def by_place(threads: Iterable[KnownThread], first: str) -> dict[str, list[Known
 
 
 class _Columns(NamedTuple):
-    """The columns that fit and have content; the same for all tables that stand together."""
+    """The columns that fit the terminal and have content. Tables that are shown together have the
+    same ones.
+    """
 
     counts: bool
     trims: bool
@@ -39,9 +41,9 @@ class _Columns(NamedTuple):
 def thread_groups(
     grouped: dict[str, list[KnownThread]], width: int, *, headings: bool
 ) -> RenderableType:
-    """Returns one table for each place, below its name where there are several.
+    """Returns a table for each place, with the place as a heading if `headings`.
 
-    A narrow terminal gets no counts, so that the first words have room.
+    On a narrow terminal the tables have no counts, to leave room for the titles.
     """
     threads = [thread for group in grouped.values() for thread in group]
     wide = width >= _NARROW_COLUMNS
@@ -103,7 +105,7 @@ def _trims(thread: KnownThread) -> str:
 
 
 def _state(thread: KnownThread) -> Text:
-    """Returns the state of a thread; empty for one that waits for the next prompt."""
+    """Returns the state of a thread; empty if it waits for a prompt."""
     own = thread.overview
     if own is None:
         return Text("archived, Codex's" if thread.archived else "Codex's own", "dim")
@@ -113,7 +115,7 @@ def _state(thread: KnownThread) -> Text:
 
 
 def busy_words(busy: str) -> str:
-    """Returns what keeps a thread busy, for people."""
+    """Returns why a thread is busy, in words."""
     kind, _, detail = busy.partition(": ")
     if kind == "turn" and detail in {"running", ""}:
         return "working"

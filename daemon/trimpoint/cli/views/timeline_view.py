@@ -1,5 +1,5 @@
-"""A timeline as a person likes to look at it: prompts, answers, one line for each activity, and the
-trim points between them.
+"""Formats a timeline for the terminal: prompts, answers, one line for each activity, and the trim
+points between them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,12 +42,12 @@ _OTHER_ACTIVITY = ("·", "bright_black")
 
 
 def activity_mark(kind: str) -> tuple[str, str]:
-    """Glyph and style of a kind of activity."""
+    """Returns the glyph and the style of a kind of activity."""
     return _ACTIVITIES.get(kind, _OTHER_ACTIVITY)
 
 
 class TurnMark(NamedTuple):
-    """The facts of a turn that the timeline shows beside its entries. `when` is for people."""
+    """The facts about a turn that are shown beside its entries; `when` is a local time."""
 
     number: int
     when: str
@@ -56,8 +56,8 @@ class TurnMark(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Numbers of trim points and marks of turns, by id; Markdown is rendered where `rich_text` says
-    so.
+    """The numbers of trim points and the marks of turns, by id. `rich_text`: whether Markdown is
+    rendered.
     """
 
     trim_points: Mapping[str, int] = {}
@@ -66,7 +66,7 @@ class Marks(NamedTuple):
 
 
 def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
-    """Returns the marks of a thread's turns, which are numbered from 1."""
+    """Returns the marks of a thread's turns by turn id; turns are numbered from 1."""
     return {
         turn.id: TurnMark(number, clock_time(turn.started_at), turn.status, turn.error)
         for number, turn in enumerate(turns, 1)
@@ -74,7 +74,7 @@ def turn_marks(turns: Iterable[ThreadTurn]) -> dict[str, TurnMark]:
 
 
 def timeline_rows(entries: Iterable[TimelineEntry], marks: Marks) -> Iterator[RenderableType]:
-    """Entries, oldest first, as what to print."""
+    """Yields entries, oldest first, as what rich can print."""
     before: TimelineEntry | None = None
     for entry in entries:
         yield from rows_between(before, entry, marks)
@@ -86,8 +86,8 @@ def timeline_rows(entries: Iterable[TimelineEntry], marks: Marks) -> Iterator[Re
 def rows_between(
     before: TimelineEntry | None, entry: TimelineEntry, marks: Marks
 ) -> Iterator[RenderableType]:
-    """Returns what stands between two entries: how the turn before ended, and a blank line where
-    they stand apart.
+    """Yields what is printed between two entries: the end of the previous turn, and a blank line
+    where needed.
     """
     if begins_turn(before, entry):
         yield from turn_end(before, marks)
@@ -96,7 +96,7 @@ def rows_between(
 
 
 def begins_turn(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
-    """Returns whether an entry is the first one of its turn."""
+    """Returns whether `entry` is the first one of its turn."""
     return _turn_of(entry) != _turn_of(before)
 
 
@@ -105,7 +105,7 @@ def _turn_of(entry: TimelineEntry | None) -> str | None:
 
 
 def turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableType]:
-    """Returns how a turn ended; empty if it completed."""
+    """Yields a line about a turn that failed or was interrupted; nothing if it completed."""
     mark = marks.turns.get(_turn_of(last) or "")
     match mark:
         case TurnMark(status="failed", error=error):
@@ -120,8 +120,8 @@ def turn_end(last: TimelineEntry | None, marks: Marks) -> Iterator[RenderableTyp
 
 
 def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
-    """Blank lines part turns, and what was pruned from what was kept; a banner belongs to the
-    divider below it.
+    """Returns whether a blank line separates two entries: between turns, and between pruned and
+    kept entries. A banner stays with the divider below it.
     """
     match before, entry:
         case None, _:
@@ -137,7 +137,9 @@ def _stands_apart(before: TimelineEntry | None, entry: TimelineEntry) -> bool:
 
 
 def timeline_row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> RenderableType:
-    """Returns an entry as what to print; the first one of a turn has the number of the turn."""
+    """Returns an entry as what rich can print; the first one of a turn also shows the turn's number
+    and time.
+    """
     numbers = marks.trim_points
     match entry:
         case TimelineMessage(role="user"):
@@ -184,24 +186,26 @@ def _markdown(text: str) -> RenderableType:
 
 
 def activity_words(entry: TimelineActivity) -> str:
-    """Returns an activity in one line, a command as it was typed."""
+    """Returns an activity as one line; a command as the agent typed it."""
     detail = as_dict(entry.detail)
     return display_title(entry.title) if not detail.get("command") else command_line(detail)
 
 
 def command_line(item: Mapping[str, Any]) -> str:
-    """Returns the command of one of Codex's items in one line that is safe to show."""
+    """Returns the command of a Codex item as one printable line of limited length."""
     line = printable(in_one_line(as_typed(item)))
     return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1]}…"
 
 
 def display_title(title: str) -> str:
-    """Returns an activity's title in one line, a command without Codex's shell around it."""
+    """Returns an activity's title as one line, without the shell that Codex wraps around a
+    command.
+    """
     return one_line(unwrapped(title))
 
 
 def _outcome(entry: TimelineActivity) -> Text | None:
-    """Returns how an activity ended; empty if it succeeded."""
+    """Returns how an activity ended; None if it succeeded."""
     detail = as_dict(entry.detail)
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":
@@ -219,10 +223,10 @@ def with_glyph(
     trimmed: bool = False,
     aside: Text | None = None,
 ) -> RenderableType:
-    """Returns `body` with a glyph before its first line and the others aligned, and `aside` at the
-    right.
+    """Returns `body` with a glyph before its first line and the other lines indented to it, and
+    `aside` at the right.
 
-    What was pruned has a rule of dots before each line.
+    A pruned entry (`trimmed`) has dots before each line.
     """
     grid = Table.grid(padding=(0, 1, 0, 0), expand=True)
     grid.add_column(width=len(glyph))
@@ -239,7 +243,7 @@ def with_glyph(
 
 
 class _Pruned:
-    """Puts a rule of dots at the left of every line."""
+    """Draws dots at the left of every line of a pruned entry."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -253,7 +257,7 @@ class _Pruned:
 
 
 def summary_panel(header: str, summary: str) -> RenderableType:
-    """Returns the text that stands for what a compaction pruned."""
+    """Returns a compaction's summary in a frame."""
     return Panel(
         Text(printable(summary.strip())),
         title=header,
@@ -264,8 +268,8 @@ def summary_panel(header: str, summary: str) -> RenderableType:
 
 
 def divider(label: str, pruned: int, expanded: bool, number: int | None = None) -> RenderableType:
-    """Returns the line at a trim point; what was pruned is above it, what the agent still knows is
-    below.
+    """Returns the line at a trim point: above it are the pruned entries, below it those still in
+    the agent's context.
     """
     name = f" {'▾' if expanded else '▸'} {label} · {pruned} pruned "
     return _Divider(name, "" if number is None else f" {number} ")

@@ -1,8 +1,6 @@
-"""The clients that are connected: who each one is, what it follows, and the delivery of
-notifications to their subscribers.
+"""The connected clients, their subscriptions, and the delivery of notifications to subscribers.
 
-Encoded once, written to many: a line is made at most once per dialect, whatever the number of
-clients.
+A notification is encoded at most once for each dialect, whatever the number of clients.
 """
 
 import time
@@ -42,25 +40,27 @@ VERSIONED = b'{"jsonrpc":"2.0",'
 
 
 class Client:
-    """One connection and what was agreed with it. `on_changed` is called whenever what it should
-    hear may have changed.
+    """A connected client: its connection, the capabilities agreed in `initialize`, and its
+    subscriptions.
+
+    `on_changed` is called whenever the set of notifications that the client wants may have changed.
     """
 
     def __init__(self, connection: Connection, on_changed: Callable[[], None]) -> None:
         self.connection = connection
         self.initialized = False
         self.handshake: anyio.Event | None = None
-        """None before `initialize`; set once that is dealt with."""
+        """None before `initialize` arrives; set once `initialize` has been answered."""
         self.name = ""
         self.opted_out: frozenset[str] = frozenset()
         self.experimental = False
-        """Whether it asked for the experimental API."""
+        """Whether the client asked for Codex's experimental API."""
         self.threads: set[str] = set()
         self.raw_threads: set[str] = set()
         self.launch = b""
-        """What it asked of its Codex beyond the configuration, as journals keep it."""
+        """The client's launch request, encoded as in journals; empty if it made none."""
         self.profile = ""
-        """The key of the launch profile that this comes to."""
+        """The key of the launch profile that serves this client."""
         self.followed: set[str] = set()
         self._on_changed = on_changed
 
@@ -71,13 +71,13 @@ class Client:
 
     @property
     def versioned(self) -> bool:
-        """Returns whether messages to it carry the version of JSON-RPC."""
+        """Returns whether messages to this client carry the member `jsonrpc`."""
         return self.connection.versioned
 
     def introduce(
         self, name: str, opted_out: frozenset[str], *, experimental: bool = False
     ) -> None:
-        """Notes that the handshake is complete."""
+        """Records the client's name and capabilities at the end of the handshake."""
         self.name, self.opted_out, self.experimental, self.initialized = (
             name,
             opted_out,
@@ -87,20 +87,25 @@ class Client:
         self._on_changed()
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
-        """Subscribes to a thread; with `raw_events` also to raw items."""
+        """Subscribes the client to a thread; with `raw_events`, to the thread's raw response items
+        as well.
+        """
         self.threads.add(thread_id)
         if raw_events:
             self.raw_threads.add(thread_id)
         self._on_changed()
 
     def leave(self, thread_id: str) -> None:
-        """Unsubscribes from a thread."""
+        """Unsubscribes the client from a thread."""
         self.threads.discard(thread_id)
         self.raw_threads.discard(thread_id)
         self._on_changed()
 
     def wants(self, thread_id: str | None, method: str) -> bool:
-        """Returns whether a notification is for this client."""
+        """Returns whether a notification of this method about this thread is sent to the client.
+
+        `thread_id` is None for a notification that concerns no thread.
+        """
         if not self.initialized or method in self.opted_out:
             return False
         if not self.experimental and (method in EXPERIMENTAL or method.startswith(REALTIME)):
@@ -110,8 +115,8 @@ class Client:
         return thread_id is None or method in BROADCAST_METHODS or thread_id in self.threads
 
     def notify(self, method: str, params: Any) -> None:
-        """Send one notification of ours, unless the client opted out of it or has not shaken
-        hands.
+        """Sends a notification of trimpoint's own, unless the client opted out of it or has not
+        completed the handshake.
         """
         if self.initialized and method not in self.opted_out:
             Delivery(method, lambda: msgspec.json.encode({"method": method, "params": params})).to(
@@ -120,10 +125,10 @@ class Client:
 
 
 class Delivery:
-    """Notifications on their way to some clients; `encode` is called when the first of them needs
-    it.
+    """One or more notifications of one method that are sent to several clients.
 
-    It returns one message, or several of one method with newlines between them.
+    `encode` returns one message, or several with newlines between them. It is called when the first
+    client needs the bytes, and its result is kept for the others.
     """
 
     def __init__(self, method: str, encode: Callable[[], bytes]) -> None:
@@ -133,7 +138,7 @@ class Delivery:
         self._framed: dict[tuple[Dialect, bool], bytes] = {}
 
     def to(self, clients: Iterable[Client]) -> None:
-        """Put them into each client's outbox."""
+        """Queues the notifications for each of the clients, in the client's own framing."""
         for client in clients:
             kind = client.connection.dialect, client.versioned
             framed = self._framed.get(kind)
@@ -159,7 +164,7 @@ class Clients:
     """All connected clients."""
 
     profile: str | None = None
-    """The launch profile whose clients these are; None: all."""
+    """The key of the launch profile whose clients these are; None: the clients of all profiles."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self._pace = pace
@@ -167,9 +172,9 @@ class Clients:
         self._private: set[str] = set()
         self._interested: dict[tuple[str | None, str | None, str], list[Client]] = {}
         self.connected = 0
-        """How many have ever connected."""
+        """How many clients have connected since the daemon started."""
         self.dropped = 0
-        """How many of those were dropped because they did not read."""
+        """How many of those clients were dropped because they did not read."""
         self.requests = 0
         self._departed_bytes = 0
         self._empty_since_s = time.monotonic()
@@ -179,23 +184,27 @@ class Clients:
 
     @property
     def absent_s(self) -> float:
-        """Returns for how many seconds no client has been connected; 0 while one is."""
+        """Returns for how many seconds no client has been connected; 0 while a client is
+        connected.
+        """
         return 0.0 if self._clients else time.monotonic() - self._empty_since_s
 
     @property
     def sent_bytes(self) -> int:
-        """Returns how many bytes all clients have read, disconnected ones included."""
+        """Returns how many bytes the sockets of all clients have accepted, disconnected clients
+        included.
+        """
         return self._departed_bytes + sum(
             client.connection.sent_bytes for client in self._clients.values()
         )
 
     @property
     def queued_bytes(self) -> int:
-        """Returns how many bytes wait for clients."""
+        """Returns how many bytes are queued for the connected clients."""
         return sum(client.connection.queued_bytes for client in self._clients.values())
 
     def add(self, connection: Connection) -> Client:
-        """Adds a client that has connected."""
+        """Adds a client for a new connection, and returns it."""
         self.connected += 1
         client = Client(connection, self._interested.clear)
         self._clients[connection.id] = client
@@ -211,11 +220,11 @@ class Clients:
         self._interested.clear()
 
     def of(self, connection: Connection) -> Client:
-        """Returns the client behind a connection."""
+        """Returns the client of a connection."""
         return self._clients[connection.id]
 
     def by_id(self, client_id: str) -> Client | None:
-        """Returns the client with this id, if it is connected."""
+        """Returns the client with this id, or None if it is not connected."""
         return self._clients.get(client_id)
 
     def has(self, client: Client) -> bool:
@@ -227,7 +236,9 @@ class Clients:
         return list(self._clients.values())
 
     def everyone(self) -> list[Client]:
-        """Returns the clients that are asked and told what concerns no thread of clients."""
+        """Returns the initialized clients that receive notifications and requests about no
+        thread.
+        """
         return [
             client
             for client in self._clients.values()
@@ -235,13 +246,13 @@ class Clients:
         ]
 
     def _concerns(self, client: Client, thread_id: str | None) -> bool:
-        """Returns whether a client's Codex is the one that speaks, or it takes part in the
-        thread.
-        """
+        """Returns whether the client has this launch profile, or is subscribed to the thread."""
         return self.profile is None or client.profile == self.profile or thread_id in client.threads
 
     def broadcast(self, thread_id: str | None, method: str, encode: Callable[[], bytes]) -> None:
-        """Send notifications of one method to all its subscribers; `encode` as in `Delivery`."""
+        """Sends notifications of one method to all clients that want them; `encode` is as for
+        `Delivery`.
+        """
         key = (self.profile, thread_id, method)
         wanting = self._interested.get(key)
         if wanting is None:
@@ -260,8 +271,8 @@ class Clients:
                 self._pace.check(client.connection)
 
     def join(self, client: Client, thread_id: str, *, raw_events: bool = False) -> None:
-        """Subscribes a client to a thread, one of ours or one that only Codex knows (an ephemeral
-        one).
+        """Subscribes a client to a thread. It may be a thread that only Codex knows, such as an
+        ephemeral one.
         """
         self._private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
@@ -274,11 +285,11 @@ class Clients:
         )
 
     def is_private(self, thread_id: str | None) -> bool:
-        """Returns whether any client was ever subscribed to a thread; then only subscribers receive
-        its notifications.
+        """Returns whether any client has ever subscribed to the thread; only subscribers then
+        receive its notifications.
 
-        A thread that no client opened, a sub-agent's, is everyone's affair with Codex (measured:
-        0.163).
+        A thread that no client has opened, such as a sub-agent's, is announced to all clients, as
+        Codex does (measured: 0.163).
         """
         return thread_id in self._private
 
@@ -303,13 +314,15 @@ class Clients:
         ]
 
     def followers(self, thread_id: str) -> list[Client]:
-        """Clients that follow a thread's events."""
+        """Returns the clients that follow a thread's events."""
         return [client for client in self._clients.values() if thread_id in client.followed]
 
 
 class ClientsOfProfile(Clients):
-    """All connected clients, as the Codex of one launch profile sees them: what it says of no
-    thread, or to every connection, is for the clients of that profile alone.
+    """The connected clients, seen from the Codex of one launch profile.
+
+    Notifications about no thread, and those that go to every connection, reach only the clients of
+    that profile.
     """
 
     def __init__(self, everyone: Clients, profile: str, pace: Pace) -> None:

@@ -1,4 +1,6 @@
-"""Codex's own terminal UI: it is sent what it alone can show, and nothing that it cannot."""
+"""Rules for Codex's own terminal UI, which differs from other clients in the notifications that it
+understands.
+"""
 
 from collections.abc import Iterable
 
@@ -11,20 +13,22 @@ NOT_SHOWN = frozenset({"context/updated", "commands/progress", "sidecar/answerIg
 
 
 def is_codex_tui(client: Client) -> bool:
-    """Return whether a client is the UI, by the name that it introduced itself with."""
+    """Returns whether a client is Codex's terminal UI, judged by the name in its `initialize`."""
     return client.name == NAME
 
 
 def unknown_to(client_name: str) -> frozenset[str]:
-    """Return the notifications that a client of this name is not sent."""
+    """Returns the notifications that are not sent to a client of this name, because it does not
+    know them.
+    """
     return NOT_SHOWN if client_name == NAME else frozenset()
 
 
 def send_to_read_again(clients: Iterable[Client]) -> list[Client]:
-    """End the connections of those that then come back at once and read the thread anew.
+    """Closes the connections of Codex's terminal UIs, and returns the clients that stay connected.
 
-    The UI shows turns that were taken back until it reads them again, and it does so only when it
-    connects. Returns the clients that stay.
+    The UI shows turns that were reverted until it reads the thread again, which it does only when
+    it connects. It reconnects at once after this close code.
     """
     staying = list[Client]()
     for client in clients:
@@ -36,5 +40,7 @@ def send_to_read_again(clients: Iterable[Client]) -> list[Client]:
 
 
 def as_typed_there(answer: str) -> str:
-    """Return an answer with the way back as it can be typed: the UI keeps a slash for itself."""
+    """Replaces the slash before the undo command with a colon, because Codex's terminal UI does not
+    pass on commands that begin with a slash.
+    """
     return answer.replace("To undo: /", "To undo: :")

@@ -1,8 +1,8 @@
-"""trimpoint's own methods, through jsonrpcserver: the only module that imports it.
+"""Dispatches trimpoint's own methods through jsonrpcserver; no other module imports it.
 
-jsonrpcserver 5.0.9 would leak `str(exc)`, validate what is validated already, and re-encode
-results; so it is given a decoded request, a validator that passes everything, and endpoints that
-never raise (`tests/gateway/test_dispatch.py` is its contract).
+jsonrpcserver 5.0.9 would put `str(exc)` into responses, validate parameters a second time, and
+encode results a second time. It is therefore given a decoded request, a validator that accepts
+everything, and endpoints that never raise (`tests/gateway/test_dispatch.py` tests that contract).
 """
 
 import warnings
@@ -24,24 +24,28 @@ with warnings.catch_warnings():
 
 
 class Caller(Protocol):
-    """The caller of one of our methods: a client, or a request over HTTP. `followed` are the
-    threads whose events it is sent, `launch` is what it asked of its Codex, as journals keep it.
+    """The caller of a method: a client, or a request over HTTP.
+
+    `followed` holds the threads whose events the caller is sent. `launch` is its launch request,
+    encoded as in journals.
     """
 
     followed: set[str]
     launch: bytes
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification before the answer, or after it."""
+        """Sends a notification to the caller."""
         ...
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
-        """Take part in a thread."""
+        """Subscribes the caller to a thread."""
         ...
 
 
 class Call:
-    """One request to one of our methods. `after` runs once the answer has been sent."""
+    """One request to one of trimpoint's own methods. The functions in `after` run once the response
+    has been sent.
+    """
 
     def __init__(self, client: Caller) -> None:
         self.client = client
@@ -52,14 +56,14 @@ Handler = Callable[[Call, Any], Awaitable[Result | WireStruct]]
 
 
 class Answer(NamedTuple):
-    """A result or an error."""
+    """The outcome of a method: either a result or an error, the other is None."""
 
     result: Result | WireStruct | None
     error: WireError | None
 
 
 class ExtensionMethods:
-    """The table of handlers, one for each row of the registry."""
+    """Dispatches each method of `METHODS` to its handler."""
 
     def __init__(self, handlers: dict[str, Handler]) -> None:
         missing = METHODS.keys() - handlers.keys()
@@ -69,11 +73,11 @@ class ExtensionMethods:
         }
 
     def owns(self, method: str) -> bool:
-        """Returns whether a method is ours rather than Codex's."""
+        """Returns whether the method is one of trimpoint's own rather than one of Codex's."""
         return method in self._endpoints
 
     async def call(self, method: str, params: Raw | None, call: Call) -> Answer:
-        """Run one method. Never raises but for cancellation."""
+        """Runs one method and returns its result or error. Raises nothing but cancellation."""
         request = {"jsonrpc": "2.0", "id": 0, "method": method, "params": [params]}
 
         def deserialized(_: str) -> Any:

@@ -1,8 +1,7 @@
-"""Refusals as error objects: the one place where an exception becomes what a client reads (style:
-never `str(exc)` to a peer).
+"""Turns exceptions into the error objects that clients receive; no other module does.
 
-An exception that is none of ours becomes `internal` with an `errorId`; its traceback is in the log
-under the same id.
+An exception of an unknown type becomes the reason `internal` with an `errorId`. Its traceback is in
+the log under that id, and its text is never sent to a client.
 """
 
 import msgspec
@@ -33,7 +32,9 @@ DEFAULT_HINTS = {
 
 
 class Refusal(Exception):
-    """A gateway rule says no. `new_thread_id` is the thread that continues an archived one."""
+    """Raised when a rule of the gateway refuses a request. `new_thread_id` is the thread that
+    continues an archived one.
+    """
 
     def __init__(
         self, reason: Reason, message: str, hint: str = "", *, new_thread_id: str | None = None
@@ -46,7 +47,9 @@ class Refusal(Exception):
 
 
 class WireError(msgspec.Struct, frozen=True):
-    """An error object. `raw` is Codex's own, passed on as it came."""
+    """An error object. If `raw` is not empty, it is an error object of Codex, which is passed on
+    unchanged.
+    """
 
     code: int
     message: str
@@ -65,7 +68,9 @@ class _ErrorObject(msgspec.Struct, omit_defaults=True):
 
 
 def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) -> WireError:
-    """Returns an error of ours."""
+    """Returns an error object for one of trimpoint's own reasons; `facts` are further members of
+    `ErrorData`.
+    """
     kind = ERROR_KINDS[reason]
     hint = hint or DEFAULT_HINTS.get(reason, "")
     data = ErrorData(reason, kind.retryable, hint, **facts)  # type: ignore[arg-type]
@@ -73,7 +78,7 @@ def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) ->
 
 
 def as_wire_error(error: Exception) -> WireError:
-    """Returns the error object that the client receives for `error`."""
+    """Returns the error object that the client receives for the exception `error`."""
     match error:
         case ProviderError():
             return WireError(error.code, error.message, raw=bytes(error.raw))

@@ -1,8 +1,9 @@
-"""Experimental API, for each client as it asked at `initialize` (docs/spec/clients.md); of Codex we
-ask for all of it.
+"""Refuses requests for Codex's experimental API to clients that did not ask for it in `initialize`
+(docs/spec/clients.md).
 
-Measured on 0.163 and 0.171, one Codex with two connections: what a connection without it may ask
-for and what it is told by Codex without being asked is less; answers are the same for both.
+The daemon's own connection to Codex has the whole experimental API. Codex itself would refuse such
+a request, and would send fewer notifications; its answers are the same either way (measured on
+0.163 and 0.171).
 """
 
 from typing import Any
@@ -27,22 +28,24 @@ INVALID_REQUEST = -32600
 
 
 class ExperimentalGate:
-    """The binary is asked what is experimental when the first client comes that must do without,
-    and after each restart.
+    """Checks requests against the experimental API of the Codex binary in use.
+
+    The API is read from the binary when the first client without the experimental API sends a
+    request, and again after each restart of Codex.
     """
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
         self._learning = anyio.Lock()
         self._learnt_in: int | None = None
-        """The epoch of the child that the binary was looked at for."""
+        """The epoch of Codex in which the experimental API was read."""
         self._api: ExperimentalApi | None = None
 
     async def check(self, client_request: ClientRequest) -> None:
-        """Return when Codex would look at the request.
+        """Returns if the client may send this request.
 
-        :raises ProviderError: in Codex's words, when it would refuse it for the capability that the
-            client lacks.
+        :raises ProviderError: in Codex's words, when the request uses the experimental API and the
+            client did not ask for it.
         """
         if client_request.client.experimental:
             return
@@ -74,7 +77,9 @@ class ExperimentalGate:
 
 
 def _params(client_request: ClientRequest) -> dict[str, Any] | None:
-    """Returns the parameters; None when they are no object, which Codex says itself."""
+    """Returns the request's parameters, or None when they are no object; Codex answers such a
+    request itself.
+    """
     try:
         return (
             msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None)

@@ -1,5 +1,5 @@
-"""`initialize`, answered per client (docs/spec/clients.md): each is told of Codex under its own
-name, as Codex itself would.
+"""Answers `initialize` for each client (docs/spec/clients.md), with a user agent that names that
+client, as Codex itself would.
 """
 
 import asyncio
@@ -45,16 +45,18 @@ class _Params(msgspec.Struct, rename="camel"):
 
 
 class Handshake:
-    """Stateless but for the link that knows Codex."""
+    """Initializes clients; `link` is the connection to Codex, whose own answer to `initialize` is
+    passed on.
+    """
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
 
     async def initialize(self, client_request: ClientRequest) -> None:
-        """Agree with a client on what it is sent, and answer it.
+        """Records the client's name and capabilities, and answers its `initialize`.
 
-        :raises Refusal: when it was initialized before, or is being.
-        :raises msgspec.ValidationError: when it says nothing of itself.
+        :raises Refusal: when the client has sent `initialize` before.
+        :raises msgspec.ValidationError: when the parameters lack `clientInfo`.
         """
         client = client_request.client
         if client.handshake is not None:
@@ -98,10 +100,11 @@ class Handshake:
 def initialize_deadline(
     client: Client, deadline_s: float, since: float | None = None
 ) -> Generator[None]:
-    """Sends a client away that has not begun to introduce itself `deadline_s` after `since` (now),
-    with the reason.
+    """Closes the connection of a client that has not sent `initialize` within `deadline_s` seconds,
+    and tells it why.
 
-    Without it, connections that a program forgot would take the places of all clients there may be.
+    The seconds count from `since`, a time of the event loop's clock, or from now. Without the
+    deadline, forgotten connections would use up the permitted number of clients.
     """
     loop = asyncio.get_running_loop()
     overdue = loop.call_at(
@@ -127,10 +130,10 @@ def _dismiss(client: Client, deadline_s: float) -> None:
 
 
 async def require_initialized(client: Client) -> None:
-    """Return when the client is; requests that it sent behind `initialize` without awaiting the
-    answer wait for it.
+    """Waits until the client's `initialize` has been answered; requests may be sent without waiting
+    for that answer.
 
-    :raises Refusal: when it has not asked to be.
+    :raises Refusal: when the client has not sent `initialize`, or it failed.
     """
     if client.handshake is not None:
         await client.handshake.wait()
@@ -139,8 +142,9 @@ async def require_initialized(client: Client) -> None:
 
 
 def _renamed(user_agent: str, info: _ClientInfo) -> str:
-    """Codex begins its user agent with the name of the client it talks to, and ends it with name
-    and version.
+    """Returns Codex's user agent with the client's name and version in place of the daemon's.
+
+    Codex begins its user agent with the client's name, and ends it with that name and version.
     """
     _, slash, rest = user_agent.partition("/")
     body, bracket, ours = rest.rpartition(" (")

@@ -1,8 +1,8 @@
-"""What Codex would tell every client of a thread that is put away or brought back, and how a
-recovery gets on that no client asked for.
+"""Notifies clients when a thread is archived, unarchived, deleted or reverted, and of an overflow
+recovery's progress.
 
-Codex says it of provider threads, each of which is only one life of a thread; so it is said here,
-of the thread.
+Codex's own notifications name provider threads, of which one thread has several in its life, so
+these are sent here for the thread.
 """
 
 from collections.abc import Generator
@@ -18,7 +18,7 @@ from trimpoint.gateway.session.codex_tui import send_to_read_again
 
 
 class LifecycleNotifications:
-    """`on_record` listens to the engine."""
+    """Sends the lifecycle notifications. `on_record` subscribes to the registry's records."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
@@ -26,7 +26,9 @@ class LifecycleNotifications:
         self._recovering: set[str] = set()
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Tell every client what of a durable record Codex would."""
+        """Sends every client the notifications that Codex would send for the events of a durable
+        record.
+        """
         for event in record.events:
             if isinstance(event, ev.ThreadArchived | ev.ArchivedAndNewCreated):
                 self._notify(
@@ -39,10 +41,10 @@ class LifecycleNotifications:
 
     @contextmanager
     def deferred(self, thread_id: str) -> Generator[list[ev.AnyEvent]]:
-        """Defers archive notifications until the block ends: Codex answers the request first
-        (measured: 0.163).
+        """Defers the thread's archive notifications until the block ends, because Codex sends its
+        response first (measured: 0.163).
 
-        Gives what is to be said; what is taken out of it is not.
+        Yields the deferred events; events that the block removes from the list are not notified.
         """
         outermost = self._deferred.setdefault(thread_id, [])
         try:
@@ -53,16 +55,16 @@ class LifecycleNotifications:
                     self._notify_of(thread_id, event)
 
     def deleted(self, thread_id: str) -> None:
-        """Notifies that Codex has deleted the thread for good."""
+        """Notifies clients that Codex has deleted the thread for good."""
         self._notify("thread/deleted", threadId=thread_id)
 
     def reverted(self, thread_id: str) -> None:
-        """Turns of the thread were taken back without Codex's doing."""
+        """Notifies clients that turns of the thread were reverted outside Codex."""
         self._notify("thread/reverted", threadId=thread_id)
 
     def taken_back(self, thread_id: str, by: Client) -> None:
-        """Notifies that a client has reverted turns; the others that show them have to read the
-        thread anew.
+        """Makes the thread's other subscribers read it again after the client `by` has reverted
+        turns.
         """
         send_to_read_again(
             client for client in self._clients.subscribers(thread_id) if client is not by

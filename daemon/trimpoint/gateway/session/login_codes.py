@@ -1,4 +1,4 @@
-"""One-time codes, with which a browser that was opened by the owner gets its cookie."""
+"""One-time login codes, which a browser opened by the owner exchanges for its cookie."""
 
 import hashlib
 import secrets
@@ -9,8 +9,8 @@ _MAX_CODES = 16
 
 
 class OneLogin(NamedTuple):
-    """The login that a code stands for. `codex_home` is the home of Codex that the page uses, the
-    daemon's own if it is None.
+    """The login that a code stands for: when it expires, in seconds of a monotonic clock, and the
+    `CODEX_HOME` for the page, or None for the daemon's own.
     """
 
     expires_s: float
@@ -18,13 +18,15 @@ class OneLogin(NamedTuple):
 
 
 class LoginCodes:
-    """Codes that were given out and not yet used; only their hashes are kept."""
+    """The login codes that were issued and not yet used. Only their hashes are kept."""
 
     def __init__(self) -> None:
         self._logins: dict[bytes, OneLogin] = {}
 
     def new(self, now_s: float, codex_home: str | None = None) -> str:
-        """Return a code that is good once, until `LIFETIME_S` from now."""
+        """Returns a new code that can be used once, within `LIFETIME_S` seconds of `now_s`. The
+        oldest code is dropped when there are too many.
+        """
         code = secrets.token_urlsafe(32)
         while len(self._logins) >= _MAX_CODES:
             del self._logins[next(iter(self._logins))]
@@ -32,11 +34,13 @@ class LoginCodes:
         return code
 
     def are_open(self, now_s: float) -> bool:
-        """Returns whether a browser may still come with a code."""
+        """Returns whether any code can still be used."""
         return any(login.expires_s > now_s for login in self._logins.values())
 
     def use(self, code: str, now_s: float) -> OneLogin | None:
-        """Returns what a code stands for, None when it is not good; it is not a second time."""
+        """Consumes a code, and returns its login, or None when the code is unknown, used or
+        expired.
+        """
         login = self._logins.pop(_hashed(code), None)
         return login if login is not None and login.expires_s > now_s else None
 

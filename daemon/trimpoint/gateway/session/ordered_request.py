@@ -1,8 +1,9 @@
-"""Requests to Codex whose answer a client gets at its very place in the stream.
+"""Requests to Codex whose response is passed to the client in its place among Codex's other
+messages.
 
-Always true: Codex answers first and speaks of it afterwards ("turn/start" before "turn/started"),
-and a client of ours receives it in that order too. So the answer goes out in the reader, before the
-next line of Codex's is looked at, and not in the task that awaits it.
+Always true: a client receives Codex's messages in the order in which Codex sent them, such as the
+response to `turn/start` before `turn/started`. So the response is handled in the reader, before
+Codex's next line is read, and not in the task that awaits it.
 """
 
 import asyncio
@@ -17,8 +18,8 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 
 Result = TypeVar("Result")
 
-# For what takes as long as it takes, with a limit that its sender sets: a program, a tool, a
-# download, a person.
+# For requests without a natural limit, such as a program, a tool, a download or a person's answer;
+# the client sets its own limit.
 LONG_DEADLINE_S = 24 * 3600.0
 
 
@@ -31,12 +32,12 @@ async def request_in_order(
     deadline_s: float | None = None,
     on_sent: Callable[[int], None] | None = None,
 ) -> Result:
-    """Ask, and return what `then` made of the answer; it runs in the reader, must be cheap and must
-    not wait.
+    """Sends a request to Codex, and returns the result of `then` for its response.
 
-    Cancelling forgets the request; Codex may still act on it. `on_sent` is told Codex's id of it.
+    `then` runs in the reader, so it must be fast and must not wait. `on_sent` receives the id of
+    the request to Codex. Cancelling only forgets the request; Codex may still act on it.
 
-    :raises ProviderFailure: there is no answer; `then` was not called.
+    :raises ProviderFailure: when there is no response; `then` was not called.
     """
     peer = await link.connected()
     arriving: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
@@ -51,14 +52,14 @@ async def request_in_order(
             result = then(outcome)
         except (
             Exception
-        ) as error:  # the boundary to the reader: what goes wrong belongs to the one who asked
+        ) as error:  # the boundary to the reader: the error belongs to the awaiting task
             settle(partial(arriving.set_exception, error))
         else:
             settle(partial(arriving.set_result, result))
 
     def settle(step: Callable[[], None]) -> None:
-        # `then` may have ended the one who asked: a client that cannot take its answer is gone with
-        # all its requests.
+        # `then` may have cancelled the awaiting task: a client that cannot take its answer is
+        # disconnected, and all its requests are cancelled.
         if not arriving.done():
             step()
 

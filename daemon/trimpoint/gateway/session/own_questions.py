@@ -1,6 +1,6 @@
-"""Questions of trimpoint's own to one client, in a form that the client knows from Codex.
+"""Requests of trimpoint's own to one client, in a form that the client knows from Codex.
 
-Codex is not told of them. They end with their answer, or when the client leaves.
+Codex does not learn of them. A request ends when the client answers it or disconnects.
 """
 
 from typing import Any
@@ -15,7 +15,9 @@ from trimpoint.threads.ids import new_uuid7
 
 
 class _Question:
-    """`result` is None as long as there is none, and where the client gave none."""
+    """An open request. `result` is None until the client gives one, and stays None if it
+    refuses.
+    """
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -24,13 +26,15 @@ class _Question:
 
 
 class OwnQuestions:
-    """Those that are open."""
+    """The open requests of trimpoint's own to clients."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Question] = {}
 
     async def ask(self, client: Client, method: str, params: dict[str, Any]) -> Raw | None:
-        """Return the client's result; None when it refused or left. Cancelling takes it back."""
+        """Sends a request to a client, and returns its result, or None when it refused or
+        disconnected. Cancelling withdraws the request.
+        """
         question_id, question = new_uuid7(), _Question(client)
         self._open[question_id] = question
         try:
@@ -49,7 +53,9 @@ class OwnQuestions:
     def answered(
         self, client: Client, question_id: str, message: jsonrpc.Response | jsonrpc.ErrorResponse
     ) -> bool:
-        """Take a client's reply; False when it is to no question of these."""
+        """Handles a client's response. Returns False when `question_id` is no open request to this
+        client.
+        """
         question = self._open.get(question_id)
         if question is None or question.client is not client:
             return False
@@ -59,7 +65,7 @@ class OwnQuestions:
         return True
 
     def client_left(self, client: Client) -> None:
-        """End what was asked of a client that is gone."""
+        """Ends the open requests to a client that has disconnected."""
         for question in self._open.values():
             if question.client is client:
                 question.ended.set()

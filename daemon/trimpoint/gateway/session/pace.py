@@ -1,11 +1,10 @@
-"""Lets Codex wait while clients that read cannot keep up with it.
+"""Pauses Codex while clients that do read cannot keep up with it.
 
-Codex can print faster than a client takes it in: a command with a hundred megabytes of output
-filled the outbox of a client that read all the time (measured), which was then dropped. So Codex's
-output is not read while such a client is behind. A client that stops reading delays the others for
-a moment only, and then costs its outbox limit.
-
-asyncio's timers: the pace is checked from callbacks that move bytes.
+Codex can print faster than a client reads: a command with a hundred megabytes of output filled the
+outbox of a client that read all the time (measured), and the client was dropped. So Codex's output
+is not read while such a client is behind. A client that has stopped reading delays the others only
+for a few seconds, and is dropped when its outbox is full. The timers are asyncio's, because the
+check runs in callbacks that move bytes.
 """
 
 import asyncio
@@ -21,8 +20,10 @@ MIN_BYTES_PER_LOOK = 64 * 1024
 
 
 class Reader(Protocol):
-    """A client as the pace sees it. `is_behind`: much of what it is sent still waits for it;
-    `has_caught_up`: little does, or it is gone.
+    """A client, as the pace needs it.
+
+    `is_behind` is true while many of its bytes are queued, `has_caught_up` once few are or the
+    client has disconnected.
     """
 
     @property
@@ -42,7 +43,9 @@ class _Behind:
 
 
 class Pace:
-    """`pause` stops reading what Codex says, `resume` continues."""
+    """Calls `pause` when a client that reads is behind, and `resume` when no client has to be
+    waited for.
+    """
 
     def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         self._pause = pause
@@ -52,7 +55,7 @@ class Pace:
         self._is_paused = False
 
     def check(self, reader: Reader) -> None:
-        """Waits for a client if it is behind. Call it after something was sent to it."""
+        """Pauses Codex if this client is behind. Call it after bytes were queued for the client."""
         if not reader.is_behind or reader in self._behind:
             return
         loop = asyncio.get_running_loop()

@@ -1,7 +1,7 @@
-"""Turns that only clients see: a typed command looks like one. What a client can do with a turn, it
-can do with these.
+"""Played turns: typed commands that clients see as turns. A client can read and interrupt them like
+any turn.
 
-They are in no ledger: while one runs it is listed, and when it has ended it is gone.
+They are in no ledger: a played turn is listed while it runs, and disappears when it has ended.
 """
 
 import time
@@ -20,7 +20,9 @@ SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list")
 
 
 class PlayedTurn(msgspec.Struct, eq=False):
-    """`command` is its name. `prompt` is the item that it begins with."""
+    """A typed command shown as a turn. `command` is the command's name, `prompt` the item that the
+    turn begins with.
+    """
 
     thread_id: str
     turn_id: str
@@ -28,17 +30,19 @@ class PlayedTurn(msgspec.Struct, eq=False):
     prompt: dict[str, Any]
     began_s: float
     operation_id: str | None = None
-    """Set once the command has come to an operation."""
+    """The operation that the command started; None before that."""
     is_unwanted: bool = False
     """Whether a client has interrupted it."""
     asking: anyio.CancelScope | None = None
-    """Set while a person is asked what the command lacks; cancelling it takes the question back."""
+    """Set while a person is asked for a missing argument; cancelling it withdraws the question."""
     ended: anyio.Event = msgspec.field(default_factory=anyio.Event)
 
     def as_object(
         self, status: str = "inProgress", error: str | None = None, items: list[Any] | None = None
     ) -> dict[str, Any]:
-        """Codex's `Turn`: with the last message once it has ended (measured: 0.163)."""
+        """Returns the turn as Codex's `Turn` object, with `items` once it has ended (measured:
+        0.163).
+        """
         ended = status != "inProgress"
         return {
             "id": self.turn_id,
@@ -56,37 +60,39 @@ class PlayedTurn(msgspec.Struct, eq=False):
 
 
 class PlayedTurns:
-    """Those that run at present."""
+    """The played turns that are running."""
 
     def __init__(self) -> None:
         self._turns: dict[str, PlayedTurn] = {}
 
     def add(self, turn: PlayedTurn) -> None:
-        """Adds a turn that begins."""
+        """Adds a played turn that begins."""
         self._turns[turn.turn_id] = turn
 
     def remove(self, turn: PlayedTurn) -> None:
-        """Removes a turn that has ended."""
+        """Removes a played turn that has ended, and sets its `ended`."""
         self._turns.pop(turn.turn_id, None)
         turn.ended.set()
 
     def by_id(self, turn_id: str) -> PlayedTurn | None:
-        """Returns the turn, if it is one of these and runs."""
+        """Returns the running played turn with this id, or None."""
         return self._turns.get(turn_id)
 
     def runs_in(self, thread_id: str) -> bool:
-        """Returns whether one of these is carried out in the thread; one that waits for a choice is
-        not.
+        """Returns whether a played turn is executing in the thread; one that waits for a person's
+        choice does not count.
         """
         return any(turn.asking is None for turn in self._of(thread_id))
 
     def shown_for_operation(self, thread_id: str) -> PlayedTurn | None:
-        """Returns the turn whose command drives the thread's operation."""
+        """Returns the played turn whose command started the thread's operation, or None."""
         return next((turn for turn in self._of(thread_id) if turn.operation_id is not None), None)
 
     def as_its_own(self, thread_id: str, message: CodexMessage) -> CodexMessage | None:
-        """Returns a notification about a compaction's turn as one about the turn whose command
-        asked for it; None for what that turn reports itself.
+        """Returns a notification about a compaction's turn, changed to name the played turn that
+        asked for the compaction.
+
+        Returns None for the start and end of that turn, which the played turn reports itself.
         """
         turn = self.shown_for_operation(thread_id)
         if turn is None:
@@ -100,8 +106,8 @@ class PlayedTurns:
         )
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
-        """Returns the table of handlers with those in it that show the turns of a thread, these
-        too.
+        """Returns the handlers, with those that show a thread's turns changed to include its played
+        turns.
         """
         return {**handlers, **{method: self._showing(handlers[method]) for method in SHOW_TURNS}}
 
@@ -141,8 +147,8 @@ class PlayedTurns:
 
 
 def _listed(turns: list[Any], own: list[PlayedTurn], params: dict[str, Any]) -> list[Any]:
-    """Returns a page of turns with those that run: on the first page of the newest, and not on one
-    that goes on from the oldest.
+    """Returns a page of turns with the running played turns added, if it is the first page in
+    descending order.
     """
     if params.get("cursor") is not None or params.get("sortDirection") == "asc":
         return turns

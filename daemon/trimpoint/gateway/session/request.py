@@ -1,4 +1,4 @@
-"""One request of a client and its one answer."""
+"""One request of a client and its one response."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,8 +19,8 @@ log = structlog.get_logger()
 
 
 class ClientRequest:
-    """`answer` or `refuse` is called once; a handler that returns a value has it answered for
-    it.
+    """A client's request. Exactly one of `answer` and `refuse` is called; a value that the handler
+    returns is sent as the answer.
     """
 
     def __init__(self, client: Client, asked: Asked) -> None:
@@ -28,20 +28,20 @@ class ClientRequest:
         self.message = asked.request
         self.is_answered = False
         self.on_sent: Callable[[int], None] | None = None
-        """Told Codex's id of the request as it is passed on."""
+        """Receives the id under which the request was forwarded to Codex."""
         self.amend: Callable[[Any], Any] | None = None
-        """What becomes of the result before it is sent."""
+        """Changes the result before it is sent."""
         self._asked = asked
 
     @property
     def method(self) -> str:
-        """Returns the method asked for."""
+        """Returns the request's method."""
         return self.message.method
 
     def params(self) -> dict[str, Any]:
-        """Returns the parameters as an object; absent ones are empty.
+        """Returns the parameters as an object, empty when they are absent.
 
-        :raises Refusal: when they are something else.
+        :raises Refusal: when they are no object.
         """
         raw = self.message.params
         if raw is None or bytes(raw) == b"null":
@@ -54,12 +54,16 @@ class ClientRequest:
         return as_dict(decoded)
 
     async def let_others_on(self) -> None:
-        """Yields to the event loop between two steps with a large message."""
+        """Yields to the event loop if the message is large, so that other tasks run between two
+        steps with it.
+        """
         if len(self.message.wire) > LARGE_MESSAGE_BYTES:
             await checkpoint()
 
     def answer(self, result: Any) -> None:
-        """Send the result; bytes and Raw are JSON already."""
+        """Sends the result; bytes and `Raw` are taken as JSON. Does nothing if the request was
+        answered already.
+        """
         if not self.is_answered:
             result = result if self.amend is None else self.amend(result)
             self.client.connection.answer(self._asked, result)
@@ -67,7 +71,9 @@ class ClientRequest:
             self.is_answered = True
 
     def refuse(self, error: Exception) -> None:
-        """Answers with `error`. If the request was answered already, only logs it."""
+        """Sends an error for the exception `error`. If the request was answered already, only logs
+        it.
+        """
         error_object = as_wire_error(error)
         if self.is_answered:
             log.error("failed_after_its_answer", method=self.method, detail=error_object.message)
@@ -75,11 +81,11 @@ class ClientRequest:
             self.refuse_with(error_object)
 
     def refuse_with(self, error: WireError) -> None:
-        """Send an error object."""
+        """Sends an error object, unless the request was answered already."""
         if not self.is_answered:
             self.is_answered = True
             self.client.connection.refuse(self._asked, error.encode())
 
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]
-"""Answers a request: returns the result, or answers it and returns None."""
+"""Handles a request: returns its result, or answers the request itself and returns None."""

@@ -1,14 +1,14 @@
-"""Requests of Codex (approvals, user input, tool calls): sent to the thread's clients, answered
-exactly once.
+"""Sends Codex's requests (approvals, user input, tool calls) to the thread's clients, and answers
+each exactly once.
 
-Always true: Codex takes any reply as the answer, an error too, so a client's error only means "not
-me", and so does a result that holds no answer. The question stays open for the others. When every
-client that is there has refused, Codex gets the last refusal, as it would without us: it goes on,
-and the turn does not wait forever. With no client there a question waits for the next one.
+Always true: Codex takes any response as the answer, even an error. So an error from one client, or
+a result that lacks the required members, only means that this client refuses, and the request stays
+open for the others. When every connected client of the thread has refused, Codex gets the newest
+refusal, so that the turn does not wait forever. Without a client, the request waits for the next
+one.
 
-An answer is matched by an id of ours that is never used twice, in no run of the daemon: Codex's own
-ids restart with each child, and a late answer, over a new connection perhaps, must not approve a
-new question.
+A response is matched by an id of ours that is never used twice, in any run of the daemon: Codex's
+own ids start again with each child, and a late response must not approve a new request.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from trimpoint.threads.ids import new_uuid7
 
 log = structlog.get_logger()
 
-# Codex says that a question is resolved right after its answer, and of tool calls it never does
-# (measured: 0.163).
+# Codex sends serverRequest/resolved right after the answer, but never for tool calls (measured:
+# 0.163), so the number of remembered answers is bounded.
 MAX_SETTLED = 256
-# What an answer has at the least, by Codex's own schema, 0.133 to 0.171;
-# tests/gateway/test_mapping_against_schema.py compares. Every answer is an object. Of a question
-# that is not named here any object is an answer.
+# The members that an answer must have, by Codex's own schema of 0.133 to 0.171;
+# tests/gateway/test_mapping_against_schema.py compares them. Every answer is an object; for a
+# method that is not listed, any object is an answer.
 ANSWER_MEMBERS: dict[str, frozenset[str]] = {
     "item/commandExecution/requestApproval": frozenset({"decision"}),
     "item/fileChange/requestApproval": frozenset({"decision"}),
@@ -52,22 +52,23 @@ Reply = jsonrpc.Response | jsonrpc.ErrorResponse
 
 
 class Answerer(Protocol):
-    """Sends an answer to Codex."""
+    """Sends responses to Codex."""
 
     def respond(self, request_id: Raw, result: Any) -> None:
-        """Answer a server request."""
+        """Answers a request of Codex with a result."""
         ...
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
-        """Refuse a server request."""
+        """Answers a request of Codex with an error."""
         ...
 
 
 class ServerRequest(msgspec.Struct):
-    """An open question. `id` is ours and goes to clients, `provider_id` is Codex's; `asked` and
-    `refused` are the ids of clients.
+    """An open request of Codex.
 
-    `to_everyone`: it belongs to no thread that clients take part in. `refusal` is the newest one.
+    `id` is ours and is sent to clients, `provider_id` is Codex's. `asked` and `refused` hold client
+    ids, `refusal` is the newest refusal. `to_everyone` is true for a request about no thread of
+    clients.
     """
 
     id: str
@@ -83,8 +84,10 @@ class ServerRequest(msgspec.Struct):
 
 
 class PendingServerRequests:
-    """All open questions of the present epoch. `on_opened` and `on_closed(thread_id, question_id,
-    outcome)` record them.
+    """The open requests of Codex's present epoch.
+
+    `on_opened(thread_id, question_id, method)` and `on_closed(thread_id, question_id, outcome)`
+    record them in the journal.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class PendingServerRequests:
         self._settled: dict[bytes, tuple[str, Client]] = {}
 
     def __len__(self) -> int:
-        """Returns how many are open."""
+        """Returns how many requests are open."""
         return len(self._open)
 
     def ask(
@@ -114,10 +117,10 @@ class PendingServerRequests:
         *,
         to_everyone: bool,
     ) -> None:
-        """Put a question to the clients of its thread, those to come too, or to everyone.
+        """Sends a request of Codex to its thread's clients, present and future, or to every client.
 
-        Codex repeats what is open whenever a thread is resumed (measured: 0.163); that is the same
-        question.
+        Codex repeats its open requests whenever a thread is resumed (measured: 0.163); a repeated
+        one is ignored.
         """
         if bytes(provider_id) in self._settled or any(
             known.provider_id == bytes(provider_id) for known in self._open.values()
@@ -143,8 +146,10 @@ class PendingServerRequests:
             self._send(question, client)
 
     def resend_pending(self, client: Client, thread_id: str | None, *, again: bool) -> None:
-        """Ask a client what is open on a thread, or what is asked of everyone; `again`: what it was
-        asked before, too.
+        """Sends a client the open requests of a thread, or those to every client if `thread_id` is
+        None.
+
+        With `again`, requests that the client has already received are sent once more.
         """
         for question in self._open.values():
             concerns = (
@@ -154,10 +159,10 @@ class PendingServerRequests:
                 self._send(question, client)
 
     def answered(self, client: Client, question_id: str, message: Reply) -> bool:
-        """Take a client's reply; False when there is no such question (any more), and the reply
-        goes nowhere.
+        """Handles a client's response. Returns False, and ignores the response, when no open
+        request with this id was sent to the client.
 
-        :raises ProviderFailure: Codex could not take it.
+        :raises ProviderFailure: when the answer could not be sent to Codex.
         """
         question = self._open.get(question_id)
         if question is None or client.id not in question.asked:
@@ -178,8 +183,8 @@ class PendingServerRequests:
         return True
 
     def client_left(self) -> None:
-        """Handles a client that has disconnected or left a thread: the remaining ones may all have
-        refused.
+        """Passes on the refusal of requests that all remaining clients have refused, after a client
+        has disconnected or left a thread.
         """
         for question in list(self._open.values()):
             try:
@@ -188,8 +193,8 @@ class PendingServerRequests:
                 log.warning("refusal_not_delivered", method=question.method, detail=str(error))
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
-        """Notifies the clients that were asked and not yet notified that Codex has resolved a
-        request.
+        """Notifies the clients that received a request, and were not notified before, that Codex
+        has resolved it.
         """
         for question in self._open.values():
             if question.provider_id == provider_id:
@@ -203,15 +208,15 @@ class PendingServerRequests:
             )
 
     def expire_turn(self, thread_id: str, turn_id: str) -> None:
-        """Withdraws the requests of a turn that has ended; of a tool call that was interrupted
-        Codex says nothing else (measured: 0.163).
+        """Withdraws the open requests of a turn that has ended. Codex sends no other notification
+        for an interrupted tool call (measured: 0.163).
         """
         for question in list(self._open.values()):
             if question.thread_id == thread_id and question.turn_id == turn_id:
                 self._close(question, "expired", except_client=None)
 
     def expire_all(self, reason: str) -> None:
-        """Withdraws all requests of a session that has ended."""
+        """Withdraws all open requests, when Codex has ended."""
         self._settled.clear()
         for question in list(self._open.values()):
             log.info(
@@ -271,7 +276,9 @@ class PendingServerRequests:
 
 
 def _is_answer(method: str, result: Raw) -> bool:
-    """Returns whether Codex could take the result for more than a refusal."""
+    """Returns whether the result has the members that Codex requires of an answer to this
+    method.
+    """
     decoded = msgspec.json.decode(result)
     return isinstance(decoded, dict) and ANSWER_MEMBERS.get(method, frozenset()) <= decoded.keys()
 

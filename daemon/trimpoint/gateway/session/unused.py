@@ -1,5 +1,5 @@
-"""Decides when an unused daemon may end: no client, no turn or operation, no background
-terminal.
+"""Decides when an unused daemon may end: no client is connected, and no turn, operation or
+background terminal is running.
 """
 
 import time
@@ -20,15 +20,15 @@ _LOOK_AGAIN_S = 5.0
 
 
 class Worker(Protocol):
-    """A part of the daemon that may be at work without a client."""
+    """A part of the daemon that may have work to do while no client is connected."""
 
     async def is_working(self) -> bool:
-        """Returns whether it is."""
+        """Returns whether this part has work under way."""
         ...
 
 
 class Usage:
-    """Knows whether anything still needs the daemon."""
+    """Decides whether a client or a worker still needs the daemon."""
 
     def __init__(self, clients: Clients, codes: LoginCodes, workers: Iterable[Worker]) -> None:
         self._clients = clients
@@ -36,7 +36,9 @@ class Usage:
         self._workers = workers
 
     async def ended(self, after_s: float) -> None:
-        """Returns when no client has been there for `after_s` seconds and no work is under way."""
+        """Waits until no client has been connected for `after_s` seconds and no work is under
+        way.
+        """
         while not await self._is_over(after_s):
             rest_s = after_s - self._clients.absent_s
             await anyio.sleep(rest_s if rest_s > 0 else min(after_s, _LOOK_AGAIN_S))
@@ -51,15 +53,15 @@ class Usage:
 
 
 class Work:
-    """The work under way with one Codex. `engine` is the registry of its threads."""
+    """The work under way with one Codex; `engine` is the registry of its threads."""
 
     def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
         self._engine = engine
         self._link = link
 
     async def is_working(self) -> bool:
-        """Returns whether a turn, an operation or a background terminal of the threads is under
-        way.
+        """Returns whether a turn, an operation or a background terminal is running in any of the
+        threads.
         """
         return (
             self._has_unfinished_thread()
@@ -73,7 +75,9 @@ class Work:
         return any(writer.read_only is None and is_unfinished(writer.state) for writer in writers)
 
     async def _has_terminals(self) -> bool:
-        """Returns whether an agent left something running; yes if Codex does not tell."""
+        """Returns whether an agent left a background terminal running; True also when Codex does
+        not answer.
+        """
         if self._link.peer is None:
             return False
         try:

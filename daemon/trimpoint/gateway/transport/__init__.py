@@ -1,3 +1,4 @@
-"""The connections of clients: `listeners` accept, `connection` talks to one client over a
-`client_stream`, `wire` frames its messages, `framing_errors` answers what cannot be read.
+"""The connections of clients. `listeners` accept them, `connection` reads and writes one client's
+messages over a `client_stream`, `wire` frames messages, and `framing_errors` answers bytes that are
+no message.
 """

@@ -1,4 +1,4 @@
-"""Accepts the clients of one listening socket, each in a task of its own."""
+"""Accepts the clients of one listening socket, each in its own task."""
 
 import asyncio
 import errno
@@ -17,7 +17,7 @@ from trimpoint.streams.ends import SocketEnd
 # Fewer, larger writes (measured: 1.4 times the deliveries to 32 clients). The kernel may give less.
 _SEND_BUFFER_BYTES = 512 * 1024
 
-# The client left, or we ran out of something that comes back; anything else is a defect.
+# The client disconnected, or a resource is exhausted for now; any other error is a defect.
 _PASSING_ERRORS = frozenset(
     {
         errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO,
@@ -29,15 +29,19 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 
 class Peer(NamedTuple):
-    """The connected program, named for people, and its folder, if known."""
+    """The connected program, described for people, and its working directory, or None if that is
+    unknown.
+    """
 
     name: str
     folder: str | None = None
 
 
 class AcceptLimits(NamedTuple):
-    """`refusal` is sent to a client that is one too many; `retry_s` is waited when none can be
-    accepted.
+    """The limits of a listener.
+
+    `refusal` is sent to a client beyond `max_clients`. After a failed accept, the next attempt
+    follows after `retry_s` seconds, or when a client disconnects.
     """
 
     max_clients: int
@@ -50,7 +54,11 @@ Admit: TypeAlias = Callable[[socket.socket], Peer | None]
 
 
 class Acceptor:
-    """`admit` describes a peer, or returns None for one that is turned away without a word."""
+    """Accepts clients of a listening socket.
+
+    `admit` returns the peer, or None to close the connection without a message. `accept` is awaited
+    for each client; the client stays connected until it returns.
+    """
 
     def __init__(
         self, listener: socket.socket, accept: Accept, admit: Admit, limits: AcceptLimits
@@ -63,7 +71,7 @@ class Acceptor:
         self._departure = anyio.Event()
 
     async def serve(self) -> None:
-        """Accept clients until cancelled."""
+        """Accepts clients until cancelled."""
         async with anyio.create_task_group() as tasks:
             while True:
                 sock = await self._next_socket()
@@ -73,7 +81,7 @@ class Acceptor:
                     tasks.start_soon(
                         self._serve_client, Transport(end, end, peer.name, peer.folder)
                     )
-                # A flood of clients must not keep those who are in from being served.
+                # A flood of new clients must not starve the connected ones.
                 await checkpoint()
 
     async def _next_socket(self) -> socket.socket | None:

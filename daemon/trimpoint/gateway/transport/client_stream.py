@@ -8,9 +8,10 @@ from trimpoint.streams.ends import StreamEnd
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """A byte stream to one client, `peer` to people, at work in `folder` if that is known.
+    """A byte stream to one client. `source` and `sink` may be the same socket.
 
-    A socket is `source` and `sink` in one. `received` was read from it already.
+    `peer` describes the client for people, `folder` is its working directory if that is known, and
+    `received` holds bytes that were already read from `source`.
     """
 
     source: StreamEnd
@@ -21,8 +22,8 @@ class Transport:
 
     @property
     def is_peer_gone(self) -> bool:
-        """Returns whether the client has stopped reading; one that only shut its writing side has
-        not.
+        """Returns whether the client has closed its reading side; a client that only shut its
+        writing side has not.
         """
         poll = select.poll()
         poll.register(self.sink.fileno(), 0)

@@ -1,12 +1,12 @@
-"""One client over any byte stream: chunks in, decoded messages out, answers back in the framing it
-speaks.
+"""One client over any byte stream: decodes received chunks into messages, and sends responses in
+the client's framing.
 
-Always true: nothing a client sends, sends late, or leaves half said ends anything but its own
-connection, and bad input ends not even that, unless message boundaries are lost. No method waits;
-only `run` does.
+Always true: whatever a client sends can end only its own connection, and bad input does not end
+even that, unless the boundaries of messages are lost. No method waits, except `run`.
 
-A client that shuts its writing side still gets the answers it is owed. Each frame that wants an
-answer is owed one message, and `answer` is how it is given; `send` is for everything else.
+A client that shuts its writing side still receives its pending responses. Each frame that expects a
+response is answered by one call of `Connection.answer` or `Connection.refuse`; `Connection.send` is
+for all other messages.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ from trimpoint.streams.writer import DropRule, StreamWriter
 
 # A chunk may hold a hundred thousand tiny frames; other clients get their turn in between.
 _FRAMES_PER_TURN = 512
-# A larger one is the last of its turn.
+# A larger frame is the last one of its turn.
 _LARGE_FRAME_BYTES = 256 * 1024
-# After a close frame the client ends the connection (RFC 6455, 5.5.1).
+# In these dialects the client closes the connection after a close frame (RFC 6455, 5.5.1).
 _CLOSED_BY_THE_CLIENT = frozenset({Dialect.WEBSOCKET, Dialect.WEBSOCKET_LINES})
 
 _log = structlog.get_logger("trimpoint.gateway.transport.connection")
@@ -59,11 +59,11 @@ _numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one client, and how long its end is waited for (docs/spec/running.md).
+    """The limits of one client, and how many seconds its end may take (docs/spec/running.md).
 
-    A message larger than `max_outbox_bytes` can never be sent. Above half of it no more messages
-    are accepted from the client, so that one which asks faster than it reads its answers is slowed,
-    not dropped.
+    A message larger than `max_outbox_bytes` can never be sent. While more than half of it is
+    queued, no further messages are read from the client, so that a client which sends requests
+    faster than it reads responses is slowed down, not dropped.
     """
 
     max_message_bytes: int = 64 * 1024 * 1024
@@ -73,34 +73,34 @@ class Limits:
 
 
 ClientMessage: TypeAlias = Message[NoReturn]
-"""What a client says. Its answers are all `Unexpected` here: what many clients are asked is encoded
-once, so it is no call of one connection's peer.
+"""A message from a client. Its responses are all `Unexpected` here, because a request to many
+clients is encoded once and not sent through a connection's own peer.
 """
 OnMessage: TypeAlias = Callable[["Connection", ClientMessage], None]
 
 
 class Connection:
-    """A client. `on_message(connection, message)` is called for each message, in order, and must
-    not raise.
+    """A connected client. `on_message(connection, message)` is called for each message, in order,
+    and must not raise.
 
-    Each `Asked` is owed one `answer` or `refuse`, now or later, and so is an `Unreadable` that says
-    so. Made on the running asyncio loop; nothing is read before `run`.
+    Each `Asked`, and each `Unreadable` with `is_owed`, has to be answered once, with `answer` or
+    `refuse`. A connection is created on the running asyncio loop, and reads nothing before `run`.
     """
 
     def __init__(
         self, transport: Transport, limits: Limits, on_message: OnMessage, wire: Wire | None = None
     ) -> None:
         self.id = f"c{next(_numbers)}"
-        """Unique in this process."""
+        """The connection's id, unique in this process."""
         self.peer, self.folder = transport.peer, transport.folder
         self.closed_because: str | None = None
-        """Why it ended or is ending; None while it is open."""
+        """The reason why the connection has ended or is ending; None while it is open."""
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._limits = limits
         self._on_message = on_message
         self.is_local = wire is None
-        """Whether it came straight over the Unix socket, from a process of the same user."""
+        """Whether the client connected over the Unix socket or stdio, not over HTTP."""
         self._wire = wire or StreamWire(limits.max_message_bytes)
         self._peer: Peer[NoReturn] = Peer(encode=self._wire.encode)
         self._frames: deque[Received] = deque()
@@ -112,7 +112,7 @@ class Connection:
         self._grace: asyncio.TimerHandle | None = None
         self._closed = asyncio.Event()
         self.heard_at = self._loop.time()
-        """When the client last sent something, on the loop's clock."""
+        """When the client last sent bytes, in seconds of the loop's clock."""
         self._reader = StreamReader(transport.source, self._on_chunk, self._on_end_of_input)
         self._outbox = StreamWriter(
             transport.sink,
@@ -123,22 +123,24 @@ class Connection:
 
     @property
     def dropped_because(self) -> str | None:
-        """Returns why the client was dropped for not reading; None if it was not."""
+        """Returns why the client was dropped for not reading, or None if it was not dropped."""
         return self._outbox.dropped_because
 
     @property
     def queued_bytes(self) -> int:
-        """Returns how many bytes wait for the client's socket."""
+        """Returns how many bytes are queued for the client's socket."""
         return self._outbox.queued_bytes
 
     @property
     def is_behind(self) -> bool:
-        """Returns whether half of what may wait for the client does."""
+        """Returns whether more than half of `max_outbox_bytes` is queued for the client."""
         return self._is_full
 
     @property
     def has_caught_up(self) -> bool:
-        """Returns whether less than a quarter of what may wait does, or the client is gone."""
+        """Returns whether less than a quarter of `max_outbox_bytes` is queued, or the connection
+        has ended.
+        """
         is_low = self._outbox.queued_bytes < self._limits.max_outbox_bytes // 4
         return is_low or self._closed.is_set()
 
@@ -149,49 +151,52 @@ class Connection:
 
     @property
     def dialect(self) -> Dialect:
-        """Returns the framing that the client speaks."""
+        """Returns the framing that the client uses."""
         return self._wire.dialect
 
     def send(self, message: bytes) -> None:
-        """Send one JSON message, in the client's framing. Ignored once the connection ends."""
+        """Sends one JSON message in the client's framing. Ignored once the connection is ending."""
         if self.closed_because is None:
             self._outbox.append(self._wire.encode(message))
 
     @property
     def versioned(self) -> bool:
-        """Returns whether the client names the version of JSON-RPC in its messages."""
+        """Returns whether the client's messages carry the member `jsonrpc`."""
         return self._peer.versioned
 
     def answer(self, asked: Asked, result: object) -> None:
-        """Sends the result of a request; within a batch, once all others have theirs.
+        """Sends the result of a request. In a batch, the results are sent together once the last
+        request is answered.
 
-        :raises TypeError: the result cannot be encoded; the request is still to be answered.
+        :raises TypeError: when the result cannot be encoded; the request still has to be answered.
         """
         self._settle(self._peer.answer(asked, result))
 
     def refuse(self, asked: Asked | Unreadable, error: bytes) -> None:
-        """Sends an error object, which is JSON already, in the place of a result."""
+        """Sends an error object, which is JSON already, in place of a result."""
         self._settle(self._peer.refuse_with(asked, error))
 
     def _settle(self, framed: bytes) -> None:
-        if framed:  # nothing while others of the same batch are owed
+        if framed:  # empty while other requests of the same batch are unanswered
             self.send_framed(framed)
         self._pending_replies -= 1
 
     def send_encoded_lines(self, lines: bytes) -> None:
-        """Send JSON messages, each of which ends in its only newline."""
+        """Sends JSON messages, each of which ends with its only newline."""
         self.send_framed(frame_lines(lines, self.dialect))
 
     def send_framed(self, framed: bytes) -> None:
-        """Send messages that are framed for this client's dialect: encoded once, written to many.
+        """Sends messages that are already framed in this client's dialect.
 
-        Clients share the object, so that n clients cost no n copies.
+        Clients share the bytes object, so that a message to many clients is not copied.
         """
         if self.closed_because is None:
             self._outbox.append(framed)
 
     def close(self, reason: str, code: CloseCode = CloseCode.NORMAL) -> None:
-        """Take no more messages, send what was queued, then end; not later than `close_grace_s`."""
+        """Reads no more messages, sends the queued ones, and closes the connection after at most
+        `close_grace_s` seconds.
+        """
         if self.closed_because is None:
             if last_words := self._wire.farewell(code, reason):
                 self._outbox.append(last_words)
@@ -199,8 +204,8 @@ class Connection:
             self._update_io()
 
     async def run(self) -> None:
-        """Talk to the client until the connection has ended, for whatever reason; cancelling ends
-        it.
+        """Reads and answers the client until the connection has ended; cancelling ends the
+        connection.
         """
         try:
             _log.info("client_connected", client=self.id, peer=self.peer, dialect=self.dialect)
@@ -213,7 +218,7 @@ class Connection:
             self._end_with_daemon()
 
     def _on_chunk(self, data: bytes) -> None:
-        if not self._lingers:  # it was sent a close: what it still says is not read
+        if not self._lingers:  # after our close frame, further bytes of the client are ignored
             self._feed(data)
             self._read_frames()
 
@@ -269,7 +274,9 @@ class Connection:
         return messages
 
     def _step_into(self, frame: bytes) -> list[ClientMessage]:
-        """Takes one step with a large frame, which comes first again until the last."""
+        """Decodes one more step of a large frame. Puts the frame back to the front of the queue
+        until its last step.
+        """
         self._large = self._large or self._peer.read_in_steps(frame)
         try:
             next(self._large)
@@ -296,8 +303,8 @@ class Connection:
         return []
 
     def _last_messages(self, received: bytes) -> list[ClientMessage]:
-        """Returns the last message without its newline, as from `printf`, if it is whole; a client
-        that died mid-line left none.
+        """Returns the messages of a last line without a newline, as `printf` sends it, or none if
+        the line is cut off.
         """
         messages = self._peer.read(received)
         is_cut = isinstance(messages[0], Unreadable) and messages[0].batch is None
@@ -307,7 +314,9 @@ class Connection:
         self.send(encode_refusal(reason, message, hint, versioned=self._peer.versioned))
 
     def _update_io(self) -> None:
-        """Decide what is next, after anything that could change it."""
+        """Starts or stops reading, and ends the output, to fit the present state. Called after each
+        change.
+        """
         is_ending = self.closed_because is not None
         if self._frames and not self._is_full and self._frames_turn is None:
             self._frames_turn = self._loop.call_soon(self._read_frames)
@@ -320,10 +329,10 @@ class Connection:
             self._end_output()
 
     def _end_output(self) -> None:
-        """Ends the output after all is sent. A client that was sent a close is left the time to
-        read it.
+        """Ends the output after all is sent. A client that was sent a close frame gets time to read
+        it.
 
-        A socket that is closed with something unread in it would take the close frame back (TCP).
+        If a socket is closed while unread bytes are in it, TCP discards the close frame.
         """
         if self._lingers and not self._has_eof:
             self._transport.sink.finish()
@@ -363,7 +372,7 @@ class Connection:
         self._grace = self._loop.call_later(grace_s, self._shut, reason)
 
     def _shut(self, reason: str) -> None:
-        """End now. The first reason given stands."""
+        """Closes the connection at once. Only the first reason is kept."""
         if self._closed.is_set():
             return
         self.closed_because = self.closed_because or reason

@@ -1,6 +1,4 @@
-"""Tells from a client's first bytes what it speaks: HTTP, or JSON messages in lines or
-Content-Length frames.
-"""
+"""Detects from a client's first bytes whether it speaks HTTP or JSON messages."""
 
 from enum import StrEnum
 
@@ -9,14 +7,15 @@ _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIO
 
 
 class Speech(StrEnum):
-    """The dialect of a client."""
+    """The protocol of a client: HTTP, or JSON messages in lines or Content-Length frames."""
 
     HTTP = "http"
     MESSAGES = "messages"
 
 
 def speech_of(received: bytes) -> Speech | None:
-    """Return what begins with `received`; None while more bytes could still make it HTTP.
+    """Returns the protocol that `received` begins, or None while more bytes could still make it
+    HTTP.
 
     No JSON text begins with a capital letter.
     """

@@ -1,11 +1,11 @@
-"""Answers to a client whose bytes are no message."""
+"""Error messages for a client whose bytes are no message."""
 
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """Returns an error message of the transport's own, without a request to belong to
+    """Returns an error message with the id null, for an error that belongs to no request
     (docs/spec/clients.md, errors).
     """
     kind = ERROR_KINDS[reason]
@@ -14,7 +14,7 @@ def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) 
 
 
 def too_large(size_bytes: int, max_message_bytes: int) -> tuple[Reason, str, str]:
-    """Reason, message and hint for a frame beyond the limit."""
+    """Returns the reason, message and hint for a frame larger than `max_message_bytes`."""
     return (
         Reason.MESSAGE_TOO_LARGE,
         f"a message of {size_bytes} bytes is larger than the limit of {max_message_bytes} bytes",
@@ -23,7 +23,9 @@ def too_large(size_bytes: int, max_message_bytes: int) -> tuple[Reason, str, str
 
 
 def malformed(reason: str) -> tuple[Reason, str, str]:
-    """Reason, message and hint for a stream whose messages cannot be told apart."""
+    """Returns the reason, message and hint for a stream in which messages can no longer be
+    separated.
+    """
     return (
         Reason.PARSE_ERROR,
         f"the framing is broken: {reason}",

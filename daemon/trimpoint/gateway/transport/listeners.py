@@ -1,9 +1,9 @@
 """Listeners: a Unix socket for many clients, or this process's own stdio for one.
 
-Always true: a listener opens to this user alone, never takes another daemon's place, and removes at
-the end only what it made. Each client gets a task of its own; what goes wrong in one stays in it.
-
-`serve_*` call `accept(transport)` for each client; the client is connected until that returns.
+Always true: a listener is open to this user alone, never replaces another daemon's socket, and at
+its end removes only the socket that it made. Each client has its own task, and an error in one does
+not affect the others. The `serve_*` functions call `accept(transport)` for each client; the client
+is connected until that returns.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ from trimpoint.gateway.transport.framing_errors import encode_refusal
 from trimpoint.streams.ends import take_standard_streams
 
 MAX_SOCKET_PATH_BYTES = 107
-"""What fits into `sockaddr_un` with its final NUL."""
+"""The longest path that fits into `sockaddr_un` with its final NUL."""
 
 _BACKLOG = 1024
 
@@ -37,9 +37,10 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 
 class ListenError(Exception):
-    """A listener cannot be opened: `problem` says why; `place` is a path or a descriptor's number.
+    """Raised when a listener cannot be opened.
 
-    `hint` is what the person who starts the daemon can do.
+    `place` is a path or a file descriptor, `problem` says why, and `hint` says what the person who
+    starts the daemon can do.
     """
 
     problem: str = ""
@@ -56,14 +57,14 @@ class ListenError(Exception):
 
 
 class SocketInUse(ListenError):
-    """Another process answers there."""
+    """Raised when another process is serving the socket."""
 
     problem = "another process is serving this socket"
     hint = "Use the daemon that runs there, stop it, or give this one another --socket."
 
 
 class SocketPathTaken(ListenError):
-    """Something that is no socket is in its place, a symbolic link perhaps; it was left as it
+    """Raised when the path exists and is no socket, perhaps a symbolic link. The file is left as it
     is.
     """
 
@@ -72,38 +73,40 @@ class SocketPathTaken(ListenError):
 
 
 class SocketPathTooLong(ListenError):
-    """The kernel has no room for the path."""
+    """Raised when the path is longer than the kernel allows for a socket."""
 
     hint = "Give a shorter --socket, for example below $XDG_RUNTIME_DIR."
 
 
 class FolderUnsafe(ListenError):
-    """Someone else could put a socket of theirs in the place of ours."""
+    """Raised when another user could replace the socket in its folder."""
 
     hint = "Give a --socket in a folder of your own that no other user can write to (mode 0700)."
 
 
 class CannotListen(ListenError):
-    """The system refused, for the reason that `problem` gives."""
+    """Raised when the operating system refuses to open the socket; `problem` has its reason."""
 
     hint = "Check the permissions of the folder, or give another --socket."
 
 
 class SocketUnsuitable(ListenError):
-    """The socket that was handed over cannot be served."""
+    """Raised when a socket that was handed over is no Unix stream socket that can accept
+    clients.
+    """
 
     hint = "Hand over a Unix stream socket (ListenStream= with a path in the systemd unit)."
 
 
 class StdioClosed(ListenError):
-    """The process was started without stdin or stdout."""
+    """Raised when the process was started without stdin or stdout."""
 
     problem = "is closed"
     hint = "Start it with both connected: its client talks to it over stdin and stdout."
 
 
 class Credentials(NamedTuple):
-    """The process at the other end of a Unix socket, as it was at connect."""
+    """The process at the other end of a Unix socket, as it was when it connected."""
 
     pid: int
     uid: int
@@ -125,13 +128,13 @@ async def serve_unix(
     accept_retry_s: float = 1.0,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve clients of this user until cancelled; `task_status` is told when clients can connect.
+    """Serves clients of this user until cancelled; `task_status` is set once clients can connect.
 
-    `place` is a path, or a Unix socket that is bound already (systemd's); the latter's file is left
-    alone. When no more clients can be accepted, the next attempt follows a departure or
-    `accept_retry_s`.
+    `place` is a path, or a Unix socket that is already bound (systemd's), whose file is left alone.
+    When no client can be accepted, the next attempt follows after a client disconnects or after
+    `accept_retry_s` seconds.
 
-    :raises ListenError: when the socket cannot be opened; its subclass says why.
+    :raises ListenError: when the socket cannot be opened; the subclass says why.
     """
     opened = _own_socket(place) if isinstance(place, Path) else _handed_over(place)
     with opened as listener:
@@ -156,7 +159,7 @@ def _folder_of_peer(sock: socket.socket) -> str | None:
         return None
     return (
         folder if os.path.isdir(folder) else None
-    )  # the kernel's word on one that was removed is no path
+    )  # for a removed folder the kernel gives no path
 
 
 def _too_many_clients(max_clients: int) -> bytes:
@@ -266,8 +269,8 @@ def _open_folder(folder: Path) -> int:
 
 
 def _make_folder(folder: Path) -> None:
-    """Makes a folder and its parents, each 0700; `mkdir(parents=True)` would leave the parents to
-    the umask.
+    """Makes a folder and its missing parents, each with mode 0700; `mkdir(parents=True)` would give
+    the parents the umask's mode.
     """
     if not os.path.lexists(folder):
         _make_folder(folder.parent)
@@ -294,8 +297,8 @@ def _check_same_folder(folder: Path, folder_fd: int) -> None:
 
 @contextmanager
 def _only_one(folder_fd: int) -> Generator[None, None, None]:
-    """Excludes daemons that open or close a listener here at the same time; each holds it for an
-    instant.
+    """Holds a lock on the folder, so that only one daemon at a time opens or closes a listener
+    there. Each holds it briefly.
     """
     fcntl.flock(folder_fd, fcntl.LOCK_EX)
     try:
@@ -318,9 +321,9 @@ def _identity(name: str, folder_fd: int) -> tuple[int, int]:
 
 
 async def serve_stdio(accept: Accept) -> None:
-    """Serve the one client at stdin and stdout, for good: afterwards a print goes to stderr.
+    """Serves one client over stdin and stdout. From then on, `print` writes to stderr.
 
-    :raises StdioClosed: when there is no stdin or no stdout.
+    :raises StdioClosed: when the process has no stdin or no stdout.
     """
     transport = take_stdio()
     try:
@@ -330,12 +333,13 @@ async def serve_stdio(accept: Accept) -> None:
 
 
 def take_stdio() -> Transport:
-    """Moves stdin and stdout aside and returns them.
+    """Returns a transport over stdin and stdout, and replaces them, so that `print` writes to
+    stderr.
 
-    :raises StdioClosed: when there is no stdin or no stdout.
+    :raises StdioClosed: when the process has no stdin or no stdout.
     """
-    # A number that was closed at the start may be anything by now, the loop's epoll for one; only
-    # the interpreter still knows.
+    # A descriptor that was closed at the start may have been reused, for example by the loop's
+    # epoll; only the interpreter's own objects still tell.
     for fd, file in enumerate((sys.__stdin__, sys.__stdout__)):
         if file is None:
             raise StdioClosed(fd)

@@ -1,7 +1,8 @@
-"""Frames messages on a byte stream: as lines, behind Content-Length headers, in WebSocket frames,
+"""Frames messages on a byte stream: as lines, with Content-Length headers, in WebSocket frames, or
 as server-sent events.
 
-A `Wire` is sans-IO: bytes in, `Received` out; messages in, bytes out. It belongs to one connection.
+A `Wire` does no I/O: it turns received bytes into `Received` frames, and messages into bytes. Each
+connection has its own.
 """
 
 from enum import IntEnum, StrEnum
@@ -20,7 +21,7 @@ from trimpoint_protocol.framing import (
 
 
 class Dialect(StrEnum):
-    """The framing that a client speaks."""
+    """The framing that a client uses."""
 
     LINES = "lines"
     CONTENT_LENGTH = "content-length"
@@ -30,8 +31,8 @@ class Dialect(StrEnum):
 
 
 class CloseCode(IntEnum):
-    """The reason why a connection ends, as a WebSocket close code (RFC 6455, 7.4.1); other framings
-    cannot say it.
+    """Why a connection ends, as a WebSocket close code (RFC 6455, 7.4.1). Other framings cannot
+    send it.
     """
 
     NORMAL = 1000
@@ -43,49 +44,57 @@ class CloseCode(IntEnum):
 
 
 class Reply(Struct, frozen=True):
-    """Bytes that go back to the peer as they are: a pong, the answer to a close."""
+    """Bytes that are sent back to the peer unchanged, such as a pong or the answer to a close
+    frame.
+    """
 
     data: bytes
 
 
 class Ended(Struct, frozen=True):
-    """The peer ended the conversation, or broke its rules; nothing follows."""
+    """The peer closed the connection or broke the protocol; no frame follows."""
 
     reason: str
 
 
 OddFrame: TypeAlias = TooLarge | Malformed | Truncated | Reply | Ended
-"""What is no message."""
+"""A frame that is no message."""
 Received: TypeAlias = Frame | Reply | Ended
 
 
 class Wire(Protocol):
-    """The framing of a connection."""
+    """The framing of one connection."""
 
     @property
     def dialect(self) -> Dialect:
-        """Returns the framing that messages are sent in from now on."""
+        """Returns the framing in which messages are sent from now on."""
         ...
 
     def feed(self, data: bytes) -> list[Received]:
-        """Take the next bytes; return what they complete, in order."""
+        """Takes received bytes, and returns the frames that they complete, in order."""
         ...
 
     def eof(self) -> list[Received]:
-        """Return what the end of the stream left unfinished. Feed nothing afterwards."""
+        """Returns the unfinished frame at the end of the stream, if there is one. Feed no bytes
+        afterwards.
+        """
         ...
 
     def encode(self, message: bytes) -> bytes:
-        """Frame one message."""
+        """Returns one message in this framing."""
         ...
 
     def farewell(self, code: CloseCode, reason: str) -> bytes:
-        """Return the last bytes to send; empty where the framing has no word for an end."""
+        """Returns the bytes that announce the end of the connection; empty where the framing has
+        none.
+        """
         ...
 
 
 class StreamWire:
-    """Lines or Content-Length frames, whichever the peer's first bytes are."""
+    """Frames messages as lines or with Content-Length headers, whichever the peer's first bytes
+    use.
+    """
 
     def __init__(self, max_message_bytes: int) -> None:
         self._framer = AutoFramer(max_message_bytes)
@@ -109,9 +118,7 @@ class StreamWire:
 
 
 def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
-    """Frame JSON messages, each of which ends in its only newline, for all clients of one
-    dialect.
-    """
+    """Returns JSON messages, each of which ends with its only newline, framed for one dialect."""
     match dialect:
         case Dialect.LINES:
             return lines
@@ -128,7 +135,7 @@ def frame_lines(lines: bytes, dialect: Dialect) -> bytes:
 
 
 NUMBERED_EVENTS = frozenset({"orchestration/event", "orchestration/synchronized", "snapshot"})
-"""What a client of an event stream can go on from: the parameters have a `sequence`."""
+"""The notifications whose parameters have a `sequence`, from which a client can resume."""
 
 
 class _Sequenced(Struct):
@@ -141,8 +148,8 @@ class _Notification(Struct):
 
 
 def encode_event(message: bytes) -> bytes:
-    """Frame a notification as a server-sent event: its method as the type, its sequence as the id
-    where it has one.
+    """Returns a notification as a server-sent event: the method is the event's type, the
+    `sequence`, if it has one, its id.
     """
     notification = msgspec.json.decode(message, type=_Notification)
     has_sequence = notification.method in NUMBERED_EVENTS
@@ -158,9 +165,9 @@ _FINAL_TEXT = 0x81
 
 
 def encode_text_frame(message: bytes) -> bytes:
-    """Frame a message as one WebSocket text frame of a server (RFC 6455, 5.2).
+    """Returns a message as one WebSocket text frame of a server (RFC 6455, 5.2).
 
-    A server's frames are not masked, so all clients can be sent the same bytes.
+    A server's frames are not masked, so the same bytes can be sent to all clients.
     """
     size = len(message)
     if size < 126:

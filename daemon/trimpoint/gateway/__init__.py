@@ -1,6 +1,6 @@
-"""The side of the daemon that clients talk to.
+"""The part of the daemon that clients connect to.
 
-`gateway` routes each request. `transport` moves bytes, `session` is one client's connection and
-requests, `ids` maps thread ids and handles, `commands` carries out slash commands, `methods`
-answers methods, `metrics` counts.
+`gateway` routes each request to its handler. `transport` moves bytes, `session` is one client's
+connection and requests, `ids` translates thread ids and handles, `commands` executes slash
+commands, `methods` handles methods, and `metrics` collects counters.
 """

@@ -1,4 +1,4 @@
-"""Sends clients the notifications and requests of Codex, and journaled events."""
+"""Sends Codex's notifications and requests, and journaled events, to clients."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,18 +19,18 @@ from trimpoint.gateway.session.startup_notifications import StartupNotifications
 from trimpoint.threads.registry import ThreadRegistry
 
 REQUEST_RESOLVED = "serverRequest/resolved"
-# Codex says so of how trimpoint asks it for the turns of a thread that is new in its books.
+# Codex's warning about the way in which trimpoint reads the turns of a thread that it adopts.
 ABOUT_US = ("deprecationNotice", b"Full-history hydration is deprecated")
 THREAD_EVENT = "orchestration/event"
 
 Interceptor = Callable[[str | None, Raw, str, Raw], bool]
-"""Called with thread id, request id, method and params of a request of Codex. True: it answers the
-request itself.
+"""Called with the thread id, request id, method and parameters of a request of Codex. Returns True
+if it answers the request itself.
 """
 
 
 class CodexEvents:
-    """Sends clients what Codex reports and asks. Implements `ClientSink`."""
+    """Sends Codex's notifications and requests to clients. Implements `ClientSink`."""
 
     def __init__(
         self,
@@ -50,11 +50,17 @@ class CodexEvents:
         self._interceptors: list[Interceptor] = []
 
     def add_interceptor(self, interceptor: Interceptor) -> None:
-        """Lets `interceptor` answer requests of Codex before clients are asked."""
+        """Registers an interceptor, which may answer requests of Codex before clients receive
+        them.
+        """
         self._interceptors.append(interceptor)
 
     def publish(self, thread_id: str | None, message: CodexMessage) -> None:
-        """Passes a notification of Codex on to those who should receive it."""
+        """Sends a notification of Codex to its subscribers, or to all clients if it concerns no
+        thread.
+
+        `thread_id` is the stable id, or None for a notification about no thread of ours.
+        """
         method, line = message.method, message.line
         if method == ABOUT_US[0] and ABOUT_US[1] in line:
             return
@@ -76,23 +82,23 @@ class CodexEvents:
             self._clients.broadcast(audience, method, lambda: self._identity.to_client(line))
 
     def publish_compaction(self, thread_id: str, message: CodexMessage) -> None:
-        """Passes on what Codex reports of the turn of a compaction; where a command was typed, that
-        command's turn is the only one.
+        """Sends a notification about the turn of a compaction. If the compaction was started by a
+        typed command, clients see it as part of that command's played turn.
         """
         shown = self._played.as_its_own(thread_id, message)
         if shown is not None:
             self.publish(thread_id, shown)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
-        """Pass on a run of notifications that begin alike, to the end of their thread id: joined
-        once, written to many.
+        """Sends a run of notifications of one method that are identical up to the end of their
+        thread id. They are joined and encoded once for all clients.
         """
         self._clients.broadcast(
             thread_id, method, lambda: self._identity.run_to_client(method, lines)
         )
 
     def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None:
-        """Put a question of the agent to clients, unless it is one of ours to answer."""
+        """Sends a request of Codex to clients, unless an interceptor answers it."""
         if any(answers(thread_id, request_id, method, params) for answers in self._interceptors):
             return
         about = thread_id if thread_id is not None else _thread_named(params)
@@ -101,15 +107,17 @@ class CodexEvents:
         self._server_requests.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
     def expire_server_requests(self, reason: str) -> None:
-        """Withdraws the open requests of a child that has ended."""
+        """Withdraws the open requests of a Codex that has ended, and forgets its handles and
+        startup notifications.
+        """
         self._startup.forget()
         self._handles.forget_epoch()
         self._server_requests.expire_all(reason)
 
 
 class ThreadEvents:
-    """Sends journaled events to the clients that follow a thread, and journals which requests of
-    Codex are open.
+    """Sends journaled events to the clients that follow a thread, and records in the journal which
+    requests of Codex are open.
     """
 
     def __init__(self, engine: ThreadRegistry, clients: Clients, identity: Identity) -> None:
@@ -118,7 +126,9 @@ class ThreadEvents:
         self._identity = identity
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Sends the events of a record to the thread's followers; a subscriber of the registry."""
+        """Sends the events of a record to the thread's followers. Subscribed to the registry's
+        records.
+        """
         followers = [
             client
             for client in self._clients.followers(thread_id)
@@ -134,17 +144,17 @@ class ThreadEvents:
             Delivery(THREAD_EVENT, partial(bytes, line)).to(followers)
 
     def on_request_opened(self, thread_id: str, question_id: str, method: str) -> None:
-        """Journals that Codex waits for an answer."""
+        """Records that a request of Codex waits for an answer."""
         if (writer := self._engine.loaded(thread_id)) is not None:
             writer.record_facts(ev.RequestOpened(question_id, method))
 
     def on_request_closed(self, thread_id: str, question_id: str, outcome: str) -> None:
-        """Journals that a request of Codex was answered or has expired."""
+        """Records that a request of Codex was answered, refused or withdrawn."""
         if (writer := self._engine.loaded(thread_id)) is not None:
             writer.record_facts(ev.RequestClosed(question_id, outcome))
 
 
 def _thread_named(params: Raw) -> str | None:
-    """Returns the thread that a question is about, where Codex says so."""
+    """Returns the thread id in a request's parameters, or None if there is none."""
     named = as_dict(msgspec.json.decode(params)).get("threadId") if params else None
     return named if isinstance(named, str) else None

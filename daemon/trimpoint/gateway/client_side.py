@@ -1,4 +1,4 @@
-"""The parts of the gateway that requests, notifications and methods share."""
+"""Builds the parts of the gateway that requests, notifications and methods of one Codex share."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class ClientSide(NamedTuple):
-    """One of each; `codex_events` is the sink of what Codex reports."""
+    """The shared parts of the gateway for one Codex; `codex_events` receives Codex's notifications
+    and requests.
+    """
 
     clients: Clients
     identity: Identity
@@ -32,7 +34,7 @@ class ClientSide(NamedTuple):
 def build_client_side(
     engine: ThreadRegistry, link: CodexLink, clients: Clients, identity: Identity
 ) -> ClientSide:
-    """Builds the client side of one Codex and subscribes it to the records of `engine`."""
+    """Builds the shared parts for one Codex, and subscribes them to the records of `engine`."""
     events = ThreadEvents(engine, clients, identity)
     engine.subscribe(events.on_record)
     lifecycle = LifecycleNotifications(clients)

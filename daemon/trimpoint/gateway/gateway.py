@@ -1,7 +1,7 @@
-"""Reads what clients send and answers their requests.
+"""Reads the messages of clients and answers their requests.
 
-Always true: nothing that a client sends ends more than its own request, and each request is
-answered exactly once.
+Always true: a message of a client can fail only its own request, and each request is answered
+exactly once.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -35,8 +35,8 @@ DAEMON_PREFIX = "sidecar/"
 
 
 class Routes(NamedTuple):
-    """The handlers: our own methods, the app-server methods that we handle, and forwarding for the
-    rest.
+    """The handlers: those of trimpoint's own methods, those of app-server methods, and `forward`
+    for all other methods.
     """
 
     extensions: ExtensionMethods
@@ -58,42 +58,45 @@ class Profiles(Protocol):
 
     @property
     def running(self) -> RunningProfiles:
-        """Returns those that run at present."""
+        """Returns the launch profiles whose Codex is running."""
         ...
 
     @property
     def default(self) -> ProfileRoutes:
-        """Returns the daemon's own."""
+        """Returns the routes of the daemon's own launch profile."""
         ...
 
     def key_of(self, launch: bytes) -> str:
-        """Returns the key of the profile that a launch comes to; empty for the daemon's own."""
+        """Returns the key of the launch profile for an encoded launch request; empty for the
+        daemon's own.
+        """
         ...
 
     def choose(self, params: ProfileParams) -> bytes:
-        """Returns the launch that a client asks for, as journals keep it.
+        """Returns a client's launch request, encoded as in journals.
 
-        :raises Refusal: it cannot be had.
+        :raises Refusal: when the request cannot be fulfilled.
         """
         ...
 
     def chosen(self, key: str) -> ProfileChosen:
-        """What a client is answered that has chosen the profile."""
+        """Returns the answer for a client that has chosen the launch profile with this key."""
         ...
 
     def using(self, launch: bytes) -> AbstractAsyncContextManager[ProfileRoutes]:
-        """Returns the profile of a launch, started if need be and kept while the block lasts.
+        """Yields the routes of a launch request's profile. Starts its Codex if necessary, and keeps
+        it running until the block ends.
 
-        :raises Refusal: too many others are in use.
+        :raises Refusal: when too many other profiles are in use.
         """
         ...
 
 
 class Gateway:
-    """Reads the messages of clients and answers their requests, each in a task of its own.
+    """Reads the messages of clients and answers their requests, each in its own task.
 
-    A request that names a thread of ours goes to the Codex of that thread, any other to that of its
-    client.
+    A request that names a thread of ours goes to the Codex of that thread, any other to the Codex
+    of its client.
     """
 
     def __init__(
@@ -113,8 +116,7 @@ class Gateway:
         self._in_flight: dict[str, int] = {}
         self._tasks = tasks
 
-    # --- the connection's side
-    # ------------------------------------------------------------------------------------
+    # --- connections ---
 
     async def serve(
         self,
@@ -124,11 +126,12 @@ class Gateway:
         *,
         codex_home: str | None = None,
     ) -> None:
-        """Talk to one client until it is gone; one that has not begun to introduce itself by then
-        is sent away.
+        """Serves one client until it disconnects. Closes its connection if it sends no `initialize`
+        in time.
 
-        `since` is when it connected, by the loop's clock; without it, now. `codex_home` is the home
-        of Codex that it was logged in for; without it, the daemon's own.
+        The deadline counts in seconds from `since`, a time of the loop's clock, or from now.
+        `codex_home` is the `CODEX_HOME` that the client logged in for, or None for the daemon's
+        own.
         """
         client = self._clients.add(connection)
         if codex_home is not None:
@@ -148,7 +151,7 @@ class Gateway:
             self._in_flight.pop(client.id, None)
 
     def on_message(self, connection: Connection, message: ClientMessage) -> None:
-        """Takes one message of a client."""
+        """Handles one message of a client."""
         client = self._clients.of(connection)
         match message:
             case Asked():
@@ -164,7 +167,7 @@ class Gateway:
                 # `initialized` ends the handshake; Codex knows no other notification of a client.
                 pass
             case Answered() | Refused():
-                pass  # no connection's peer calls its client
+                pass  # a connection's peer sends no requests of its own
             case _:
                 assert_never(message)
 
@@ -221,14 +224,16 @@ class Gateway:
             return await handler(client_request)
 
     def _launch_of(self, client_request: ClientRequest) -> bytes:
-        """Returns the launch of the Codex that a request is for."""
+        """Returns the encoded launch request whose Codex serves a client's request."""
         for profile in self._profiles.running:
             if profile.handles.is_to_cancel(client_request):
                 return profile.request.encode()
         return self._launch_for(client_request.message.params, client_request.client.launch)
 
     def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
-        """Returns the launch of the named thread, if it is one of ours or of a sub-agent's."""
+        """Returns the encoded launch request of the thread that the parameters name, or `otherwise`
+        if it is no thread of ours or of a sub-agent.
+        """
         if not self._engine.launches and not otherwise:
             return b""
         named = named_thread(params)
@@ -259,8 +264,8 @@ class Gateway:
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        """Return the result of one of our own methods as JSON, or its error; running `call.after`
-        is left to the caller.
+        """Runs one of trimpoint's own methods, and returns its result as JSON, or its error. The
+        caller has to run `call.after`.
         """
         try:
             async with self._profiles.using(self._launch_for(params, b"")) as served:
@@ -271,7 +276,7 @@ class Gateway:
     async def _extension_result(
         self, served: ProfileRoutes, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        # The daemon itself is the same for all.
+        # Methods about the daemon are served by the default profile.
         routes = (
             self._profiles.default.routes if method.startswith(DAEMON_PREFIX) else served.routes
         )

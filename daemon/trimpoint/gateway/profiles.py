@@ -1,4 +1,4 @@
-"""The launch profiles that run at present, each with a Codex of its own."""
+"""The launch profiles that are running, each with its own Codex."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -25,9 +25,12 @@ class ProfileParts(NamedTuple):
 
 
 class RunningProfile:
-    """The objects of one Codex. `key` is empty for the daemon's own, which always runs; `request`
-    is what sets it apart, `owns(thread_id)` whether a thread is bound to it, and
-    `is_sub_agent(thread_id)` whether one that is not of ours belongs to an agent of such a thread.
+    """The objects of one Codex. `key` is empty for the daemon's own launch profile, which always
+    runs.
+
+    `request` is the profile's launch request. `owns(thread_id)` returns whether a thread belongs to
+    this profile, and `is_sub_agent(thread_id)` whether a thread that is not ours belongs to a
+    sub-agent of such a thread.
     """
 
     def __init__(
@@ -46,15 +49,17 @@ class RunningProfile:
         self.owns = owns
         self.is_sub_agent = is_sub_agent
         self.requests = 0
-        """How many requests of clients it is at work on."""
+        """How many requests of clients are being handled by this profile."""
 
     async def is_working(self) -> bool:
-        """See `Work.is_working`."""
+        """Returns whether a turn, an operation or a background terminal is running; see
+        `Work.is_working`.
+        """
         return await self._work.is_working()
 
 
 class Totals(msgspec.Struct):
-    """Counters over all profiles that ever ran."""
+    """Counters over all launch profiles, those that have ended included."""
 
     starts: int = 0
     messages: int = 0
@@ -62,7 +67,7 @@ class Totals(msgspec.Struct):
 
 
 class RunningProfiles:
-    """Those that run, by key."""
+    """The running launch profiles, by key."""
 
     def __init__(self) -> None:
         self._running: dict[str, RunningProfile] = {}
@@ -76,20 +81,20 @@ class RunningProfiles:
 
     @property
     def default(self) -> RunningProfile:
-        """Returns the daemon's own."""
+        """Returns the daemon's own launch profile."""
         return self._running[""]
 
     def add(self, profile: RunningProfile) -> None:
-        """Adds a profile that is ready for requests."""
+        """Adds a launch profile that is ready for requests."""
         self._running[profile.key] = profile
 
     def remove(self, profile: RunningProfile) -> None:
-        """Removes a profile, which accepts no more requests."""
+        """Removes a launch profile, which then gets no more requests, and keeps its counters."""
         del self._running[profile.key]
         self._ended = _added(self._ended, profile.link)
 
     def totals(self) -> Totals:
-        """Returns what all have done, those that have ended included."""
+        """Returns the counters of all launch profiles, those that have ended included."""
         totals = self._ended
         for profile in self:
             totals = _added(totals, profile.link)

@@ -1,4 +1,4 @@
-"""The table of all methods: which handler answers which, in one place."""
+"""The table of all methods and their handlers."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -59,8 +59,10 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class RouteRules(NamedTuple):
-    """`wait_s` bounds how long a request waits for an operation; `agent_tools`: new threads get the
-    tools.
+    """Settings of the handlers.
+
+    `wait_s` is how many seconds a request waits for an operation, and `agent_tools` whether new
+    threads get the agent tools.
     """
 
     wait_s: float
@@ -69,7 +71,7 @@ class RouteRules(NamedTuple):
 
 
 class DaemonDeps(NamedTuple):
-    """The collaborators of the handlers that are about the daemon itself."""
+    """The collaborators of the handlers that concern the daemon itself."""
 
     profiles: RunningProfiles
     metrics: Metrics
@@ -81,8 +83,8 @@ class DaemonDeps(NamedTuple):
 
 
 class RouteDeps(NamedTuple):
-    """The collaborators of the handlers for one Codex. `is_here(thread_id)`: this Codex keeps the
-    thread, in its `CODEX_HOME`.
+    """The collaborators of the handlers for one Codex. `is_here(thread_id)` returns whether the
+    thread is stored in this Codex's `CODEX_HOME`.
     """
 
     engine: ThreadRegistry
@@ -94,7 +96,7 @@ class RouteDeps(NamedTuple):
 
 
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
-    """Builds every handler; those that work in the background run in `tasks`."""
+    """Builds every handler. Handlers with background work run it in `tasks`."""
     engine, link, side, daemon = deps.engine, deps.link, deps.client_side, deps.daemon
     router, threads, captures, sessions, _, worktrees, lost_endings = deps.operations
     identity = side.identity

@@ -1,4 +1,4 @@
-"""The ids that clients choose for something in Codex: which methods have them, as tables."""
+"""Tables of the methods that take a handle, an id which a client chooses for something in Codex."""
 
 from typing import NamedTuple
 
@@ -6,28 +6,30 @@ REQUEST_ID = "requestId"
 
 
 class HandleType(NamedTuple):
-    """One sort of handle. `member` holds it in `starts`, `ends`, `uses` and the notifications
-    `notifications`.
+    """One kind of handle. `member` is the parameter that holds it in the methods `starts`, `ends`
+    and `uses`, and in the notifications `notifications`.
     """
 
     member: str
     starts: str
     ends: str | None
     over: str
-    """What the handle stands for is over when this request has been answered, or this notification
-    heard.
+    """The handle is released when this request has been answered, or this notification has
+    arrived.
     """
     uses: tuple[str, ...] = ()
     notifications: tuple[str, ...] = ()
     refuses_empty: bool = False
-    """Codex takes "" for none, and says so."""
+    """Codex rejects an empty handle as missing."""
     needed_for: tuple[str, ...] | None = None
-    """The handle may be left out, unless one of these members is true; None if it may not."""
+    """The handle may be omitted unless one of these members is true; None: it is required."""
 
 
 class Cancel(NamedTuple):
-    """A method that ends one of the client's own `requests`, by its JSON-RPC id; the notifications
-    `notifications` name that id too.
+    """A method that cancels one of the client's own requests, named by its JSON-RPC id.
+
+    `requests` lists the methods that it can cancel. The notifications in `notifications` carry the
+    id too.
     """
 
     method: str
@@ -65,8 +67,8 @@ HANDLE_TYPES = (
         over="mcpServer/event/stream/stop",
         notifications=("mcpServer/event/stream/notification",),
     ),
-    # Straight on Codex these are everyone's, by an oversight that one can do without (measured:
-    # 0.163).
+    # Codex itself does not separate these by connection, which is a fault that trimpoint does not
+    # copy (measured: 0.163).
     HandleType(
         "sessionId",
         "fuzzyFileSearch/sessionStart",

@@ -1,13 +1,13 @@
-"""Handles that clients choose for what they start (a process, a watch, a request), kept apart
-between them.
+"""Keeps the handles of different clients apart: ids that clients choose for a process, a watch or a
+request.
 
-Always true: to Codex a handle belongs to a connection, and so does what it stands for (measured:
-0.163): two connections may use the same one, only its own is notified, and it ends with the
-connection. Codex has one connection, ours; so each client's handles go out under a prefix of its
-own, and what a client leaves behind is ended when it goes.
+Always true: for Codex, a handle and its object belong to a connection (measured: 0.163). Two
+connections may use the same handle, only the connection that chose it is notified, and the object
+ends with that connection. Codex has only one connection, the daemon's. So each client's handles get
+a prefix of that client, and when a client disconnects, its objects are ended.
 
-`HANDLE_TYPES` and `CANCELS` are all there is to know of them: a new pair of methods is one row. A
-notification that names no client is passed on as any other.
+`HANDLE_TYPES` and `CANCELS` are complete: a new pair of methods is one row. A notification that
+names no client's handle is passed on like any other.
 """
 
 from collections import Counter
@@ -37,8 +37,8 @@ _NOTIFIED_REQUESTS = frozenset(method for cancel in CANCELS for method in cancel
 
 
 class _Request:
-    """A request under way that can be cancelled. `provider_id` is its id with Codex, once `sent`;
-    None if it never was.
+    """A request under way that can be cancelled. `provider_id` is its id with Codex, or None if it
+    was not sent.
     """
 
     def __init__(self, client_request: ClientRequest, cancel: Cancel) -> None:
@@ -46,7 +46,7 @@ class _Request:
         self.cancel = cancel
         self.provider_id: int | None = None
         self.settled = anyio.Event()
-        """Set when the request was sent, or has ended without."""
+        """Set when the request was sent, or has ended without being sent."""
 
     def is_named(self, client: Client, cancel: Cancel, request_id: bytes) -> bool:
         mine = self.client_request.client is client and self.cancel is cancel
@@ -54,8 +54,8 @@ class _Request:
 
 
 class Handles:
-    """`wrap` puts it between clients' requests and what handles them; `route_notification` between
-    Codex's notifications and clients.
+    """The handles of all clients. `wrap` translates handles in requests, `route_notification` in
+    Codex's notifications.
     """
 
     def __init__(self, clients: Clients, link: CodexLink, identity: Identity) -> None:
@@ -67,21 +67,25 @@ class Handles:
         self._numbers = count(1)
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
-        """Returns the table of handlers with those in it that see handles as Codex does; what it
-        does not name goes to `forward`.
+        """Returns the handlers, with handlers added that translate handles before they call the
+        inner one.
+
+        The inner handler of a method that is not in `handlers` is `forward`.
         """
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
     def route_notification(self, message: CodexMessage) -> bool:
-        """Pass a notification on to the client whose handle it names; False when it is about no
-        handle.
+        """Sends a notification to the client whose handle it names. Returns False if it names no
+        client's handle.
         """
         if message.method in _NOTIFIED_TYPES:
             return self._route_to_holder(_NOTIFIED_TYPES[message.method], message)
         return message.method in _NOTIFIED_REQUESTS and self._route_to_requester(message)
 
     def is_to_cancel(self, client_request: ClientRequest) -> bool:
-        """Returns whether a client wants to cancel a request of its own that is under way here."""
+        """Returns whether the request cancels a request of the same client that is under way with
+        this Codex.
+        """
         cancel = _CANCELS.get(client_request.method)
         if cancel is None or not self._requests:
             return False
@@ -93,7 +97,9 @@ class Handles:
         )
 
     def release(self, client: Client) -> None:
-        """Ends what a disconnected client left behind, as Codex does when a connection closes."""
+        """Ends the objects and requests of a disconnected client, as Codex does when a connection
+        closes.
+        """
         for kind, handle in self._active.pop(client.id, ()):
             if kind.ends is not None:
                 self._ask_to_end(kind.ends, {kind.member: handle})
@@ -102,11 +108,10 @@ class Handles:
                 self._ask_to_end(request.cancel.method, {REQUEST_ID: request.provider_id})
 
     def forget_epoch(self) -> None:
-        """Forgets all handles, because the child that they stood for has ended."""
+        """Forgets all handles, because the Codex that knew them has ended."""
         self._active.clear()  # requests under way fail by themselves
 
-    # --- handles
-    # ----------------------------------------------------------------------------------------------
+    # --- handles ---
 
     def _handlers(self, inner: Callable[[str], Handler]) -> Iterator[tuple[str, Handler]]:
         for kind in HANDLE_TYPES:
@@ -153,8 +158,10 @@ class Handles:
         return result
 
     def _release(self, client_id: str, kind: HandleType, handle: str) -> None:
-        """Counted, since a second start under a handle in use is refused and leaves the first one
-        running.
+        """Releases one use of a handle.
+
+        Uses are counted, because a second start under a handle in use is refused and leaves the
+        first one running.
         """
         held = self._active.get(client_id, Counter())
         held[kind, handle] -= 1
@@ -162,8 +169,10 @@ class Handles:
             del held[kind, handle]
 
     def _named(self, kind: HandleType, client_request: ClientRequest) -> str | None:
-        """Put a name of ours in place of the client's; None when there is no handle in its place,
-        and Codex is to judge.
+        """Replaces the client's handle in the request by the prefixed one, and returns that.
+
+        Returns None, and changes nothing, if the parameters hold no valid handle; Codex then
+        answers with its own error.
         """
         params = _members(client_request.message.params)
         if params is None:
@@ -203,8 +212,7 @@ class Handles:
         self._send_to(client, message, kind.member, msgspec.json.encode(chosen))
         return True
 
-    # --- requests that can be cancelled
-    # ---------------------------------------------------------------------------
+    # --- requests that can be cancelled ---
 
     def _for_cancellable(self, cancel: Cancel, inner: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
@@ -242,8 +250,8 @@ class Handles:
         return handle
 
     async def _provider_id(self, client: Client, cancel: Cancel, request_id: bytes) -> int | str:
-        """Codex's id of the client's request; one that no request has when the client has none
-        such.
+        """Returns Codex's id of the client's request, or an id that no request has if the client
+        has no such request.
         """
         for request in self._requests:
             if request.is_named(client, cancel, request_id):
@@ -264,8 +272,7 @@ class Handles:
                 )
         return True  # the client has its answer, or is gone
 
-    # --- both
-    # ----------------------------------------------------------------------------------------------
+    # --- both ---
 
     def _send_to(
         self, client: Client | None, message: CodexMessage, member: str, value: bytes
@@ -286,12 +293,16 @@ class Handles:
 
 
 def _prefix(client_id: str) -> str:
-    """Unlike anything in Codex's own words, so that it can be taken out of them."""
+    """Returns the prefix of a client's handles. It occurs in no text of Codex, so that it can be
+    removed from error messages.
+    """
     return f"trimpoint-{client_id}/"
 
 
 def _split_handle(handle: str) -> tuple[str | None, str]:
-    """Client and chosen name behind a handle of Codex's; no client when it is none of ours."""
+    """Returns the client id and the handle that the client chose; the client id is None if the
+    handle has no prefix of ours.
+    """
     owner, slash, chosen = handle.partition("/")
     ours = slash and owner.startswith("trimpoint-")
     return (owner.removeprefix("trimpoint-"), chosen) if ours else (None, handle)
@@ -304,14 +315,18 @@ def _with_client_handles(error: ProviderError, client_id: str) -> ProviderError:
 
 
 def _cancelled_id(params: dict[str, Raw] | None) -> bytes | None:
-    """Returns the id of the request that is to be cancelled; None where it is no id."""
+    """Returns the id of the request to be cancelled, as JSON; None if the parameters hold no valid
+    id.
+    """
     request_id = bytes(params.get(REQUEST_ID, b"")) if params is not None else b""
     is_id = request_id[:1] == b'"' or request_id.removeprefix(b"-").isdigit()
     return request_id if is_id else None
 
 
 def _members(params: Raw | None) -> dict[str, Raw] | None:
-    """Returns the members of an object, undecoded; None when it is no object."""
+    """Returns the members of a JSON object, each undecoded; None if the parameters are no
+    object.
+    """
     try:
         return msgspec.json.decode(params or b"null", type=dict[str, Raw])
     except msgspec.MsgspecError:
@@ -326,8 +341,8 @@ def _set_member(
 
 
 def _with_member(line: bytes, member: str, value: bytes) -> bytes:
-    """Returns a notification with one of its parameters exchanged; all else byte for byte as it
-    was.
+    """Returns a notification with one parameter replaced. All other parameters stay byte for byte
+    the same.
     """
     message = msgspec.json.decode(line, type=dict[str, Raw])
     params = msgspec.json.decode(message["params"], type=dict[str, Raw])

@@ -1,4 +1,6 @@
-"""Translates ids in both directions: clients know stable ids, Codex knows provider threads."""
+"""Translates thread and turn ids in both directions: clients use stable ids, Codex uses ids of
+provider threads.
+"""
 
 from msgspec import Raw
 
@@ -8,30 +10,28 @@ from trimpoint.gateway.session.clients import RAW_EVENTS
 from trimpoint.gateway.session.request import ClientRequest
 from trimpoint.threads.registry import ThreadRegistry
 
-# Below the members of their parameters is what a model saw, said or is to see.
+# The parameters hold raw items, in which no id may be changed.
 WITH_RAW_ITEMS = RAW_EVENTS | {"thread/realtime/itemAdded", "thread/inject_items"}
 LARGE_PARAMS_BYTES = 64 * 1024
 
 
 class Identity:
-    """Lookups over the engine's index. Ids of threads that are none of ours stand for
-    themselves.
-    """
+    """Translates ids by the registry's index. Ids of threads that are not ours stay as they are."""
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
 
     def thread_of(self, any_id: str) -> str | None:
-        """Returns the stable thread behind an id, stable or the provider's; None when it is none of
-        ours.
+        """Returns the stable id for a stable id or a provider thread's id, or None if the thread is
+        not ours.
         """
         if any_id in self._engine.summaries:
             return any_id
         return self._engine.owner_of(any_id)
 
     def thread_named_in(self, client_request: ClientRequest) -> str | None:
-        """Returns the thread of ours that a request names; None when it names none, and Codex
-        answers it in its own words.
+        """Returns the stable id of the thread that a request names, or None if it names no thread
+        of ours.
 
         :raises Refusal: when the parameters are no object.
         """
@@ -39,8 +39,8 @@ class Identity:
         return self.thread_of(named) if isinstance(named, str) else None
 
     def provider_of(self, thread_id: str) -> str | None:
-        """Returns the provider thread that serves a thread at present; None when there is none
-        (yet).
+        """Returns the id of the provider thread that serves a thread at present, or None if it has
+        none yet.
         """
         writer = self._engine.loaded(thread_id)
         if writer is not None and writer.state.generations:
@@ -53,18 +53,18 @@ class Identity:
         )
 
     def is_current(self, provider_thread_id: str) -> bool:
-        """Returns whether a provider thread of ours serves its thread at present."""
+        """Returns whether the provider thread serves a thread of ours at present."""
         owner = self._engine.owner_of(provider_thread_id)
         return owner is not None and self.provider_of(owner) == provider_thread_id
 
     def to_client(self, message: bytes) -> bytes:
-        """Returns a message of Codex's with stable ids in it."""
+        """Returns a message of Codex with its provider ids replaced by stable ids."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):
             return message
         return idmap.rewrite_ids_in_encoded(message, self._engine.renamed.get)
 
     def error_to_client(self, error: Exception) -> Exception:
-        """Returns an error of Codex's with stable ids in it; any other as it is."""
+        """Returns an error of Codex with stable ids in it; any other exception unchanged."""
         if not isinstance(error, ProviderError) or not idmap.mentions_any(
             bytes(error.raw), self._engine.renamed
         ):
@@ -73,8 +73,8 @@ class Identity:
         return ProviderError(error.code, error.message, error.data, raw)
 
     def notification_to_client(self, method: str, line: bytes) -> bytes:
-        """Returns a notification about a thread of ours with stable ids in it; deltas are not
-        decoded, raw items left as the model saw them.
+        """Returns a notification of Codex with stable ids in it. Deltas are not decoded, and raw
+        items stay unchanged.
         """
         if not self._engine.renamed:
             return line
@@ -90,8 +90,10 @@ class Identity:
         return self.to_client(line)
 
     def run_to_client(self, method: str, lines: list[bytes]) -> bytes:
-        """Notifications that begin alike, to the end of their thread id, joined by newlines, with
-        stable ids in them.
+        """Returns notifications joined by newlines, with stable ids in them.
+
+        The notifications are identical up to the end of their thread id, which is therefore looked
+        up only once.
         """
         if not self._engine.renamed:
             return b"\n".join(lines)
@@ -100,8 +102,8 @@ class Identity:
         return b"\n".join(self.notification_to_client(method, line) for line in lines)
 
     def to_provider(self, params: bytes, method: str = "") -> bytes:
-        """Returns a client's parameters with provider ids in them; `method` matters where it brings
-        raw items.
+        """Returns a client's parameters with provider ids in them. If `method` carries raw items,
+        those stay unchanged.
         """
         if not idmap.mentions_any(params, self._engine.summaries):
             return params
@@ -112,7 +114,7 @@ class Identity:
         return idmap.rewrite_ids_in_encoded(params, self._provider_if_ours)
 
     def turn_of(self, any_id: str) -> str:
-        """Returns the turn behind an id, whether clients' or the provider's."""
+        """Returns the id by which clients know a turn, for that id or for Codex's."""
         return self._engine.renamed.get(any_id, any_id)
 
     def provider_turn(self, turn_id: str) -> str:

@@ -1,8 +1,8 @@
-"""Stable ids and provider ids, exchanged in messages. Pure over a lookup.
+"""Replaces stable ids by provider ids in messages, or the reverse. Pure functions over a lookup.
 
-Always true: an id is exchanged where the protocol has an id, never inside text. A value is
-exchanged when its member is named as one that holds thread ids and it is, as a whole, the id of a
-thread that is known. Members that hold free content are not entered.
+Always true: an id is replaced only where the protocol has an id, never inside text. A value is
+replaced if its member's name is in `ID_MEMBERS` or `TURN_ID_MEMBERS`, and the whole value is a
+known id. Members with free content (`CONTENT_MEMBERS`) are not searched.
 """
 
 import re
@@ -42,7 +42,7 @@ TURN_ID_MEMBERS = frozenset(
     }
 )
 _REWRITTEN = ID_MEMBERS | TURN_ID_MEMBERS
-# Members that hold what people, models and tools wrote. Nothing in them is ours to change.
+# Members that hold what people, models and tools wrote. Nothing in them may be changed.
 CONTENT_MEMBERS = frozenset(
     {
         "text", "delta", "arguments", "output", "aggregatedOutput", "structuredContent", "content",
@@ -79,7 +79,7 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def rewrite_ids(value: Any, lookup: Lookup) -> Any:
-    """Returns a copy of a decoded message with every known id in an id's place exchanged."""
+    """Returns a copy of a decoded message in which every known id is replaced."""
     if isinstance(value, dict):
         given = as_dict(value)
         shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
@@ -92,10 +92,11 @@ def rewrite_ids(value: Any, lookup: Lookup) -> Any:
 
 
 def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
-    """Returns whether any id in `known` occurs at all; a message without one needs no decoding.
+    """Returns whether any id in `known` occurs in the message. A message without one need not be
+    decoded.
 
-    It is found by its dashes: to try each byte for the beginning of an id would take a hundred
-    times as long.
+    UUIDs are found by their dashes, which is a hundred times faster than trying each byte as the
+    start of an id.
     """
     if len(message) > MAX_DASHES and message.count(b"-") > MAX_DASHES:
         return _mentions_any_among_dashes(message, known)
@@ -104,7 +105,9 @@ def mentions_any(message: bytes, known: Mapping[str, Any]) -> bool:
 
 
 def _mentions_any_among_dashes(message: bytes, known: Mapping[str, Any]) -> bool:
-    """As `mentions_any`, in a time that depends on the length alone."""
+    """Returns the same as `mentions_any`, in a time that depends only on the message's length.
+    Returns True without a full search after `MAX_IDS` ids.
+    """
     shape, start = message.translate(_DIGITS_AS_ZERO), 0
     for _ in range(MAX_IDS):
         start = shape.find(_UUID_SHAPE, start)
@@ -122,16 +125,16 @@ def _starts_with_id(message: bytes, dash: int, known: Mapping[str, Any]) -> bool
 
 
 def rewrite_thread_id(line: bytes, lookup: Lookup) -> bytes:
-    """Returns a delta's own `threadId`, exchanged without decoding the rest.
+    """Returns a delta with its `threadId` replaced, without decoding the rest.
 
-    Inside a JSON string the quotes would be escaped, so these bytes can only be a member, and a
-    delta has but one.
+    Inside a JSON string the quotes would be escaped, so the searched bytes can only be a member,
+    and a delta has only one.
     """
     return _rewrite_first(_THREAD_ID, line, lookup)
 
 
 def rewrite_turn_id(line: bytes, lookup: Lookup) -> bytes:
-    """Returns a delta's own `turnId`, as `rewrite_thread_id`."""
+    """Returns a delta with its `turnId` replaced, in the same way as `rewrite_thread_id`."""
     return _rewrite_first(_TURN_ID, line, lookup)
 
 
@@ -148,8 +151,8 @@ def _rewrite_first(name: bytes, line: bytes, lookup: Lookup) -> bytes:
 
 
 def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
-    """Does what `rewrite_thread_id` does for deltas that begin alike, to the end of that id; joined
-    by newlines.
+    """Returns deltas joined by newlines, with their `threadId` replaced. They must be identical up
+    to the end of that id.
     """
     first, joined = lines[0], b"\n".join(lines)
     exchanged = rewrite_thread_id(first, lookup)
@@ -162,8 +165,8 @@ def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
 
 
 def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:
-    """Returns a notification with the ids among its parameters exchanged, and what they hold left
-    byte for byte as it is.
+    """Returns a notification with the ids among its parameters replaced. Everything inside the
+    parameters stays byte for byte the same.
     """
     message: dict[str, Raw] = msgspec.json.decode(line, type=dict[str, Raw])
     return msgspec.json.encode(
@@ -172,8 +175,8 @@ def rewrite_ids_in_line(line: bytes, lookup: Lookup) -> bytes:
 
 
 def rewrite_ids_in_params(params: bytes, lookup: Lookup) -> bytes:
-    """Parameters with the ids that are members of theirs exchanged, and everything below left byte
-    for byte as it is.
+    """Returns parameters with the ids among their direct members replaced. Everything below stays
+    byte for byte the same.
     """
     members: dict[str, Raw] = msgspec.json.decode(params, type=dict[str, Raw])
     return msgspec.json.encode(
@@ -182,14 +185,16 @@ def rewrite_ids_in_params(params: bytes, lookup: Lookup) -> bytes:
 
 
 def rewrite_ids_in_error(error: bytes, lookup: Lookup) -> bytes:
-    """Codex's own error object with stable ids in its text: unlike what people write, it speaks of
-    threads by id.
+    """Returns an error object of Codex with the ids in its text replaced. Unlike other text,
+    Codex's error messages name threads by id.
     """
     return _UUID.sub(lambda found: (lookup(found[0].decode()) or found[0].decode()).encode(), error)
 
 
 def rewrite_ids_in_large_object(message: bytes, lookup: Lookup) -> bytes:
-    """`rewrite_ids_in_encoded` of an object, in which texts and free content stay as they came."""
+    """Returns a JSON object with every known id replaced, like `rewrite_ids_in_encoded`, but
+    without decoding texts and free content.
+    """
     members: dict[str, Raw] = msgspec.json.decode(message, type=dict[str, Raw])
     kept = {name: member for name, member in members.items() if _has_no_id(name, member)}
     others = {
@@ -206,7 +211,7 @@ def _has_no_id(name: str, member: Raw) -> bool:
 
 
 def rewrite_ids_in_encoded(message: bytes, lookup: Lookup) -> bytes:
-    """Does what `rewrite_ids` does, on JSON text."""
+    """Returns JSON text with every known id replaced, like `rewrite_ids`."""
     return msgspec.json.encode(rewrite_ids(msgspec.json.decode(message), lookup))
 
 
@@ -223,7 +228,7 @@ def _member(name: str, member: Any, lookup: Lookup) -> Any:
 
 
 def _key(name: str, lookup: Lookup) -> str:
-    """Some maps are keyed by thread id (`agentsStates`)."""
+    """Returns the key of a map, replaced if it is a known thread id (as in `agentsStates`)."""
     return lookup(name) or name if len(name) == 36 else name
 
 

@@ -1,4 +1,4 @@
-"""Finds the thread that a request names in its parameters; nothing else of them is looked at."""
+"""Finds the thread that a request names, without decoding its other parameters."""
 
 import msgspec
 from msgspec import Raw
@@ -17,13 +17,13 @@ _decode = msgspec.json.Decoder(_Params).decode
 
 
 def named_thread(params: Raw | None) -> str | None:
-    """Returns the thread id in a request, of whichever profile; None where there is none."""
+    """Returns the thread id in a request's parameters, or None if they hold none."""
     if params is None:
         return None
     try:
         named = _decode(params)
     except msgspec.MsgspecError:
-        return None  # its handler says what is wrong
+        return None  # the handler reports the error
     if named.thread_id is None and isinstance(named.command, _Named):
         return named.command.thread_id
     return named.thread_id

@@ -1,9 +1,8 @@
-"""The folder that a client works in: what it leaves out, or names by a relative path, is meant from
-there.
+"""Resolves the paths of a request against the client's working directory.
 
-Codex means its own folder, which is that of the client who has started it (measured: 0.163). Behind
-a daemon the two part, and an agent must not be let loose in the daemon's folder because its client
-named none.
+Codex resolves relative and omitted paths against its own working directory, which is that of the
+client that started it (measured: 0.163). With a daemon in between the two differ, and an agent must
+not work in the daemon's directory because its client named none.
 """
 
 import os
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
-#: Whose `cwd` is a path from Codex's own folder.
+#: Methods whose relative `cwd` Codex resolves against its own working directory.
 NAME_A_FOLDER: Final = frozenset(
     {
         "thread/start",
@@ -24,7 +23,7 @@ NAME_A_FOLDER: Final = frozenset(
         "command/exec",
     }
 )
-#: What goes to Codex's own folder when none is named, and by which member it would be.
+#: Methods that use Codex's own working directory if none is given, and the member that gives one.
 DEFAULT_TO_ONE: Final[dict[str, str]] = {
     "thread/start": "cwd",
     "command/exec": "cwd",
@@ -39,11 +38,11 @@ class _Named(msgspec.Struct):
 
 
 def resolve_working_directory(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
-    """Returns the request as Codex must get it when its client works in `folder` and Codex in this
-    process's.
+    """Returns the request with its relative or omitted working directory replaced by one below
+    `folder`, the client's.
 
-    Unchanged where they are the same or `folder` is not known, and where its parameters are wrong:
-    Codex says so in its own words.
+    Returns the request unchanged if `folder` is None or the daemon's own, and if the parameters are
+    invalid, because Codex then answers with its own error.
     """
     if request.method not in NAME_A_FOLDER and request.method not in DEFAULT_TO_ONE:
         return request

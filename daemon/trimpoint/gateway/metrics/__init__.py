@@ -1,1 +1,3 @@
-"""Counters: `metrics` collects them, `exposition` writes them for Prometheus."""
+"""Metrics of the daemon: `metrics` collects them, `exposition` writes them in Prometheus'
+format.
+"""

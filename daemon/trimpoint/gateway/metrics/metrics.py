@@ -1,8 +1,7 @@
-"""Collects the daemon's metrics, in the names and kinds that Prometheus uses; nothing in it names a
+"""Collects the daemon's metrics, with the names and kinds that Prometheus uses. No metric names a
 thread or a client.
 
-Nothing is counted here: each part counts for itself, as it goes, and is asked when a reader wants
-to know.
+Each part of the daemon keeps its own counters, which are read when a client asks for the metrics.
 """
 
 import os
@@ -21,7 +20,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class MetricSources(NamedTuple):
-    """The parts that count."""
+    """The parts of the daemon whose counters are collected."""
 
     engine: ThreadRegistry
     activity: Activity
@@ -31,14 +30,14 @@ class MetricSources(NamedTuple):
 
 
 class Metrics:
-    """Asks the parts."""
+    """Collects the counters of `parts`."""
 
     def __init__(self, parts: MetricSources) -> None:
         self._parts = parts
         self._began = time.monotonic()
 
     def families(self) -> list[MetricFamily]:
-        """Returns all of it, as it is now."""
+        """Returns all metric families with their present values."""
         return [
             *self._clients(),
             *self._threads(),

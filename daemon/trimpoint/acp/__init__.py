@@ -1,8 +1,7 @@
-"""`trimpoint acp`: Codex with trimpoint for editors that speak the Agent Client Protocol, version
-1.
+"""`trimpoint acp`: an agent for editors that speak the Agent Client Protocol (ACP), version 1.
 
-A process of its own, and a client of the daemon, which it finds or starts and never ends. `serve`
-puts it together, `agent` answers the editor, `login` logs Codex in. `connection` has both
-connections, `sessions` what an editor works with, `translate` the pure part, `wire` the structs of
-ACP.
+It runs in a process of its own and is a client of the daemon, which it finds or starts and never
+ends. `serve` connects the parts, `agent` answers the editor's requests, `login` logs Codex in.
+`connection` has the connections to the editor and the daemon, `sessions` the editor's sessions,
+`translate` the pure translation, `wire` the message types of ACP.
 """

@@ -1,6 +1,7 @@
-"""The agent that an editor talks to: each request of ACP, and what is done for it.
+"""Handles the requests of an ACP editor.
 
-Every request is answered, whatever happens: one that is not freezes the editor.
+Always true: every request is answered, also after an internal error, because an editor waits for
+ever for an answer.
 """
 
 import asyncio
@@ -42,14 +43,16 @@ P = TypeVar("P", bound=r.Params)
 
 
 class Row(NamedTuple):
-    """The shape of a request's parameters, and its handler."""
+    """The type of a request's parameters, and its handler."""
 
     params: type[Any]
     handle: Callable[[Incoming, Any], Awaitable[None]]
 
 
 class Agent:
-    """The agent of one editor. `send` takes what goes to it; give what comes from it to `take`."""
+    """The agent of one editor. Bytes from the editor are passed to `take`; `send` sends bytes to
+    it.
+    """
 
     def __init__(
         self, link: DaemonLink, send: Callable[[bytes], None], environ: dict[str, str], version: str
@@ -79,11 +82,11 @@ class Agent:
         }
 
     def take(self, data: bytes) -> None:
-        """Take what the editor has sent."""
+        """Processes bytes that were received from the editor."""
         self._peer.take(data)
 
     def requested(self, request: Incoming) -> None:
-        """Begin to answer a request."""
+        """Starts to handle a request."""
         if not self._is_initialized and request.method != "initialize":
             return request.refuse(RpcError(INVALID_REQUEST, "Send initialize first."))
         if request.method == "session/prompt":
@@ -99,7 +102,7 @@ class Agent:
         return None
 
     def notified(self, method: str, params: Raw) -> None:
-        """Take a notification; one that is not understood is ignored, as JSON-RPC wants it."""
+        """Handles a notification. An unknown or invalid one is ignored, as JSON-RPC requires."""
         try:
             if method == "session/cancel":
                 session = self._sessions.get(
@@ -115,11 +118,11 @@ class Agent:
             log.warning("notification not understood: %s: %s", method, problem)
 
     async def settled(self) -> None:
-        """Return when no request waits for an answer but prompts."""
+        """Waits until all requests except prompts have been answered."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def close(self) -> None:
-        """End all sessions, and interrupt their turns: no editor can show them anymore."""
+        """Closes all sessions. Turns that no other client follows are interrupted."""
         for session in list(self._sessions.values()):
             await session.close(interrupt=not await self._lister.is_shared(session.thread.id))
 
@@ -242,9 +245,10 @@ class Agent:
         return self._run(request, session.work(session.accept(request), params.prompt))
 
     def _made(self, params: r.NewSessionParams) -> Session:
-        """Returns a session that is yet to be begun.
+        """Returns a session that has no thread yet.
 
-        :raises RpcError: a folder is not absolute, or a server cannot be used.
+        :raises RpcError: when a folder is not absolute, or an MCP server's configuration cannot be
+            used.
         """
         roots = params.additional_directories or []
         for folder in (params.cwd, *roots):
@@ -263,7 +267,7 @@ class Agent:
         )
 
     async def _replaced(self, params: r.OpenSessionParams) -> Session:
-        """Returns a new session; one that is open here under the same id is closed."""
+        """Returns a new session, and closes an open one with the same id."""
         made = self._made(params)
         await self._login.require()
         open_session = self._sessions.pop(params.session_id, None)
@@ -273,7 +277,9 @@ class Agent:
 
 
 def _read(request: Incoming, kind: type[P]) -> P | None:
-    """Returns a request's parameters; None if they cannot be used, and then it is answered."""
+    """Returns a request's decoded parameters; None if they are not valid, and then the request has
+    been answered with an error.
+    """
     try:
         return msgspec.json.decode(request.params, type=kind)
     except msgspec.ValidationError as problem:

@@ -1,4 +1,4 @@
-"""Logging Codex in, for an editor that asks for it."""
+"""Logs Codex in and out for an editor."""
 
 import uuid
 import webbrowser
@@ -19,7 +19,9 @@ API_KEY_VARIABLES = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
 class Login:
-    """`environ` may hold an API key; `open_browser` shows an address to the person."""
+    """The login of Codex. `environ` may contain an API key; `open_browser` opens an address for the
+    person.
+    """
 
     def __init__(
         self,
@@ -36,7 +38,7 @@ class Login:
         self._open_browser = open_browser
 
     async def methods(self) -> list[AuthMethod]:
-        """Returns the ways to log in; none where nothing has to be done."""
+        """Returns the ways to log in; an empty list if Codex needs no login."""
         try:
             if not await self._catalogue.needs_login():
                 return []
@@ -60,9 +62,9 @@ class Login:
         return offered
 
     async def authenticate(self, request: Incoming, method_id: str) -> None:
-        """Log in; does nothing where nothing is needed.
+        """Logs Codex in by the method `method_id`; does nothing if Codex needs no login.
 
-        :raises RpcError: there is no such way, or it did not work.
+        :raises RpcError: when there is no such method, or the login failed.
         """
         if not await self._catalogue.needs_login():
             return
@@ -77,17 +79,14 @@ class Login:
                 raise RpcError(INVALID_PARAMS, f"There is no way to log in called {method_id!r}.")
 
     async def require(self) -> None:
-        """Return if Codex can be used.
-
-        :raises RpcError: a person has to log in first.
-        """
+        """Raises RpcError if a person has to log Codex in first."""
         if await self._catalogue.needs_login():
             raise RpcError(AUTH_REQUIRED, "Codex is not logged in.", {"reason": "unauthorized"})
 
     async def log_out(self) -> None:
-        """Log Codex out, for all its clients.
+        """Logs Codex out, for all its clients.
 
-        :raises RpcError: Codex refused.
+        :raises RpcError: when Codex refused.
         """
         await self._link.request("account/logout")
 

@@ -1,4 +1,4 @@
-"""An editor at stdin and stdout, until it ends."""
+"""Serves an editor on stdin and stdout."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ ANSWER_DEADLINE_S, CLOSE_DEADLINE_S = 0.3, 0.6
 
 
 async def serve(find: FindDaemon, version: str) -> None:
-    """Serve the editor until it ends its input, reads no more, or a signal asks for the end."""
+    """Serves the editor until it closes its output, stops reading, or a signal requests the end."""
     stdio = Stdio(*take_standard_streams())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -41,7 +41,7 @@ async def serve(find: FindDaemon, version: str) -> None:
 
 
 async def _keep_pace(stdio: Stdio, link: DaemonLink) -> None:
-    """Read no more from the daemon while the editor does not read."""
+    """Stops reading from the daemon while the editor does not read."""
     while True:
         await stdio.full.wait()
         link.pause()

@@ -1,2 +1,3 @@
-"""The two connections: `stdio` to the editor, `daemon` to the daemon, and on both the same JSON-RPC
-`peer`. `editor` is what is said to the editor."""
+"""The connections: `stdio` to the editor, `daemon` to the daemon. Both use the JSON-RPC `peer`.
+`editor` sends messages to the editor.
+"""

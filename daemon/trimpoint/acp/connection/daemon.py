@@ -1,4 +1,6 @@
-"""The connection to the daemon: made when it is needed, and made anew when the daemon has ended."""
+"""The connection to the daemon. It is opened when it is needed, and again after the daemon has
+ended.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -35,28 +37,28 @@ LOST = (
 
 
 class DaemonMissing(Exception):
-    """No daemon could be reached or started; the text says why, for a person."""
+    """Raised when no daemon could be reached or started; the text is for a person."""
 
 
 class ThreadFollower(Protocol):
-    """Receives notifications about a thread. None of the methods may wait."""
+    """Receives notifications and questions about a thread. None of its methods may block."""
 
     def heard(self, method: str, params: Json) -> None:
-        """Takes a notification about the thread, or about all of them."""
+        """Handles a notification about the thread, or about no thread in particular."""
         ...
 
     def asked(self, question: Incoming, params: Json) -> None:
-        """Takes a question of Codex."""
+        """Handles a question that Codex asks about the thread."""
         ...
 
     def daemon_lost(self) -> None:
-        """Ends all that was open at the daemon, whose connection is lost."""
+        """Ends everything that waits for the daemon, because the connection is lost."""
         ...
 
 
 class DaemonLink:
-    """`epoch` grows with each connection; 0 before the first. `codex_home` is where the editor's
-    Codex keeps its threads, if not where the daemon's does.
+    """The connection to the daemon. `epoch` counts the connections that were opened; 0 before the
+    first. `codex_home` is the editor's Codex home if it differs from the daemon's.
     """
 
     def __init__(self, find: FindDaemon, version: str, codex_home: str | None = None) -> None:
@@ -72,25 +74,28 @@ class DaemonLink:
 
     @property
     def is_connected(self) -> bool:
-        """Returns whether the daemon can be asked without being looked for."""
+        """Returns whether the connection is open."""
         return self._peer is not None
 
     async def request(
         self, method: str, *, on_result: OnResult | None = None, **params: Any
     ) -> Json:
-        """Ask the daemon, or Codex behind it, and return the result.
+        """Sends a request to the daemon, or to Codex through it, and returns the result. Connects
+        first if necessary.
 
-        :param on_result: is called with it before anything that the daemon says afterwards.
+        :param on_result: called with the result before any later message of the daemon is
+            processed.
 
-        :raises RpcError: it was refused, or the daemon cannot be reached or has ended.
+        :raises RpcError: when the request was refused, or the daemon cannot be reached or has
+            ended.
         """
         peer = await self.connected()
         return as_object(msgspec.json.decode(await peer.request(method, params, on_result)))
 
     async def connected(self) -> Peer:
-        """Returns the connection, and makes it if there is none.
+        """Returns the peer of the open connection; connects first if there is none.
 
-        :raises RpcError: there is no daemon, and none could be started.
+        :raises RpcError: when no daemon could be reached or started.
         """
         async with self._connecting:
             if self._peer is None:
@@ -99,32 +104,32 @@ class DaemonLink:
             return self._peer
 
     def follow(self, thread_id: str, follower: ThreadFollower) -> None:
-        """Have a follower told of a thread."""
+        """Registers `follower` for the messages about a thread."""
         self._followers[thread_id] = follower
 
     def unfollow(self, thread_id: str, follower: ThreadFollower) -> None:
-        """Tell a follower of a thread no more."""
+        """Removes `follower` from a thread, if it is registered there."""
         if self._followers.get(thread_id) is follower:
             del self._followers[thread_id]
 
     def next_notification(self, method: str) -> "asyncio.Future[Json]":
-        """Returns the parameters of the next notification of a method, when it comes."""
+        """Returns a future for the parameters of the next notification `method`."""
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._watches.setdefault(method, []).append(future)
         return future
 
     def pause(self) -> None:
-        """Read no more, because the editor does not."""
+        """Stops reading from the daemon, because the editor does not read."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Read on."""
+        """Reads from the daemon again."""
         if self._transport is not None:
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """End the connection; the daemon stays."""
+        """Closes the connection; the daemon continues to run."""
         if self._transport is not None:
             self._transport.close()
 
@@ -147,7 +152,9 @@ class DaemonLink:
         return protocol.peer
 
     def requested(self, request: Incoming) -> None:
-        """Pass a question of Codex on to who follows its thread."""
+        """Passes a question of Codex to the follower of its thread; without one, the question is
+        left to other clients.
+        """
         params = _decoded(request.params)
         follower = self._followers.get(str(params.get("threadId")))
         if follower is not None:
@@ -156,7 +163,9 @@ class DaemonLink:
             refuse_as_not_mine(request)
 
     def notified(self, method: str, params: Raw) -> None:
-        """Pass a notification on to who follows its thread; one about no thread to all."""
+        """Passes a notification to the follower of its thread; one without a thread goes to all
+        followers.
+        """
         decoded = _decoded(params)
         for future in self._watches.pop(method, []):
             if not future.done():
@@ -169,7 +178,7 @@ class DaemonLink:
             one.heard(method, decoded)
 
     def lost(self, peer: Peer) -> None:
-        """Handles the end of the connection to the daemon."""
+        """Handles the end of the connection: fails the open requests and notifies all followers."""
         peer.lost(RpcError(INTERNAL, LOST, {"reason": "daemon_lost"}))
         if self._peer in (peer, None):
             self._peer = self._transport = None
@@ -178,7 +187,7 @@ class DaemonLink:
 
 
 class _Lines(asyncio.Protocol):
-    """The bytes of one connection."""
+    """The asyncio protocol of one connection."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
@@ -202,7 +211,9 @@ class _Lines(asyncio.Protocol):
 
 
 def refuse_as_not_mine(question: Incoming) -> None:
-    """Leave a question to other clients: that is what an error means to the daemon."""
+    """Leaves a question to other clients. The daemon interprets an error as "not answered by this
+    client".
+    """
     question.refuse(RpcError(INTERNAL, "This client does not answer it."))
 
 

@@ -12,21 +12,23 @@ from trimpoint.acp.wire.updates import Notice, SessionUpdate, Update
 
 
 class Editor:
-    """`capabilities` are those that the editor has offered; none before `initialize`."""
+    """Sends messages to the editor. `capabilities` are those that it declared in `initialize`;
+    empty before.
+    """
 
     def __init__(self, peer: Peer) -> None:
         self.capabilities = Capabilities()
         self._peer = peer
 
     def update(self, session_id: str, *updates: Update) -> None:
-        """Send updates of a session, in order."""
+        """Sends updates of a session, in order."""
         for update in updates:
             self._peer.notify("session/update", SessionUpdate(session_id=session_id, update=update))
 
     def notice(
         self, session_id: str, severity: Literal["info", "warning", "error"], text: str
     ) -> None:
-        """Say something beside the conversation, to an editor that shows such things."""
+        """Sends a notice that is not part of the conversation, if the editor supports notices."""
         if self.capabilities.notices and text.strip():
             title, _, rest = text.strip().partition("\n")
             self.update(
@@ -34,9 +36,10 @@ class Editor:
             )
 
     async def ask(self, method: str, params: object) -> Json:
-        """Ask a person through the editor. Cancelled, it takes the question back.
+        """Sends a request that asks the person, and returns the answer. If the wait is cancelled,
+        the editor is told to withdraw the question.
 
-        :raises RpcError: the editor refused.
+        :raises RpcError: when the editor refused.
         """
         sent = self._peer.begin(method, params)
         try:
@@ -48,6 +51,6 @@ class Editor:
         return as_object(answer)
 
     def elicitation_complete(self, elicitation_id: str) -> None:
-        """Say that what a page was opened for is done."""
+        """Tells the editor that the page which it opened for an elicitation is no longer needed."""
         if self.capabilities.url:
             self._peer.notify("elicitation/complete", {"elicitationId": elicitation_id})

@@ -1,6 +1,7 @@
-"""One side of a JSON-RPC connection on the event loop; `trimpoint_protocol.peer` is the protocol.
+"""One end of a JSON-RPC connection on asyncio; the protocol itself is `trimpoint_protocol.peer`.
 
-Whatever the peer sends, a request is answered once, and `take` does not raise for it.
+Always true: each request of the peer is answered once, and `take` does not raise whatever the peer
+sends.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ OnResult = Callable[[Raw], None]
 
 
 class RpcError(Exception):
-    """A request was refused, by the peer or by us."""
+    """Raised when a request was refused, by the peer or by us."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(code, message)
@@ -36,12 +37,12 @@ class RpcError(Exception):
         return self.message
 
     def member(self, name: str) -> Any:
-        """Returns a member of `data`, None if there is none."""
+        """Returns the member `name` of `data`, or None if it is missing."""
         return as_object(self.data).get(name)
 
 
 class Incoming:
-    """A request of the peer. The first answer counts, and only that is sent."""
+    """A request of the peer. Only the first answer is sent; later ones are ignored."""
 
     def __init__(self, connection: "Peer", request: jsonrpc.Request) -> None:
         self.id = request.id
@@ -51,46 +52,48 @@ class Incoming:
         self._connection = connection
 
     def answer(self, result: object) -> None:
-        """Send the result."""
+        """Sends the result, unless the request was answered before."""
         if not self.is_answered:
             self.is_answered = True
             self._connection.send_result(self.id, result)
 
     def refuse(self, error: RpcError) -> None:
-        """Send an error."""
+        """Sends an error, unless the request was answered before."""
         if not self.is_answered:
             self.is_answered = True
             self._connection.send_error(self.id, error)
 
 
 class Served(Protocol):
-    """Takes the peer's calls. Neither method may wait."""
+    """Handles the peer's requests and notifications. Neither method may block."""
 
     def requested(self, request: Incoming) -> None:
-        """Takes a request, which is to be answered in time."""
+        """Handles a request, which must be answered eventually."""
         ...
 
     def notified(self, method: str, params: Raw) -> None:
-        """Takes a notification."""
+        """Handles a notification."""
         ...
 
 
 class Waiting(NamedTuple):
-    """A request of ours that is not answered yet."""
+    """A request that waits for its answer."""
 
     future: "asyncio.Future[Raw]"
     on_result: OnResult | None
 
 
 class Sent(NamedTuple):
-    """A request of ours that was sent."""
+    """A request that was sent: its id, and the future of its result."""
 
     id: int
     future: "asyncio.Future[Raw]"
 
 
 class Peer:
-    """`send` takes framed messages; `versioned`: they have the member `jsonrpc`."""
+    """One end of a JSON-RPC connection. `send` is called with framed messages; `versioned` tells
+    whether messages have the member `jsonrpc`.
+    """
 
     def __init__(self, served: Served, send: Callable[[bytes], None], *, versioned: bool) -> None:
         self._served = served
@@ -101,25 +104,25 @@ class Peer:
         )
 
     async def request(self, method: str, params: object, on_result: OnResult | None = None) -> Raw:
-        """Ask, and return the result.
+        """Sends a request and returns its result.
 
-        :param on_result: is called with it before anything that was sent behind it is looked at.
+        :param on_result: called with the result before any later message is processed.
 
-        :raises RpcError: the peer refused, or is gone.
+        :raises RpcError: when the peer refused the request, or the connection was lost.
         """
         return await self.result_of(self.begin(method, params, on_result))
 
     def begin(self, method: str, params: object, on_result: OnResult | None = None) -> Sent:
-        """Send a request, for `result_of`."""
+        """Sends a request; its result is awaited with `result_of`."""
         waiting = Waiting(asyncio.get_running_loop().create_future(), on_result)
         call_id, data = self._wire.call(method, params, context=waiting)
         self._send(data)
         return Sent(call_id, waiting.future)
 
     async def result_of(self, sent: Sent) -> Raw:
-        """Return the result of a request; a late one is ignored.
+        """Waits for the result of a request. If the wait is cancelled, a late answer is ignored.
 
-        :raises RpcError: the peer refused, or is gone.
+        :raises RpcError: when the peer refused the request, or the connection was lost.
         """
         try:
             return await sent.future
@@ -127,22 +130,24 @@ class Peer:
             self._wire.abandon(sent.id)
 
     def notify(self, method: str, params: object) -> None:
-        """Send a notification."""
+        """Sends a notification."""
         self._send(self._wire.notify(method, params))
 
     def send_result(self, request_id: bytes, result: object) -> None:
-        """Answer a request."""
+        """Sends the result of the peer's request `request_id`."""
         line = jsonrpc.encode_result(request_id, result, versioned=self._versioned)
         self._send(self._wire.encode(line))
 
     def send_error(self, request_id: bytes, error: RpcError) -> None:
-        """Answer a request with an error."""
+        """Sends an error for the peer's request `request_id`."""
         members = error.code, error.message, error.data
         line = jsonrpc.encode_error(request_id, *members, versioned=self._versioned)
         self._send(self._wire.encode(line))
 
     def take(self, data: bytes) -> None:
-        """Take what has been received."""
+        """Processes received bytes. A message that cannot be processed does not end the
+        connection.
+        """
         self._wire.feed(data)
         while (event := self._wire.next_event()) is not None:
             try:
@@ -155,7 +160,7 @@ class Peer:
                     self.send_error(event.request.id, RpcError(INTERNAL, FAULT))
 
     def lost(self, error: RpcError) -> None:
-        """Fail all requests that wait for an answer."""
+        """Fails all requests that wait for an answer with `error`."""
         for call in self._wire.close():
             _fail(call.context, error)
 

@@ -1,4 +1,4 @@
-"""The editor's end: stdin and stdout."""
+"""The connection to the editor: stdin and stdout."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,9 @@ HIGH_WATER_BYTES, LOW_WATER_BYTES = 4 * 1024 * 1024, 1024 * 1024
 
 
 class Stdio:
-    """Reads and writes without blocking. The editor is gone when it closes one of the two."""
+    """Reads and writes without blocking. The connection has ended when the editor closes one of the
+    two streams.
+    """
 
     def __init__(self, source: StreamEnd, sink: StreamEnd) -> None:
         self._source = source
@@ -23,23 +25,23 @@ class Stdio:
         """Set while the editor does not keep up with what is sent."""
 
     def start(self, on_chunk: Callable[[bytes], None]) -> None:
-        """Has `on_chunk` called with what the editor sends."""
+        """Starts to read, and calls `on_chunk` with what the editor sends."""
         self._reader = StreamReader(self._source, on_chunk, lambda _: self.ended.set())
         self._reader.resume()
 
     def send(self, line: bytes) -> None:
-        """Sends a line, in order."""
+        """Queues a line for the editor, in order."""
         self._writer.append(line)
         if self._writer.queued_bytes > HIGH_WATER_BYTES:
             self.full.set()
 
     async def room(self) -> None:
-        """Waits until the editor has read most of what was sent."""
+        """Waits until the editor has read most of the queued bytes."""
         await self._writer.room(LOW_WATER_BYTES)
         self.full.clear()
 
     def close(self) -> None:
-        """Sends what the editor takes now; reads and writes no more."""
+        """Writes what the editor accepts without blocking, then stops reading and writing."""
         self._writer.flush()
         if self._reader is not None:
             self._reader.close()

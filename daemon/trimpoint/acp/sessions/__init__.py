@@ -1,4 +1,5 @@
-"""Sessions of an editor. A `session` has a thread of the daemon behind it, which `/new` replaces. A
-`prompt` becomes a turn (`own_turn`) or a command (`command_run`); `questions` of Codex go to the
-person. `opening` begins and loads sessions, `catalogue` is what is the same for all of them.
+"""The sessions of an editor. A `session` uses a thread of the daemon, which `/new` replaces by
+another one. A `prompt` becomes a turn (`own_turn`) or a command (`command_run`); `questions` of
+Codex are asked through the editor. `thread_link` starts and resumes the thread, `loading` sends its
+history, `catalogue` holds what all sessions share.
 """

@@ -1,5 +1,4 @@
-"""Keeps the data that all sessions share: the models, the commands, and whether a login is
-needed."""
+"""Data that all sessions share: the models, the slash commands, and whether Codex needs a login."""
 
 import asyncio
 
@@ -15,7 +14,7 @@ _MAX_PAGES = 20
 
 
 class Catalogue:
-    """Asked once for each connection to the daemon."""
+    """The shared data, requested once per connection to the daemon."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
@@ -27,11 +26,11 @@ class Catalogue:
 
     @property
     def known_models(self) -> list[Model]:
-        """Returns the models as far as they were asked for."""
+        """Returns the models that were last received; empty before the first request."""
         return self._models[1]
 
     async def models(self) -> list[Model]:
-        """Returns the models that can be chosen; none where Codex does not tell in time."""
+        """Returns the models that can be chosen; empty if Codex does not answer in time."""
         epoch, known = self._models
         if epoch != self._link.epoch or not known:
             try:
@@ -45,7 +44,7 @@ class Catalogue:
     async def commands(self) -> AvailableCommands:
         """Returns the slash commands.
 
-        :raises RpcError: the daemon cannot be reached.
+        :raises RpcError: when the daemon cannot be reached.
         """
         epoch, known = self._commands
         if epoch != self._link.epoch or not known.available_commands:
@@ -56,7 +55,7 @@ class Catalogue:
     async def needs_login(self) -> bool:
         """Returns whether Codex needs a login before it can be used.
 
-        :raises RpcError: the daemon cannot be reached, or Codex does not answer.
+        :raises RpcError: when the daemon cannot be reached, or Codex does not answer.
         """
         answer = await self._link.request("account/read")
         return bool(answer.get("requiresOpenaiAuth")) and answer.get("account") is None

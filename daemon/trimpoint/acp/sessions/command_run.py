@@ -1,4 +1,4 @@
-"""A slash command on its way through the daemon."""
+"""Runs a slash command of a prompt through the daemon."""
 
 import asyncio
 import uuid
@@ -21,7 +21,7 @@ _STATUS: dict[str, CompactionStatus] = {
 
 
 class CommandRun:
-    """One command of one prompt."""
+    """A running slash command."""
 
     def __init__(
         self, session_id: str, thread_id: str, link: DaemonLink, editor: Editor, prompt: Prompt
@@ -36,10 +36,10 @@ class CommandRun:
         self._interrupts: asyncio.Task[None] | None = None
 
     async def run(self, text: str) -> Json:
-        """Carry it out and return its outcome, which was shown; `handled` is false if it is no
-        command.
+        """Runs the command, sends its outcome to the editor and returns it. `handled` of the
+        outcome is false if the text is no command.
 
-        :raises RpcError: it could not be carried out.
+        :raises RpcError: when the command could not be run.
         """
         self._prompt.became(self)
         outcome = await self._link.request("commands/execute", threadId=self._thread_id, text=text)
@@ -48,7 +48,9 @@ class CommandRun:
         return outcome
 
     def progress(self, step: Json) -> bool:
-        """Take a step of an operation; False if it is another's."""
+        """Handles a progress message of an operation; returns False if the operation belongs to
+        another command.
+        """
         operation_id = as_text(step.get("operationId"))
         if self.operation_id not in (None, operation_id):
             return False
@@ -67,7 +69,7 @@ class CommandRun:
         return True
 
     def cancel(self) -> None:
-        """Give up a compaction. Anything else ends in a moment."""
+        """Cancels a compaction. Other commands end within moments and are not cancelled."""
         if self.operation_id is not None and self._interrupts is None:
             self._interrupts = asyncio.get_running_loop().create_task(
                 self._interrupt(self.operation_id)
@@ -112,7 +114,7 @@ class CommandRun:
 
 
 def command_ended(outcome: Json) -> PromptEnded:
-    """Returns the answer to the prompt that a command was."""
+    """Returns the answer to a prompt that was a command."""
     told = {
         name: outcome.get(name)
         for name in ("command", "status", "reason", "trimPointId", "operationId")

@@ -1,4 +1,4 @@
-"""Files as they are before Codex changes them."""
+"""Reads files before Codex changes them."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ MAX_BYTES = 512 * 1024
 
 
 def read_text(path: str) -> str | None:
-    """Returns the text of a file; None if it is missing, too large or no text."""
+    """Returns the text of a file; None if it is missing, too large, or not UTF-8."""
     try:
         if os.stat(path).st_size > MAX_BYTES:
             return None

@@ -1,4 +1,4 @@
-"""Has an editor see a session that it loads: all of it, pruned parts included."""
+"""Sends the whole history of a session that an editor loads, including what was pruned."""
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
@@ -9,9 +9,10 @@ PAGE = 500
 
 
 async def replay(link: DaemonLink, editor: Editor, session_id: str, thread_ids: list[str]) -> None:
-    """Send the history of a session's threads, oldest first, with a divider between two of them.
+    """Sends the history of a session's threads, the oldest first, with a divider between two
+    threads.
 
-    :raises RpcError: it cannot be read.
+    :raises RpcError: when the history cannot be read.
     """
     for place, thread_id in enumerate(thread_ids):
         if place:

@@ -1,4 +1,4 @@
-"""The MCP servers that an editor gave a session: whether Codex has started them."""
+"""Tracks whether Codex has started the MCP servers that an editor configured for a session."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ _OVER = frozenset({"ready", "failed", "cancelled"})
 
 
 class McpServers:
-    """`config` is what Codex is given; see `mcp_config`."""
+    """The MCP servers of a session. `config` is their configuration for Codex; see `mcp_config`."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
@@ -22,7 +22,9 @@ class McpServers:
             self._started.set()
 
     def heard(self, params: Json) -> str | None:
-        """Take what Codex says of a server, and return what a person should know of it."""
+        """Handles a status message about a server. Returns an error text for the person if the
+        server failed to start, otherwise None.
+        """
         name, status = as_text(params.get("name")), as_text(params.get("status"))
         if status in _OVER:
             self._starting.discard(name)
@@ -33,8 +35,8 @@ class McpServers:
         return f"The MCP server {name} did not start.\n{as_text(params.get('error'))}"
 
     async def started(self) -> None:
-        """Return when all have started or failed, or it takes too long; from then on nothing waits
-        for them.
+        """Waits until all servers have started or failed, or until a deadline has passed; after
+        that, later calls return at once.
         """
         try:
             async with asyncio.timeout(STARTED_DEADLINE_S):

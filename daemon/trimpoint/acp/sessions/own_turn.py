@@ -1,5 +1,5 @@
-"""A turn that a prompt of this editor began. What Codex says of it is translated until it has
-ended.
+"""A turn that was started by a prompt of this editor. Codex's notifications about it are translated
+until it ends.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ FLUSH_S = 0.2
 
 
 class OwnTurn:
-    """`turn_id` is None until Codex has accepted the prompt. `on_end` is called once, before the
-    answers.
+    """The running turn. `turn_id` is None until Codex has accepted the prompt. `on_end` is called
+    once, before the prompts are answered.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class OwnTurn:
         self._interrupts: asyncio.Task[None] | None = None
 
     def add(self, prompt: Prompt) -> None:
-        """Have a prompt answered when the turn ends."""
+        """Adds a prompt that is answered when the turn ends."""
         self._prompts.append(prompt)
         prompt.became(self)
 
     async def begin(self, thread_id: str, turn_input: list[dict[str, Any]]) -> None:
-        """Send the prompt to Codex.
+        """Sends the first prompt to Codex.
 
-        :raises RpcError: it was not accepted, and the turn has not begun.
+        :raises RpcError: when Codex refused it; then there is no turn.
         """
         self.thread_id = thread_id
         await self._link.request(
@@ -63,8 +63,8 @@ class OwnTurn:
         )
 
     async def steer(self, prompt: Prompt, turn_input: list[dict[str, Any]]) -> bool:
-        """Send another prompt into the turn; False where it has ended meanwhile, and the prompt was
-        not sent.
+        """Sends another prompt into the running turn. Returns False if the turn had ended and the
+        prompt was not sent.
         """
         await self._begun.wait()
         if self._ended.is_set():
@@ -85,13 +85,13 @@ class OwnTurn:
         return True
 
     def cancel(self) -> None:
-        """Interrupts it; at once, or when Codex has accepted it."""
+        """Interrupts the turn, at once or as soon as Codex has accepted it."""
         self.is_cancelled = True
         if self.turn_id is not None and self._interrupts is None:
             self._interrupts = asyncio.get_running_loop().create_task(self._interrupt())
 
     def heard(self, method: str, params: Json) -> None:
-        """Take a notification of the thread."""
+        """Handles a notification about the thread."""
         if self.turn_id is None or self._ended.is_set():
             return
         if method == "turn/completed":
@@ -103,7 +103,7 @@ class OwnTurn:
             self._flush_later()
 
     def progress(self, step: Json) -> None:
-        """Take a step of Codex's or the daemon's own compaction, which the turn waits for."""
+        """Shows a progress message of a compaction that the turn waits for."""
         phase = as_text(step.get("phase"))
         status = {"ready": "completed", "failed": "failed", "cancelled": "cancelled"}.get(
             phase, "in_progress"
@@ -116,12 +116,12 @@ class OwnTurn:
         )
 
     def show(self, *updates: Update) -> None:
-        """Send updates of the turn, unless it has ended or its prompt was given up."""
+        """Sends updates of the turn, unless it has ended or all its prompts were cancelled."""
         if not self._ended.is_set() and not all(prompt.is_over for prompt in self._prompts):
             self._editor.update(self._session_id, *updates)
 
     def fail(self, error: RpcError) -> None:
-        """End it, because no more notifications of it will come."""
+        """Ends the turn with an error, because no more notifications about it will arrive."""
         if self._close():
             for prompt in self._prompts:
                 prompt.fail(error)

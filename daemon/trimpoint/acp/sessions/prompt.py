@@ -1,4 +1,4 @@
-"""A prompt that the editor waits for. It is answered once, whatever happens."""
+"""A prompt of the editor. It is answered exactly once."""
 
 import asyncio
 from typing import Protocol
@@ -11,15 +11,17 @@ CANCEL_DEADLINE_S = 8.0
 
 
 class Work(Protocol):
-    """The work that a prompt began: a turn or a command."""
+    """What a prompt started: a turn or a command."""
 
     def cancel(self) -> None:
-        """Cancels the prompt at the editor's request."""
+        """Cancels the work at the editor's request."""
         ...
 
 
 class Prompt:
-    """Made when the request comes, so that a cancel right behind it finds it."""
+    """A prompt, created as soon as its request arrives, so that a cancellation directly after it
+    applies to it.
+    """
 
     def __init__(self, request: Incoming) -> None:
         self.request = request
@@ -29,18 +31,18 @@ class Prompt:
 
     @property
     def is_over(self) -> bool:
-        """Returns whether it was answered."""
+        """Returns whether the prompt was answered."""
         return self.request.is_answered
 
     def became(self, work: Work) -> None:
-        """Notes that the daemon has accepted the prompt."""
+        """Records the turn or command that the prompt started."""
         self._work = work
         if self.is_cancelled:
             work.cancel()
 
     def cancel(self) -> None:
-        """Cancels the prompt at the editor's request. One that has not become anything yet ends at
-        once.
+        """Cancels the prompt at the editor's request. If it has not started anything yet, it is
+        answered at once.
         """
         if self.is_cancelled or self.is_over:
             return
@@ -54,14 +56,14 @@ class Prompt:
         self._work.cancel()
 
     def end(self, answer: PromptEnded) -> None:
-        """Answer it. A cancelled prompt has no other end."""
+        """Answers the prompt. A cancelled prompt is always answered as cancelled."""
         if self.is_cancelled:
             answer = PromptEnded(stop_reason="cancelled", meta=answer.meta)
         self._forget_deadline()
         self.request.answer(answer)
 
     def fail(self, error: RpcError) -> None:
-        """Answer it with an error; a cancelled one with its end."""
+        """Answers the prompt with an error, or as cancelled if it was cancelled."""
         if self.is_cancelled:
             return self.end(PromptEnded(stop_reason="cancelled"))
         self._forget_deadline()

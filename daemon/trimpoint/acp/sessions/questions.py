@@ -1,8 +1,7 @@
-"""Questions of Codex that go to the person through the editor. No other client answers them.
+"""Questions of Codex, asked through the editor that started the turn. No other client answers them.
 
-Codex takes an error for an answer, and the daemon takes it for "not this client"; so a question
-about a turn of ours always gets a result, and one about another client's turn stays open for that
-client.
+The daemon interprets an error as "not answered by this client". So a question about a turn of this
+editor always gets a result, and one about another client's turn is left to that client.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from trimpoint.acp.wire.requests import ElicitationAnswer, PermissionAnswer
 
 
 class Unanswerable(NamedTuple):
-    """`result` is the answer, because the editor cannot ask; `why` is for the person."""
+    """The result for a question that the editor cannot ask, and the reason, for the person."""
 
     result: Json
     why: str
@@ -34,9 +33,7 @@ Asked = Permission | Form | Unanswerable
 
 
 class Questions:
-    """The open questions of a session. `turn_of` returns the turn of ours that is running, if one
-    is.
-    """
+    """The open questions of a session. `turn_of` returns the session's running turn, or None."""
 
     def __init__(
         self, session_id: str, editor: Editor, turn_of: Callable[[], OwnTurn | None]
@@ -47,20 +44,20 @@ class Questions:
         self._open: dict[str, asyncio.Task[None]] = {}
 
     def ask(self, question: Incoming, params: Json) -> None:
-        """Ask the person, and pass the answer on when it comes."""
+        """Asks the person and sends the answer to Codex when it comes."""
         key = _key(question.id)
         task = asyncio.get_running_loop().create_task(self._ask(question, params))
         self._open[key] = task
         task.add_done_callback(lambda _: self._open.pop(key, None))
 
     def resolved(self, request_id: object) -> None:
-        """Take back a question that was answered by another client, or expired."""
+        """Withdraws a question that another client has answered or that has expired."""
         task = self._open.pop(_key(msgspec.json.encode(request_id)), None)
         if task is not None:
             task.cancel()
 
     def close(self) -> None:
-        """Take back all questions."""
+        """Withdraws all questions."""
         for task in list(self._open.values()):
             task.cancel()
 
@@ -141,8 +138,8 @@ class Questions:
         return question.answer(read(answer.action, answer.content))
 
     def _settle(self, question: Incoming, result: Json, own: OwnTurn | None) -> None:
-        """Answer for want of a choice; a question about another client's turn is left to that
-        client.
+        """Answers a question that the person did not decide; one about another client's turn is
+        left to that client.
         """
         if own is not None:
             question.answer(result)

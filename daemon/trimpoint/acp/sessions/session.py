@@ -1,8 +1,8 @@
-"""One session of an editor: its prompts, its settings, and what is said of its thread.
+"""One session of an editor: its prompts, its settings, and the updates about its thread.
 
-An editor gets updates of a turn only between its prompt and the answer. Turns of other clients are
-not shown while they run; the meter is, and the history is complete when the session is loaded the
-next time.
+The editor receives updates of a turn only between its own prompt and the answer. Turns of other
+clients are not shown while they run, only the context meter; the history is complete when the
+session is loaded the next time.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,8 @@ _AUTO_STATUS: dict[str, CompactionStatus] = {
 
 
 class Session:
-    """`id` is what the editor calls it, for good; the thread behind it may change. Use it after
-    `start` or `resume`.
+    """A session. `id` is the editor's name for it and never changes, while the thread behind it can
+    be replaced. Usable after `start` or `resume`.
     """
 
     def __init__(
@@ -85,18 +85,18 @@ class Session:
         }
 
     async def start(self, cwd: str) -> NewSession:
-        """Begin it, and return the answer.
+        """Starts a new thread and returns the answer for the editor.
 
-        :raises RpcError: Codex refused.
+        :raises RpcError: when Codex refused.
         """
         self._opened(await self.thread.start(cwd), self.thread.id)
         modes, options = s.modes(self._now, self._first), await self._options()
         return NewSession(session_id=self.id, modes=modes, config_options=options)
 
     async def resume(self, session_id: str, cwd: str) -> Opened:
-        """Continue it, and return the answer.
+        """Resumes the thread `session_id` and returns the answer for the editor.
 
-        :raises RpcError: there is none, or it is archived.
+        :raises RpcError: when there is no such thread, or it is archived.
         """
         self.id = session_id
         self._questions = Questions(session_id, self._editor, lambda: self.turn)
@@ -110,9 +110,10 @@ class Session:
         return Opened(modes=s.modes(self._now, self._first), config_options=await self._options())
 
     async def announce(self) -> None:
-        """Say what an editor needs to know beside the answer that opened the session.
+        """Sends what an editor needs besides the answer that opened the session: commands, title
+        and meter.
 
-        :raises RpcError: the daemon cannot be reached.
+        :raises RpcError: when the daemon cannot be reached.
         """
         self._is_announced = True
         self._editor.update(self.id, await self._catalogue.commands())
@@ -121,14 +122,14 @@ class Session:
         await self._read_meter()
 
     def accept(self, request: Incoming) -> Prompt:
-        """Takes a prompt, to be worked on by `work`."""
+        """Registers a prompt, which `work` then carries out."""
         self._prompts = [one for one in self._prompts if not one.is_over]
         prompt = Prompt(request)
         self._prompts.append(prompt)
         return prompt
 
     async def work(self, prompt: Prompt, blocks: list[Json]) -> None:
-        """Has a prompt carried out as a command or a turn, and answered."""
+        """Carries a prompt out as a command or a turn, and answers it."""
         try:
             await self._work(prompt, blocks)
         except RpcError as error:
@@ -154,13 +155,13 @@ class Session:
             await self._begin_turn(prompt, turn_input, text)
 
     def cancel(self) -> None:
-        """Give up all prompts."""
+        """Cancels all prompts."""
         for prompt in self._prompts:
             prompt.cancel()
 
     def cancel_request(self, request_id: bytes) -> bool:
-        """Give up the prompt of a request, and those in the same turn; False if it is none of this
-        session's.
+        """Cancels the prompt of a request and those in the same turn. Returns False if the request
+        belongs to another session.
         """
         is_ours = any(
             prompt.request.id == request_id and not prompt.is_over for prompt in self._prompts
@@ -170,17 +171,17 @@ class Session:
         return is_ours
 
     async def set_mode(self, mode_id: str) -> None:
-        """Set a mode.
+        """Sets the mode of the session.
 
-        :raises RpcError: there is no such mode, or Codex refused.
+        :raises RpcError: when there is no such mode, or Codex refused.
         """
         await self._change(lambda: s.mode_update(mode_id, self._first))
         self._editor.update(self.id, ConfigOptions(config_options=await self._options()))
 
     async def set_option(self, config_id: str, value: Any) -> OptionsSet:
-        """Set an option, and return all of them.
+        """Sets an option and returns all options.
 
-        :raises RpcError: there is no such option or value, or Codex refused.
+        :raises RpcError: when there is no such option or value, or Codex refused.
         """
         models = await self._catalogue.models()
         await self._change(
@@ -189,7 +190,9 @@ class Session:
         return OptionsSet(config_options=await self._options())
 
     async def close(self, *, interrupt: bool) -> None:
-        """End it: its running turn, if wanted, and its part in the thread."""
+        """Closes the session: withdraws its questions, interrupts its turn if `interrupt`, and
+        unsubscribes from the thread.
+        """
         self._questions.close()
         if interrupt:
             self.cancel()
@@ -200,7 +203,7 @@ class Session:
         self.thread.close()
 
     def heard(self, method: str, params: Json) -> None:
-        """Take a notification about the thread."""
+        """Handles a notification about the thread."""
         reader = self._heard.get(method)
         if reader is not None:
             return reader(params)
@@ -209,11 +212,11 @@ class Session:
         return self.turn.heard(method, params) if self.turn is not None else None
 
     def asked(self, question: Incoming, params: Json) -> None:
-        """Take a question of Codex."""
+        """Handles a question of Codex."""
         self._questions.ask(question, params)
 
     def daemon_lost(self) -> None:
-        """End what was under way in the daemon."""
+        """Ends the running turn and withdraws the questions, because the daemon is lost."""
         self._questions.close()
         if self.turn is not None:
             self.turn.fail(RpcError(INTERNAL, LOST, {"reason": "daemon_lost"}))
@@ -232,7 +235,7 @@ class Session:
         return name in known or ALIASES.get(name) in known
 
     async def _carry_out(self, prompt: Prompt, text: str, with_attachments: bool) -> bool:
-        """Carry a command out; False if it is none after all."""
+        """Carries out a prompt as a command. Returns False if the text is no command."""
         if await self._is_own_command(prompt, text):
             return True
         run = CommandRun(self.id, self.thread.id, self._link, self._editor, prompt)
@@ -253,7 +256,9 @@ class Session:
         return True
 
     async def _is_own_command(self, prompt: Prompt, text: str) -> bool:
-        """Answer `/status` and `/context`, which need no turn; False for any other text."""
+        """Answers `/status` and `/context`, which need no turn. Returns False for any other
+        text.
+        """
         name = command_name(text)
         if name not in (STATUS, CONTEXT) or await self._daemon_has(name):
             return False
@@ -324,7 +329,7 @@ class Session:
         return s.options(self._now, self._first, await self._catalogue.models())
 
     async def _read_meter(self) -> Json:
-        """Have the editor know how full the context is."""
+        """Reads the context's status, sends it to the editor and returns it."""
         status = await self._link.request("context/status", threadId=self.thread.id)
         self._metered(status)
         return status
@@ -352,7 +357,7 @@ class Session:
             self._editor.update(self.id, SessionInfo(title=name))
 
     def _set_elsewhere(self, params: Json) -> None:
-        """Tell the editor of settings that it has not set itself."""
+        """Sends the editor settings that another client has changed."""
         before, self._now = self._now, s.settings_of_update(as_object(params.get("threadSettings")))
         if before == self._now or not self._is_announced:
             return
@@ -367,8 +372,8 @@ class Session:
             self._editor.notice(self.id, "warning", problem)
 
     def _progress(self, step: Json) -> None:
-        """Take a step of an operation: of a command of ours, of a turn that is tried again, or of
-        neither.
+        """Handles a progress message: of this session's command, of the running turn's recovery, or
+        of another client's compaction.
         """
         if any(run.progress(step) for run in self._commands):
             return

@@ -1,4 +1,4 @@
-"""The sessions that there are, under the ids that editors know them by."""
+"""Lists sessions under the ids that editors know."""
 
 from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.peer import RpcError
@@ -10,15 +10,17 @@ PAGE = 50
 
 
 class SessionLister:
-    """A thread that was continued as another one is listed once, with the first one's id."""
+    """Lists and archives sessions. A thread and its successors are one session, with the first
+    thread's id.
+    """
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
 
     async def page(self, cwd: str | None, cursor: str | None) -> SessionList:
-        """Returns a page of sessions, the last used one first.
+        """Returns a page of sessions, the most recently used one first.
 
-        :raises RpcError: Codex refused.
+        :raises RpcError: when Codex refused.
         """
         wanted: Json = {"limit": PAGE, "sortKey": "updated_at"}
         wanted |= {
@@ -38,9 +40,9 @@ class SessionLister:
         return SessionList(sessions=sessions, next_cursor=as_text(answer.get("nextCursor")) or None)
 
     async def archive(self, thread_id: str) -> None:
-        """Archive a session; one that is gone already needs nothing.
+        """Archives a session; does nothing if it is archived or deleted already.
 
-        :raises RpcError: it is busy, or cannot be archived.
+        :raises RpcError: when it is busy, or cannot be archived.
         """
         try:
             await self._link.request("thread/archive", threadId=thread_id)
@@ -51,7 +53,7 @@ class SessionLister:
                 raise
 
     async def is_shared(self, thread_id: str) -> bool:
-        """Returns whether another client takes part in a thread."""
+        """Returns whether other clients are subscribed to a thread."""
         if not self._link.is_connected:
             return False
         try:
@@ -62,7 +64,7 @@ class SessionLister:
         return isinstance(clients, int) and clients > 1
 
     async def _first_ids(self) -> dict[str, str]:
-        """Returns the id of the first of a row of threads, by the id of the last."""
+        """Maps the id of the last thread in each chain of successors to the id of the first."""
         overview = await self._link.request("orchestration/snapshot")
         rows = as_objects(overview.get("threads"))
         went_on = {

@@ -1,4 +1,4 @@
-"""The thread behind a session: begun, resumed, and followed when it continues as another one."""
+"""The thread behind a session: starts it, resumes it, and changes to its successor."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,9 @@ _MAX_SUCCESSORS = 1000
 
 
 class ThreadLink:
-    """`ids` are the thread and its successors, oldest first; the last one is in use."""
+    """The thread of a session. `ids` are the thread and its successors, the oldest first; the last
+    one is in use.
+    """
 
     def __init__(
         self, link: DaemonLink, follower: ThreadFollower, config: dict[str, Any], roots: list[str]
@@ -34,9 +36,9 @@ class ThreadLink:
         return self.ids[-1]
 
     async def start(self, cwd: str) -> Json:
-        """Begin a thread as Codex is configured, and return the answer.
+        """Starts a thread with Codex's configuration, and returns Codex's answer.
 
-        :raises RpcError: Codex refused.
+        :raises RpcError: when Codex refused.
         """
 
         def begun(raw: Raw) -> None:
@@ -48,38 +50,39 @@ class ThreadLink:
         return answer
 
     async def resume(self, thread_id: str) -> Json:
-        """Subscribe to a thread, or to its successor, and return the answer.
+        """Subscribes to a thread, or to its successor, and returns the answer.
 
-        :raises RpcError: there is no such thread, or it is archived.
+        :raises RpcError: when there is no such thread, or it is archived.
         """
         self.ids = [thread_id]
         return await self._resume()
 
     async def attached(self) -> Json | None:
-        """Take part in the thread again after the daemon was lost; None where that is not needed.
+        """Subscribes to the thread again if the connection was lost since, and returns the answer;
+        None if the subscription is still valid.
 
-        :raises RpcError: the daemon cannot be reached, or has not got the thread.
+        :raises RpcError: when the daemon cannot be reached, or no longer has the thread.
         """
         async with self._resuming:
             await self._link.connected()
             return None if self._epoch == self._link.epoch else await self._resume()
 
     async def resume_as(self, thread_id: str) -> None:
-        """Subscribe to a successor of this thread.
+        """Changes to the successor `thread_id` and subscribes to it.
 
-        :raises RpcError: there is no such thread, or it is archived.
+        :raises RpcError: when there is no such thread, or it is archived.
         """
         self.went_on_as(thread_id)
         await self._resume()
 
     def went_on_as(self, thread_id: str) -> None:
-        """Use another thread from now on."""
+        """Uses the thread `thread_id` from now on."""
         if thread_id != self.id:
             self._link.unfollow(self.id, self._follower)
             self._use(thread_id)
 
     def close(self) -> None:
-        """Be told no more of the thread."""
+        """Unsubscribes the session from the messages of its threads."""
         for thread_id in self.ids:
             self._link.unfollow(thread_id, self._follower)
 
@@ -111,7 +114,7 @@ class ThreadLink:
 
 
 def _told(error: RpcError, thread_id: str) -> RpcError:
-    """Returns a refusal in the words of an editor's session."""
+    """Returns a refusal in the terms of an editor's sessions."""
     reason = error.member("reason")
     if reason == "thread_archived" or "is archived" in error.message:
         remedy = f"`trimpoint unarchive {thread_id}` brings it back."

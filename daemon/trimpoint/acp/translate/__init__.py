@@ -1,7 +1,7 @@
-"""From Codex's words to ACP's and back; pure.
+"""Translates between Codex's messages and ACP's. Pure.
 
-`turns` translates what is said during a turn, `items` what a turn is made of, `diffs` file changes,
-`outputs` the output of commands, `history` a whole thread for `session/load`. `prompts` and `mcp`
-go the other way. `settings` has modes, models and efforts; `permissions` and `forms` Codex's
-questions; `endings` how a turn ended; `meter`, `commands` and `titles` what is said of a session.
+`turns` translates a turn's notifications, `items` its items, `diffs` file changes, `outputs` the
+output of commands, `history` a whole thread for `session/load`. `prompts` and `mcp` translate from
+ACP to Codex. `settings` has modes, models and efforts; `permissions` and `forms` Codex's questions;
+`endings` the end of a turn; `meter`, `commands` and `titles` the data of a session.
 """

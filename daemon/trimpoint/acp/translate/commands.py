@@ -1,4 +1,4 @@
-"""Slash commands: those of the daemon, and what an editor adds."""
+"""The slash commands for an editor: the daemon's, and the agent's own."""
 
 import re
 
@@ -48,15 +48,13 @@ def _command(name: str, usage: str, summary: str) -> AvailableCommand:
 
 
 def command_name(text: str) -> str | None:
-    """Returns the name of the command that an input may be, in small letters; None if it cannot be
-    one.
-    """
+    """Returns the lower-case name of the command that `text` may be; None if it cannot be one."""
     typed = _TYPED.fullmatch(text.strip())
     return typed[2].lower() if typed is not None else None
 
 
 def without_alias(text: str) -> str:
-    """Returns an input with the command's own name in the place of its alias."""
+    """Returns `text` with an alias of a command replaced by the command's own name."""
     typed = _TYPED.fullmatch(text.strip())
     name = ALIASES.get(typed[2].lower()) if typed is not None else None
     return text if typed is None or name is None else f"{typed[1]}{name}{typed[3] or ''}"

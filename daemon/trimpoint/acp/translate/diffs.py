@@ -1,7 +1,7 @@
-"""Codex's file changes as diffs of whole texts, which is the only form that ACP has.
+"""Translates Codex's file changes to ACP's diffs, which hold the whole old and new text.
 
-Codex sends the hunks of a changed file. Before the change is made the file is read, and the hunks
-are applied to its text. Where that fails, each hunk becomes a diff of its own lines.
+Codex sends the hunks of a changed file. The file is read before the change is made, and the hunks
+are applied to its text. If they do not apply, each hunk becomes a diff of its own lines.
 """
 
 import re
@@ -18,7 +18,7 @@ _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class Hunk(NamedTuple):
-    """`old_start` counts lines from 1."""
+    """One hunk of a unified diff. `old_start` counts lines from 1."""
 
     old_start: int
     old: list[str]
@@ -26,7 +26,7 @@ class Hunk(NamedTuple):
 
 
 def no_file(path: str) -> str | None:
-    """Reads nothing: for changes that were made long ago."""
+    """Returns None: for changes made so long ago that the file no longer has its old text."""
     del path
     return None
 
@@ -44,17 +44,19 @@ def diffs_of(change: Json, read_file: ReadFile) -> list[Diff]:
 
 
 def kind_of(change: Json) -> str:
-    """Returns add, delete or update."""
+    """Returns "add", "delete" or "update"."""
     return as_text(as_object(change.get("kind")).get("type")) or "update"
 
 
 def moved_to(change: Json) -> str | None:
-    """Returns the new path of a file that was moved."""
+    """Returns the new path of a moved file; None if it was not moved."""
     return as_text(as_object(change.get("kind")).get("move_path")) or None
 
 
 def locations_of(change: Json) -> list[Location]:
-    """Returns the file with the line of its first hunk, and where it was moved to."""
+    """Returns the changed file with the line of its first hunk, and its new path if it was
+    moved.
+    """
     hunks = hunks_in(as_text(change.get("diff"))) if kind_of(change) == "update" else []
     line = hunks[0].old_start or None if hunks else None
     moved = moved_to(change)
@@ -96,7 +98,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _applied(text: str, hunks: list[Hunk]) -> str | None:
-    """Returns the text with the hunks applied; None where they do not match it."""
+    """Returns `text` with the hunks applied; None if they do not match it."""
     lines, result, place = text.split("\n"), list[str](), 0
     for hunk in hunks:
         # A hunk without old lines names the line that it comes after.

@@ -1,4 +1,4 @@
-"""Translates the end of a turn to the answer to a prompt."""
+"""Translates the end of a turn to the answer to its prompt."""
 
 from typing import Any, NamedTuple
 
@@ -16,14 +16,16 @@ _POLICY = frozenset({"cyberPolicy", "misalignmentPolicyViolation"})
 
 
 class Ended(NamedTuple):
-    """`said` is for the conversation, before the answer."""
+    """The turn ended without an error. `said` is a text for the conversation, sent before the
+    answer.
+    """
 
     stop_reason: StopReason
     said: str = ""
 
 
 class Failed(NamedTuple):
-    """An error of JSON-RPC; `message` is a sentence that a person can act on."""
+    """The turn failed: a JSON-RPC error whose `message` tells a person what to do."""
 
     code: int
     message: str
@@ -31,7 +33,9 @@ class Failed(NamedTuple):
 
 
 def ending_of(turn: Json, *, is_cancelled: bool) -> Ended | Failed:
-    """Reads the turn of `turn/completed`; `is_cancelled`: the editor has asked for it."""
+    """Translates the turn of `turn/completed`. `is_cancelled`: the editor has cancelled the
+    prompt.
+    """
     if is_cancelled:
         return Ended("cancelled")
     error = as_object(turn.get("error"))
@@ -60,7 +64,7 @@ def _failure(error: Json) -> Ended | Failed:
 
 
 def error_kind(info: Any) -> str:
-    """Returns Codex's word for what went wrong."""
+    """Returns Codex's name for an error, "other" if there is none."""
     if isinstance(info, str):
         return info
     return next(iter(as_object(info)), "other")

@@ -1,5 +1,5 @@
-"""Questions that take more than a yes: forms and addresses of MCP servers, and questions of the
-agent.
+"""Translates questions that need more than a choice: forms and addresses of MCP servers, and
+questions of the agent.
 """
 
 from typing import Any, NamedTuple
@@ -12,13 +12,17 @@ CANCELLED: Json = {"action": "cancel"}
 
 
 class Form(NamedTuple):
-    """`params` are those of `elicitation/create`, without the session."""
+    """A question for the editor; `params` are those of `elicitation/create`, without the
+    session.
+    """
 
     params: Json
 
 
 def elicitation_form(params: Json, capabilities: Capabilities) -> Form | None:
-    """Returns a question of an MCP server as an elicitation; None if the editor cannot show it."""
+    """Returns an MCP server's question as an elicitation; None if the editor does not support its
+    mode.
+    """
     message = as_text(params.get("message"))
     if params.get("mode") == "form" and capabilities.form:
         return Form(
@@ -35,15 +39,15 @@ def elicitation_form(params: Json, capabilities: Capabilities) -> Form | None:
 
 
 def elicitation_answer(action: str, content: Any) -> Json:
-    """Returns what an MCP server is answered."""
+    """Returns the answer for an MCP server, from the editor's answer."""
     if action == "accept":
         return {"action": "accept", "content": as_object(content)}
     return DECLINED if action == "decline" else CANCELLED
 
 
 def questions_form(params: Json, capabilities: Capabilities) -> Form | None:
-    """Returns the agent's questions as a form; None if the editor has no forms, or a question asks
-    for a secret.
+    """Returns the agent's questions as a form; None if the editor has no forms, or if a question
+    asks for a secret.
     """
     questions = as_objects(params.get("questions"))
     if not capabilities.form or not questions or any(one.get("isSecret") for one in questions):
@@ -55,7 +59,7 @@ def questions_form(params: Json, capabilities: Capabilities) -> Form | None:
 
 
 def questions_answer(action: str, content: Any) -> Json:
-    """Returns what the agent is answered: each question's answer by its id."""
+    """Returns the answer for the agent: each question's answer by the question's id."""
     given = as_object(content) if action == "accept" else {}
     return {"answers": {name: {"answers": [str(value)]} for name, value in given.items()}}
 

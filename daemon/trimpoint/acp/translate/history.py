@@ -1,5 +1,5 @@
-"""A whole thread for `session/load`: everything that was said and done, and where the context was
-trimmed.
+"""Translates a whole thread for `session/load`: all messages and activities, and the trim
+points.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ NEW_THREAD = "A new thread begins here; the agent knows nothing of what is above
 
 
 def replayed(entries: list[Json], capabilities: Capabilities) -> Iterator[Update]:
-    """Yields the updates of the entries of `timeline/read`, oldest first."""
+    """Yields the updates for entries of `timeline/read`, the oldest first."""
     summary: tuple[str, str] | None = None
     for entry in entries:
         match entry.get("kind"):
@@ -45,7 +45,9 @@ def replayed(entries: list[Json], capabilities: Capabilities) -> Iterator[Update
 def divider(
     capabilities: Capabilities, trim_point_id: str, label: str, summary: str | None
 ) -> Iterator[Update]:
-    """Yields a trim point: as the entity that it is, or as a line that says it."""
+    """Yields a trim point: as a compaction if the editor supports them, otherwise as a line of
+    text.
+    """
     if capabilities.compaction:
         shown: list[ContentBlock] | None = [Text(text=summary)] if summary else None
         meta = {"trimpoint": {"label": label}}
@@ -79,7 +81,7 @@ def _message(entry: Json) -> Iterator[Update]:
 
 
 def user_blocks(item: Json, text: str) -> list[ContentBlock]:
-    """Returns a prompt as it was given, images included; its text where no more is known."""
+    """Returns a prompt with its images; only `text` if the item has no content."""
     blocks = [
         one for part in as_objects(item.get("content")) if (one := _user_block(part)) is not None
     ]

@@ -1,4 +1,4 @@
-"""The items of a turn as tool calls: the same while they run, when they have ended, and in the
+"""Translates the items of a turn to tool calls: while they run, when they have ended, and in the
 history.
 """
 
@@ -31,9 +31,10 @@ _STATUS: dict[str, ToolStatus] = {
 
 
 def tool_call_of(item: Json, read_file: ReadFile, *, waits: bool = False) -> ToolCall | None:
-    """Returns an item as a whole tool call; None for a message, or what is nothing to look at.
+    """Returns an item as a complete tool call; None for a message, or an item that editors do not
+    show.
 
-    :param waits: a command waits for an approval, and does not run yet.
+    :param waits: the command waits for an approval and does not run yet.
     """
     match item.get("type"):
         case "commandExecution":
@@ -59,7 +60,7 @@ def tool_call_of(item: Json, read_file: ReadFile, *, waits: bool = False) -> Too
 
 
 def command_title(command: str) -> str:
-    """Returns a command without the shell that Codex runs it in."""
+    """Returns a command without the shell that Codex wraps around it."""
     inner = _SHELL.fullmatch(command.strip())
     if inner is None:
         return command
@@ -71,7 +72,7 @@ def command_title(command: str) -> str:
 
 
 def status_of(item: Json) -> ToolStatus:
-    """Returns the status of an item; of one that has none, that it is done."""
+    """Returns the status of an item; an item without a status is completed."""
     return _STATUS.get(as_text(item.get("status")), "completed")
 
 
@@ -102,7 +103,9 @@ def _command(item: Json, *, waits: bool) -> ToolCall:
 
 
 def _looked_at(item: Json) -> tuple[ToolKind, list[Location]]:
-    """Returns what kind of command it is, by the one thing that it does, and the files it reads."""
+    """Returns the kind of a command, if all its actions are of one kind, and the files that it
+    reads.
+    """
     actions = as_objects(item.get("commandActions"))
     kinds = {action.get("type") for action in actions}
     if kinds == {"read"}:
@@ -131,7 +134,7 @@ def _file_change(item: Json, read_file: ReadFile) -> ToolCall:
 
 
 def change_title(changes: list[Json]) -> str:
-    """Returns what is done to which files, in a line."""
+    """Returns a title for file changes, such as `Edit 2 files: a.py, b.py`."""
     names = [as_text(change.get("path")).rpartition("/")[2] for change in changes]
     if len(changes) != 1:
         return f"Edit {len(changes)} files: {', '.join(names)}" if changes else "Edit files"
@@ -178,7 +181,7 @@ def _dynamic_tool_call(item: Json) -> ToolCall:
 
 
 def _block(block: Json) -> ToolContent | None:
-    """Returns a content block of a tool's result."""
+    """Returns a content block of a tool's result; None for an unknown kind."""
     match block.get("type"):
         case "text" | "inputText":
             return text_content(as_text(block.get("text")))
@@ -229,6 +232,6 @@ def _sub_agent(item: Json) -> ToolCall:
 
 
 def _bounded(value: Any) -> Any:
-    """Returns a JSON value; a very large one as the beginning of its text."""
+    """Returns a JSON value unchanged, or the beginning of its text if it is very large."""
     text = str(value)
     return value if len(text) <= RAW_JSON_CHARS else text[:RAW_JSON_CHARS]

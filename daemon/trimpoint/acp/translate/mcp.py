@@ -1,4 +1,4 @@
-"""The MCP servers of an editor as configuration of Codex."""
+"""Translates an editor's MCP servers to Codex's configuration."""
 
 import re
 from typing import Any
@@ -7,13 +7,13 @@ from trimpoint.acp.json_access import Json, as_list, as_objects, as_text
 
 
 class BadServer(Exception):
-    """A server is of a kind that was not offered; the text says which."""
+    """Raised for an MCP server whose transport is not supported; the text names it."""
 
 
 def mcp_config(servers: list[Json]) -> dict[str, Any]:
-    """Returns the servers as members of `config`, by `mcp_servers.NAME`.
+    """Returns the servers as members of Codex's `config`, with the keys `mcp_servers.NAME`.
 
-    :raises BadServer: a server cannot be used.
+    :raises BadServer: when a server's transport is not supported.
     """
     config: dict[str, Any] = {}
     for server in servers:
@@ -25,7 +25,7 @@ def mcp_config(servers: list[Json]) -> dict[str, Any]:
 
 
 def server_names(config: dict[str, Any]) -> set[str]:
-    """Returns the names that Codex knows the servers by."""
+    """Returns the names of the servers in a configuration of `mcp_config`."""
     return {key.removeprefix("mcp_servers.") for key in config if key.startswith("mcp_servers.")}
 
 
@@ -58,5 +58,7 @@ def _server(server: Json) -> dict[str, Any]:
 
 
 def _safe_name(name: str) -> str:
-    """Returns a name that Codex takes: letters, digits, `_` and `-`."""
+    """Returns `name` with all characters replaced by `_` that Codex does not accept: letters,
+    digits, `_` and `-` stay.
+    """
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "server"

@@ -1,11 +1,11 @@
-"""The context meter as `usage_update`."""
+"""Translates the context meter to `usage_update`."""
 
 from trimpoint.acp.json_access import Json, as_object
 from trimpoint.acp.wire.updates import Usage
 
 
 def usage_of(status: Json) -> Usage | None:
-    """Returns the meter; None while the size of the window is not known."""
+    """Returns the meter; None while the window's size is unknown."""
     used, window = status.get("usedTokens"), status.get("windowTokens")
     if not isinstance(used, int) or not isinstance(window, int) or window <= 0:
         return None
@@ -17,7 +17,7 @@ def usage_of(status: Json) -> Usage | None:
 
 
 def meter_text(status: Json) -> str:
-    """Returns the meter as a sentence."""
+    """Returns the meter as a phrase."""
     used, window = status.get("usedTokens"), status.get("windowTokens")
     if not isinstance(used, int):
         return "not known yet"

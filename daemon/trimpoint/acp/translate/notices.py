@@ -1,4 +1,4 @@
-"""Translates Codex's notices for a person."""
+"""Translates Codex's warnings and errors to notices."""
 
 from typing import Literal
 
@@ -8,8 +8,8 @@ Severity = Literal["info", "warning", "error"]
 
 
 def notice_of(method: str, params: Json) -> tuple[Severity, str] | None:
-    """Returns a notification as a notice; None if it is none. An error that ends the turn comes
-    with its end.
+    """Returns the severity and the text of a notification that is a notice; None for any other. An
+    error that ends a turn is reported by the turn's end instead.
     """
     match method:
         case "warning" | "guardianWarning":

@@ -46,7 +46,7 @@ class Output:
             self._printed = self._printed[-SHOWN_CHARS:]
 
     def progress(self) -> dict[str, Any]:
-        """Returns the members of an update that shows what was printed meanwhile."""
+        """Returns the members of an update that shows what was printed since the last one."""
         if self._in_terminal:
             data = self._printed[len(self._shown) :]
             self._shown = self._printed
@@ -55,8 +55,8 @@ class Output:
         return {"content": shown_as_text(self._printed, self._dropped_chars)}
 
     def final(self, whole: str | None, exit_code: int | None) -> list[dict[str, Any]]:
-        """Returns the members of the updates that show all of the output, the last one first in
-        none.
+        """Returns the members of the updates that show the complete output when the command has
+        ended; the last update contains no output if everything was shown.
         """
         whole = self._printed if whole is None else whole
         if not self._in_terminal:
@@ -75,7 +75,7 @@ class Output:
 
 
 def shown_as_text(text: str, dropped_chars: int = 0) -> list[ToolContent]:
-    """Returns an output as a block of code: its end, if it is long."""
+    """Returns the last part of an output as a block of code."""
     dropped_chars += max(0, len(text) - SHOWN_CHARS)
     end = text[-SHOWN_CHARS:].rstrip("\n")
     if not end:
@@ -88,5 +88,5 @@ def shown_as_text(text: str, dropped_chars: int = 0) -> list[ToolContent]:
 
 
 def raw_output(text: str) -> str:
-    """Returns as much of an output as is passed on for programs."""
+    """Returns the last part of an output, for `rawOutput`."""
     return text[-RAW_CHARS:]

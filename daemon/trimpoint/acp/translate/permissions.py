@@ -1,5 +1,5 @@
-"""Codex's questions whether it may, as permissions that an editor asks a person for, and the
-answers back.
+"""Translates Codex's approval requests to permissions that the editor asks for, and the answers
+back.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -19,7 +19,7 @@ USER_INPUT = "item/tool/requestUserInput"
 
 
 class PermissionOption(AcpStruct, frozen=True, kw_only=True):
-    """A choice of the person."""
+    """A choice that the person has."""
 
     option_id: str
     name: str
@@ -35,7 +35,7 @@ class PermissionRequest(AcpStruct, frozen=True, kw_only=True):
 
 
 class Option(NamedTuple):
-    """`result` is the answer for Codex if the person chooses this."""
+    """A choice, and `result`, the answer for Codex if the person makes this choice."""
 
     name: str
     kind: OptionKind
@@ -43,7 +43,9 @@ class Option(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """`tool_call` is what it is about; `declined` and `cancelled` are answers without a choice."""
+    """A permission to ask for. `tool_call` is its subject; `declined` and `cancelled` are the
+    answers if the person makes no choice.
+    """
 
     tool_call: ToolCall
     options: list[Option]
@@ -51,7 +53,9 @@ class Permission(NamedTuple):
     cancelled: Json
 
     def request(self, session_id: str) -> PermissionRequest:
-        """Returns the parameters of `session/request_permission`; an option's id is its place."""
+        """Returns the parameters of `session/request_permission`; the id of an option is its
+        position.
+        """
         options = [
             PermissionOption(option_id=str(place), name=one.name, kind=one.kind)
             for place, one in enumerate(self.options)
@@ -59,13 +63,13 @@ class Permission(NamedTuple):
         return PermissionRequest(session_id=session_id, tool_call=self.tool_call, options=options)
 
     def answer(self, option_id: str | None) -> Json:
-        """Returns the answer for an option; for one that was not offered, a refusal."""
+        """Returns the answer for the chosen option; for an unknown option, a refusal."""
         known = {str(place): one for place, one in enumerate(self.options)}
         return known[option_id].result if option_id in known else self.declined
 
 
 def command_permission(params: Json, call: ToolCall | None) -> Permission:
-    """Returns the permission of a command; `call` is its tool call, where it is known."""
+    """Returns the permission for a command; `call` is its tool call, if known."""
     decisions = as_list(params.get("availableDecisions")) or ["accept", "acceptForSession"]
     options = [one for decision in decisions if (one := _decision_option(decision)) is not None]
     if not any(one.kind == "allow_once" for one in options):
@@ -80,7 +84,9 @@ def command_permission(params: Json, call: ToolCall | None) -> Permission:
 
 
 def file_change_permission(params: Json, call: ToolCall | None) -> Permission:
-    """Returns the permission of a file change, whose diffs are in `call`."""
+    """Returns the permission for a file change; `call` is its tool call with the diffs, if
+    known.
+    """
     options = [
         _accept(),
         Option("Allow for this session", "allow_always", {"decision": "acceptForSession"}),
@@ -93,7 +99,9 @@ def file_change_permission(params: Json, call: ToolCall | None) -> Permission:
 
 
 def wider_permission(params: Json) -> Permission:
-    """Returns the permission for a request of wider permissions."""
+    """Returns the permission for a request of more access, such as to the network or other
+    folders.
+    """
     asked = as_object(params.get("permissions"))
     refused: Json = {"permissions": {}}
     options = [
@@ -117,7 +125,7 @@ def wider_permission(params: Json) -> Permission:
 
 
 def is_tool_approval(params: Json) -> bool:
-    """Returns whether an elicitation is no form but the approval of an MCP tool."""
+    """Returns whether an elicitation asks only for approval of an MCP tool, without a form."""
     meta, schema = as_object(params.get("_meta")), as_object(params.get("requestedSchema"))
     return meta.get("codex_approval_kind") == "mcp_tool_call" and not as_object(
         schema.get("properties")
@@ -149,8 +157,8 @@ def tool_permission(params: Json, call: ToolCall | None) -> Permission:
 
 
 def question_permission(params: Json) -> Permission | None:
-    """Returns a single choice of `item/tool/requestUserInput` as a permission; None where it is
-    more than that.
+    """Returns a question of `item/tool/requestUserInput` as a permission if it is a single choice;
+    None otherwise.
     """
     questions = as_objects(params.get("questions"))
     choices = as_objects(questions[0].get("options")) if len(questions) == 1 else []
@@ -186,7 +194,9 @@ def _with_reason(call: ToolCall, params: Json) -> ToolCall:
 
 
 def _decision_option(decision: Any) -> Option | None:
-    """Returns a decision that Codex offers as an option; it is sent back exactly so."""
+    """Returns a decision that Codex offers as an option; None for an unknown one. The decision is
+    sent back unchanged.
+    """
     match decision:
         case "accept":
             return _accept()
@@ -197,7 +207,7 @@ def _decision_option(decision: Any) -> Option | None:
 
 
 def _amendment_option(decision: Json) -> Option | None:
-    """Returns a decision that is to be remembered for similar commands or for a host."""
+    """Returns a decision that Codex also applies to similar commands or to a host from now on."""
     policy = as_object(decision.get("acceptWithExecpolicyAmendment"))
     words = " ".join(map(str, as_list(policy.get("execpolicy_amendment"))))
     if words:

@@ -1,4 +1,4 @@
-"""A prompt's content blocks as Codex's input."""
+"""Translates a prompt's content blocks to Codex's input."""
 
 from typing import Any
 
@@ -8,24 +8,25 @@ Input = list[dict[str, Any]]
 
 
 class BadPrompt(Exception):
-    """The prompt has something that cannot be accepted; the text says what."""
+    """Raised for a prompt that cannot be accepted; the text says why."""
 
 
 def typed_text(blocks: list[Json]) -> str:
-    """Returns what a person typed: the text of a prompt, without what an editor attached."""
+    """Returns the text blocks of a prompt, joined by line feeds; attachments are left out."""
     texts = [as_text(block.get("text")) for block in blocks if block.get("type") == "text"]
     return "\n".join(text for text in texts if text.strip())
 
 
 def has_attachments(blocks: list[Json]) -> bool:
-    """Returns whether there is more in a prompt than text."""
+    """Returns whether a prompt contains anything but text."""
     return any(block.get("type") != "text" for block in blocks)
 
 
 def input_of(blocks: list[Json]) -> Input:
     """Returns the input for `turn/start`.
 
-    :raises BadPrompt: it is empty, or a block is of a kind that was not offered.
+    :raises BadPrompt: when the prompt is empty, or has a kind of block that the agent does not
+        support.
     """
     parts = [part for block in blocks for part in _parts(block)]
     if not parts:

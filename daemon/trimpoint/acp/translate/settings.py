@@ -1,8 +1,7 @@
-"""Modes, models and efforts of a session: read from Codex's answers, offered to the editor, set
-again.
+"""Translates modes, models and efforts of a session between Codex's settings and ACP's options.
 
-A session begins as the user has configured Codex. What a mode would set is only set when a person
-chooses it, and who reviews approvals is never set.
+A session starts with the user's Codex configuration. The settings of a mode are only applied when a
+person selects the mode, and the reviewer of approvals is never changed.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ MODE, MODEL, EFFORT = "mode", "model", "reasoning_effort"
 
 
 class Preset(NamedTuple):
-    """The settings of a mode."""
+    """A mode and its settings."""
 
     id: str
     name: str
@@ -57,7 +56,7 @@ PRESETS = (
 
 
 class BadChoice(Exception):
-    """There is no such mode, option or value; the text says which there are."""
+    """Raised for an unknown mode, option or value; the text names the valid ones."""
 
 
 class Model(NamedTuple):
@@ -71,7 +70,7 @@ class Model(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings of a session in force."""
+    """The settings of a session that are in force."""
 
     sandbox: Json
     approval: Any
@@ -81,7 +80,7 @@ class Settings(NamedTuple):
 
 
 def settings_of_answer(answer: Json) -> Settings:
-    """Reads what `thread/start` and `thread/resume` answer."""
+    """Reads the settings from the answer to `thread/start` or `thread/resume`."""
     return Settings(
         sandbox=as_object(answer.get("sandbox")),
         approval=answer.get("approvalPolicy"),
@@ -92,7 +91,7 @@ def settings_of_answer(answer: Json) -> Settings:
 
 
 def settings_of_update(settings: Json) -> Settings:
-    """Reads what `thread/settings/updated` reports."""
+    """Reads the settings from `thread/settings/updated`."""
     return Settings(
         sandbox=as_object(settings.get("sandboxPolicy")),
         approval=settings.get("approvalPolicy"),
@@ -103,7 +102,7 @@ def settings_of_update(settings: Json) -> Settings:
 
 
 def models_in(answers: list[Json]) -> list[Model]:
-    """Returns the models of the pages of `model/list`, without those that are hidden."""
+    """Returns the models of the pages of `model/list`, without hidden ones."""
     return [
         Model(
             id=as_text(row.get("model")) or as_text(row.get("id")),
@@ -122,14 +121,16 @@ def models_in(answers: list[Json]) -> list[Model]:
 
 
 def mode_of(settings: Settings) -> str:
-    """Returns the mode that the settings are, or that they are the user's own."""
+    """Returns the id of the mode that has these settings; that of the user's configuration if no
+    preset matches.
+    """
     kind = settings.sandbox.get("type")
     found = [one.id for one in PRESETS if (one.sandbox, one.approval) == (kind, settings.approval)]
     return found[0] if found else CONFIGURED
 
 
 def modes(now: Settings, first: Settings) -> Modes:
-    """Returns the modes; the settings of the beginning are one of them, if no other is the same."""
+    """Returns the modes. The configured settings are one of them unless they equal a preset."""
     offered = [Mode(id=one.id, name=one.name, description=one.description) for one in PRESETS]
     if CONFIGURED in (mode_of(now), mode_of(first)):
         offered.insert(
@@ -141,7 +142,7 @@ def modes(now: Settings, first: Settings) -> Modes:
 def mode_update(mode_id: str, first: Settings) -> Json:
     """Returns the parameters of `thread/settings/update` for a mode.
 
-    :raises BadChoice: there is no such mode.
+    :raises BadChoice: when there is no such mode.
     """
     if mode_id == CONFIGURED and mode_of(first) == CONFIGURED:
         return {"approvalPolicy": first.approval, "sandboxPolicy": first.sandbox}
@@ -154,7 +155,7 @@ def mode_update(mode_id: str, first: Settings) -> Json:
 
 
 def _sandbox(kind: str, first: Settings) -> Json:
-    """Returns a sandbox of a kind: the configured one, if it is of that kind."""
+    """Returns the sandbox of kind `kind`: the configured one if it is of this kind."""
     return first.sandbox if first.sandbox.get("type") == kind else {"type": kind}
 
 
@@ -215,7 +216,7 @@ def option_update(
 ) -> Json:
     """Returns the parameters of `thread/settings/update` for a value of an option.
 
-    :raises BadChoice: there is no such option, or it has no such value.
+    :raises BadChoice: when there is no such option, or it has no such value.
     """
     offered = {one.id: one for one in options(now, first, models)}
     option = offered.get(config_id)
@@ -236,7 +237,9 @@ def option_update(
 
 
 def _effort_for(model_id: str, now: Settings, models: list[Model]) -> Json:
-    """Returns the effort to set with a model that does not have the present one."""
+    """Returns the effort to set along with a model that does not support the current one; empty if
+    it does.
+    """
     model = next((one for one in models if one.id == model_id), None)
     if model is None or now.effort is None or not model.efforts or now.effort in model.efforts:
         return {}

@@ -1,4 +1,4 @@
-"""One turn of ours as updates, from Codex's notifications of it."""
+"""Translates Codex's notifications about one turn to updates."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ _ENDED = ("completed", "failed")
 
 
 class TurnTranslator:
-    """Made for one turn. `closed` ends it; after that it says nothing more."""
+    """The translator of one turn. `closed` ends it."""
 
     def __init__(self, capabilities: Capabilities, read_file: ReadFile) -> None:
         self._capabilities = capabilities
@@ -55,16 +55,18 @@ class TurnTranslator:
 
     @property
     def has_pending_output(self) -> bool:
-        """Returns whether a command has printed something that `flush_outputs` would show."""
+        """Returns whether commands have printed something that `flush_outputs` has not shown
+        yet.
+        """
         return any(output.is_pending for output in self._outputs.values())
 
     def read(self, method: str, params: Json) -> list[Update]:
-        """Returns the updates that a notification of the turn makes; of an unknown one, none."""
+        """Returns the updates for a notification of the turn; none for an unknown one."""
         reader = self._readers.get(method)
         return reader(params) if reader is not None else []
 
     def flush_outputs(self) -> list[Update]:
-        """Returns the updates that show what commands have printed since the last time."""
+        """Returns the updates that show what commands have printed since the last call."""
         pending = [
             (call_id, output) for call_id, output in self._outputs.items() if output.is_pending
         ]
@@ -74,19 +76,19 @@ class TurnTranslator:
         ]
 
     def tool_call(self, item_id: str) -> ToolCall | None:
-        """Returns the whole of an open tool call, for a question about it."""
+        """Returns the complete open tool call of an item, or None; used for a question about it."""
         return self._open.get(item_id)
 
     def waiting(self, item_id: str) -> list[Update]:
-        """Returns the update of a tool call that a person is asked about."""
+        """Returns the update that marks a tool call as waiting for the person."""
         return self._with_status(item_id, "pending")
 
     def going_on(self, item_id: str) -> list[Update]:
-        """Returns the update of a tool call that was waiting."""
+        """Returns the update that marks a tool call as running again."""
         return self._with_status(item_id, "in_progress")
 
     def closed(self) -> list[Update]:
-        """Returns the updates that end what the turn leaves open, as after an interrupt."""
+        """Returns the updates that end all open tool calls, for example after an interrupt."""
         updates = self.flush_outputs()
         for call_id, output in self._outputs.items():
             updates += [
@@ -291,8 +293,8 @@ class TurnTranslator:
 def compaction_updates(
     capabilities: Capabilities, compaction_id: str, status: Any, text: str
 ) -> list[Update]:
-    """Returns what is shown of a compaction in a turn: an entity, or its beginning as a line of
-    text.
+    """Returns the updates that show a compaction: as an entity if the editor supports it, otherwise
+    as a line of text when it starts.
     """
     if capabilities.compaction:
         return [Compaction(compaction_id=compaction_id, status=status)]
@@ -300,7 +302,7 @@ def compaction_updates(
 
 
 def thought_in(item: Json) -> str:
-    """Returns the text of a reasoning item: its summary, or what it says itself."""
+    """Returns the text of a reasoning item: its summary, or else its content."""
     parts = as_list(item.get("summary")) or as_list(item.get("content"))
     return "\n\n".join(part for part in parts if isinstance(part, str))
 
@@ -310,7 +312,7 @@ def _chunk(kind: Callable[..., Update], message_id: str, text: str) -> list[Upda
 
 
 def _changed(before: ToolCall, after: ToolCall) -> ToolCall:
-    """Returns of a tool call what has changed."""
+    """Returns `after` with only those members that differ from `before`."""
     same = [
         name
         for name in ToolCall.__struct_fields__

@@ -10,11 +10,11 @@ StopReason = Literal["end_turn", "refusal", "cancelled"]
 
 
 class Empty(AcpStruct, frozen=True, kw_only=True):
-    """Done."""
+    """A result without members."""
 
 
 class Mode(AcpStruct, frozen=True, kw_only=True):
-    """A mode of approvals: what the agent may do without asking."""
+    """A mode of a session: what the agent may do without asking."""
 
     id: str
     name: str
@@ -22,7 +22,7 @@ class Mode(AcpStruct, frozen=True, kw_only=True):
 
 
 class Modes(AcpStruct, frozen=True, kw_only=True):
-    """All modes, and the one in force."""
+    """All modes, and the current one."""
 
     current_mode_id: str
     available_modes: list[Mode]
@@ -37,7 +37,7 @@ class Choice(AcpStruct, frozen=True, kw_only=True):
 
 
 class ConfigOption(AcpStruct, frozen=True, kw_only=True, tag_field="type", tag="select"):
-    """An option of a session, with its value and those that it can have."""
+    """An option of a session, with its current and its possible values."""
 
     id: str
     name: str
@@ -48,14 +48,14 @@ class ConfigOption(AcpStruct, frozen=True, kw_only=True, tag_field="type", tag="
 
 
 class Opened(AcpStruct, frozen=True, kw_only=True):
-    """The answer to `session/load` and `session/resume`."""
+    """The result of `session/load` and `session/resume`."""
 
     modes: Modes
     config_options: list[ConfigOption]
 
 
 class NewSession(Opened, frozen=True, kw_only=True):
-    """The answer to `session/new`."""
+    """The result of `session/new`."""
 
     session_id: str
 
@@ -70,27 +70,27 @@ class ListedSession(AcpStruct, frozen=True, kw_only=True):
 
 
 class SessionList(AcpStruct, frozen=True, kw_only=True):
-    """A page of `session/list`."""
+    """A page of sessions: the result of `session/list`."""
 
     sessions: list[ListedSession]
     next_cursor: str | None = None
 
 
 class OptionsSet(AcpStruct, frozen=True, kw_only=True):
-    """The answer to `session/set_config_option`: all options."""
+    """The result of `session/set_config_option`: all options."""
 
     config_options: list[ConfigOption]
 
 
 class PromptEnded(AcpStruct, frozen=True, kw_only=True):
-    """The answer to `session/prompt`. `_meta.trimpoint` has the outcome of a command."""
+    """The result of `session/prompt`. `_meta.trimpoint` has the outcome of a command."""
 
     stop_reason: StopReason
     meta: dict[str, Any] | None = msgspec.field(name="_meta", default=None)
 
 
 class AuthMethod(AcpStruct, frozen=True, kw_only=True):
-    """A way to log in. `type` is "terminal" where the editor runs a program for it."""
+    """A way to log in. `type` is "terminal" if the editor has to run a program for it."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class AuthMethod(AcpStruct, frozen=True, kw_only=True):
 
 
 class Implementation(AcpStruct, frozen=True, kw_only=True):
-    """Who answers."""
+    """The name and version of the agent."""
 
     name: str
     title: str
@@ -108,7 +108,7 @@ class Implementation(AcpStruct, frozen=True, kw_only=True):
 
 
 class Initialized(AcpStruct, frozen=True, kw_only=True):
-    """The answer to `initialize`."""
+    """The result of `initialize`."""
 
     protocol_version: int
     agent_capabilities: dict[str, Any]

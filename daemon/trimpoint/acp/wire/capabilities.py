@@ -1,4 +1,4 @@
-"""Capabilities that an editor offers. It is sent nothing beyond them."""
+"""The capabilities of the editor and of the agent. The editor is only sent what it supports."""
 
 from typing import Any, NamedTuple
 
@@ -6,8 +6,8 @@ from trimpoint.acp.json_access import as_object
 
 
 class Capabilities(NamedTuple):
-    """`terminal_output`: draws a terminal from `_meta`, as Zed does. `terminal_login`: runs a
-    login.
+    """What the editor supports. `terminal_output`: terminals drawn from `_meta`, as Zed does;
+    `terminal_login`: it can run a program for the login.
     """
 
     compaction: bool = False
@@ -19,7 +19,9 @@ class Capabilities(NamedTuple):
 
 
 def capabilities_in(offered: Any) -> Capabilities:
-    """Reads `clientCapabilities`; a member of another shape than the schema's counts as absent."""
+    """Reads `clientCapabilities`; a member that does not have the type of the schema counts as
+    absent.
+    """
     top = as_object(offered)
     session, elicitation = as_object(top.get("session")), as_object(top.get("elicitation"))
     return Capabilities(
@@ -33,7 +35,7 @@ def capabilities_in(offered: Any) -> Capabilities:
 
 
 def agent_capabilities() -> dict[str, Any]:
-    """Returns what this agent can do."""
+    """Returns the capabilities of this agent."""
     return {
         "loadSession": True,
         "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},

@@ -1,4 +1,4 @@
-"""Content blocks and tool calls, as an agent sends them."""
+"""Content blocks and tool calls that an agent sends."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,9 @@ ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 
 
 class AcpStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The convention of the wire: camelCase members, and none that says nothing."""
+    """The base of ACP's structs: camelCase members; members with their default value are left
+    out.
+    """
 
 
 class Text(AcpStruct, frozen=True, kw_only=True, tag_field="type", tag="text"):
@@ -50,7 +52,7 @@ class Diff(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field=
 
 
 class Terminal(AcpStruct, frozen=True, kw_only=True, tag_field="type", tag="terminal"):
-    """A terminal of ours, for editors that draw one from the `_meta` of the updates."""
+    """A terminal of the agent, for editors that draw one from the `_meta` of updates."""
 
     terminal_id: str
 
@@ -59,14 +61,16 @@ ToolContent = Content | Diff | Terminal
 
 
 class Location(AcpStruct, frozen=True, kw_only=True):
-    """A file that a tool call is about; `line` counts from 1."""
+    """A file that a tool call concerns; `line` counts from 1."""
 
     path: str
     line: int | None = None
 
 
 class ToolCall(AcpStruct, frozen=True, kw_only=True):
-    """A whole tool call; in an update, only what has changed. `content` and `locations` replace."""
+    """A complete tool call, or in an update only the changed members. `content` and `locations`
+    replace the earlier ones.
+    """
 
     tool_call_id: str
     title: str | None = None
@@ -81,5 +85,5 @@ class ToolCall(AcpStruct, frozen=True, kw_only=True):
 
 
 def text_content(text: str) -> Content:
-    """Returns a text as content of a tool call."""
+    """Returns `text` as content of a tool call."""
     return Content(content=Text(text=text))

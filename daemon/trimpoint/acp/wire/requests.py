@@ -1,4 +1,6 @@
-"""Requests of an editor. Unknown members are ignored, as ACP wants it."""
+"""Parameters of an editor's requests and notifications. Unknown members are ignored, as ACP
+requires.
+"""
 
 from typing import Any
 
@@ -8,11 +10,13 @@ AnyBlock = dict[str, Any]
 
 
 class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Parameters of a request or a notification."""
+    """The base of all parameters."""
 
 
 class InitializeParams(Params, frozen=True, kw_only=True):
-    """Read leniently: two editors send the version as a string."""
+    """The parameters of `initialize`. The version may have any type, because two editors send it as
+    a string.
+    """
 
     protocol_version: Any
     client_capabilities: Any = None
@@ -20,17 +24,17 @@ class InitializeParams(Params, frozen=True, kw_only=True):
 
 
 class AuthenticateParams(Params, frozen=True, kw_only=True):
-    """`method_id` is one of those that `initialize` named."""
+    """The parameters of `authenticate`; `method_id` is one that `initialize` returned."""
 
     method_id: str
 
 
 class NoParams(Params, frozen=True, kw_only=True):
-    """Nothing is needed."""
+    """Parameters without members."""
 
 
 class NewSessionParams(Params, frozen=True, kw_only=True):
-    """`cwd` is absolute."""
+    """The parameters of `session/new`; `cwd` is an absolute path."""
 
     cwd: str
     mcp_servers: list[dict[str, Any]] = []
@@ -38,51 +42,51 @@ class NewSessionParams(Params, frozen=True, kw_only=True):
 
 
 class OpenSessionParams(NewSessionParams, frozen=True, kw_only=True):
-    """Of `session/load` and `session/resume`."""
+    """The parameters of `session/load` and `session/resume`."""
 
     session_id: str
 
 
 class ListSessionsParams(Params, frozen=True, kw_only=True):
-    """`cwd`: only sessions of this folder."""
+    """The parameters of `session/list`; `cwd` limits the list to sessions of this folder."""
 
     cwd: str | None = None
     cursor: str | None = None
 
 
 class SessionParams(Params, frozen=True, kw_only=True):
-    """Names a session."""
+    """Parameters that only name a session."""
 
     session_id: str
 
 
 class SetModeParams(SessionParams, frozen=True, kw_only=True):
-    """`mode_id` is one of the session's modes."""
+    """The parameters of `session/set_mode`; `mode_id` is one of the session's modes."""
 
     mode_id: str
 
 
 class SetOptionParams(SessionParams, frozen=True, kw_only=True):
-    """`value` is one of the option's."""
+    """The parameters of `session/set_config_option`; `value` is one of the option's values."""
 
     config_id: str
     value: Any
 
 
 class PromptParams(SessionParams, frozen=True, kw_only=True):
-    """`prompt` is a list of content blocks."""
+    """The parameters of `session/prompt`; `prompt` is a list of content blocks."""
 
     prompt: list[AnyBlock]
 
 
 class CancelRequestParams(Params, frozen=True, kw_only=True):
-    """Names a request by its id."""
+    """The parameters of `$/cancel_request`, which names a request by its id."""
 
     request_id: msgspec.Raw
 
 
 class Outcome(Params, frozen=True, kw_only=True):
-    """Which option a person chose; `outcome` is "selected" or "cancelled"."""
+    """The choice of a person; `outcome` is "selected" or "cancelled"."""
 
     outcome: str
     option_id: str | None = None

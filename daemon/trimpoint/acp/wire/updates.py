@@ -1,4 +1,4 @@
-"""The kinds of `session/update`, told apart by `sessionUpdate`."""
+"""The kinds of `session/update`, distinguished by the member `sessionUpdate`."""
 
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ CompactionStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 class UserMessageChunk(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="user_message_chunk"
 ):
-    """A part of a prompt; parts of one message have one id."""
+    """A part of a prompt; the parts of one message have the same id."""
 
     content: ContentBlock
     message_id: str | None = None
@@ -42,17 +42,17 @@ class AgentThoughtChunk(
 class ToolCallStarted(
     ToolCall, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="tool_call"
 ):
-    """A tool call that the editor has not seen yet."""
+    """A new tool call."""
 
 
 class ToolCallChanged(
     ToolCall, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="tool_call_update"
 ):
-    """A change of a tool call."""
+    """A change of a known tool call."""
 
 
 class PlanEntry(AcpStruct, frozen=True, kw_only=True):
-    """A step of a plan. Codex knows no priority."""
+    """A step of a plan. Codex has no priorities."""
 
     content: str
     status: PlanStatus
@@ -60,13 +60,13 @@ class PlanEntry(AcpStruct, frozen=True, kw_only=True):
 
 
 class Plan(AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="plan"):
-    """The whole plan, each time."""
+    """The whole plan, which replaces the previous one."""
 
     entries: list[PlanEntry]
 
 
 class CommandInput(AcpStruct, frozen=True, kw_only=True):
-    """Says that a command takes text, and what of it."""
+    """The hint for a command's argument."""
 
     hint: str
 
@@ -82,7 +82,7 @@ class AvailableCommand(AcpStruct, frozen=True, kw_only=True):
 class AvailableCommands(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="available_commands_update"
 ):
-    """All slash commands that there are."""
+    """All slash commands."""
 
     available_commands: list[AvailableCommand]
 
@@ -90,7 +90,7 @@ class AvailableCommands(
 class CurrentMode(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="current_mode_update"
 ):
-    """The mode has changed."""
+    """The mode after a change."""
 
     current_mode_id: str
 
@@ -98,7 +98,7 @@ class CurrentMode(
 class ConfigOptions(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="config_option_update"
 ):
-    """All options with their values, after one has changed."""
+    """All options with their values, after one of them has changed."""
 
     config_options: list[ConfigOption]
 
@@ -106,7 +106,7 @@ class ConfigOptions(
 class SessionInfo(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="session_info_update"
 ):
-    """The session's title."""
+    """The title of the session."""
 
     title: str
 
@@ -120,7 +120,7 @@ class Usage(AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag
 
 
 class Notice(AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="notice"):
-    """Something that a person should know and that is no part of the conversation."""
+    """A message for the person that is not part of the conversation."""
 
     severity: Literal["info", "warning", "error"]
     title: str
@@ -130,7 +130,7 @@ class Notice(AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", ta
 class Compaction(
     AcpStruct, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="compaction_update"
 ):
-    """A trim of the context; later updates with one id replace earlier ones."""
+    """A trim of the context; an update with the same id replaces the earlier one."""
 
     compaction_id: str
     status: CompactionStatus

@@ -1,7 +1,7 @@
-"""The output of a command while it runs, for editors of both kinds.
+"""The output of a running command, for editors with and without terminals.
 
-Codex's pieces are not complete: what was printed before it watched the process comes only with the
-whole at the end (measured: 0.166). So the whole is shown then, whatever was shown before.
+Codex's pieces can be incomplete: output from before Codex watched the process is only in the whole
+output at the end (measured: 0.166). So the whole is shown at the end, whatever was shown before.
 """
 
 from typing import Any
@@ -28,18 +28,20 @@ class Output:
 
     @property
     def is_pending(self) -> bool:
-        """Returns whether something was printed that is not shown yet."""
+        """Returns whether something was printed that was not shown yet."""
         return self._printed != self._shown
 
     def opened(self) -> dict[str, Any]:
-        """Returns the members of the tool call that say where its output appears."""
+        """Returns the members of the tool call that tell the editor where the output will
+        appear.
+        """
         if not self._in_terminal:
             return {}
         info = {"terminal_id": self._id, "cwd": self._cwd}
         return {"content": [Terminal(terminal_id=self._id)], "meta": {"terminal_info": info}}
 
     def add(self, piece: str) -> None:
-        """Take what was printed."""
+        """Adds a piece of output."""
         self._printed += piece
         if not self._in_terminal and len(self._printed) > 2 * SHOWN_CHARS:
             self._dropped_chars += len(self._printed) - SHOWN_CHARS
@@ -56,7 +58,7 @@ class Output:
 
     def final(self, whole: str | None, exit_code: int | None) -> list[dict[str, Any]]:
         """Returns the members of the updates that show the complete output when the command has
-        ended; the last update contains no output if everything was shown.
+        ended.
         """
         whole = self._printed if whole is None else whole
         if not self._in_terminal:

@@ -1,6 +1,6 @@
-"""The rules of trimpoint, as pure functions: no I/O, no clock, no randomness.
+"""The rules of trimpoint as pure functions: no I/O, no clock, no randomness.
 
-Five sub-packages, each importing only from those below it: `views` (what clients read), `decide`
-(commands to events), `evolve` (events to state), `context` (what the model sees), `model` (events,
-commands, state).
+Each of the five sub-packages imports only from those after it in this list: `views` (what clients
+read), `decide` (turns commands into events), `evolve` (applies events to the state), `context`
+(computes what the model sees), `model` (the types of events, commands and state).
 """

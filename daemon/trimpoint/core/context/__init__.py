@@ -1,7 +1,9 @@
-"""Derives the context that the model sees of a thread, and divides it.
+"""Derives a thread's active context, and divides it.
 
-`active_context` derives the active context, `generations` opens one that holds a given context,
-`pins` has what stays whatever is trimmed, `context_size` the size in tokens, `inspection` says what
-each item is, `groups` puts raw items and entries together, `segments` and `segment_kinds` name the
-parts that can be discarded, and `split_point` finds where the oldest part may end.
+`active_context` derives the active context. `generations` opens a generation that holds a given
+context, and `carried_turns` records turns in another thread. `pins` has the pinned parts.
+`context_size` computes the size in tokens. `provider_compactions` finds the turns that Codex has
+compacted by itself. `inspection` classifies every item. `groups` matches raw items with entries.
+`segments` and `segment_kinds` divide the context into the parts that can be discarded.
+`split_point` finds where the oldest part may be cut off.
 """

@@ -1,7 +1,7 @@
-"""Derives the agent's context: which turns a trim keeps, and the items a new session is given
-(docs/spec/sessions.md).
+"""Derives the active context: which turns a trim keeps, and the raw items that a new session is
+given (docs/spec/sessions.md).
 
-Turns are whole or absent; an item is the provider's JSON as the model saw it.
+A turn is kept as a whole or pruned as a whole. A raw item is Codex's JSON as the model saw it.
 """
 
 import re
@@ -24,7 +24,7 @@ PREAMBLE_PREFIXES = (
     "# AGENTS.md instructions",
     "<permissions instructions>",
 )
-# Content labels (measured: codex 0.163 and 0.171) that mark what the user, not Codex, put there.
+# Content labels (measured: codex 0.163 and 0.171) of content that the user wrote, not Codex.
 USER_CONTENT_KIND_PREFIX = "user."
 _ENVELOPE = re.compile(r"<(?=/?conversation-summary)")
 SEALED_SUMMARY_LOST = (
@@ -33,10 +33,11 @@ SEALED_SUMMARY_LOST = (
 
 
 class TrimPlan(NamedTuple):
-    """A planned trim: it keeps `kept` and prunes the `pruned_turn_count` active turns before them.
+    """A planned trim: it keeps the turns `kept` and prunes the `pruned_turn_count` active turns
+    before them.
 
-    `pruned_message_count` are the messages newly excluded, prompts and answers alike; what was
-    discarded before is none of them.
+    `pruned_message_count` counts the prompts and answers of the pruned turns, without those that
+    were discarded before. `before_entry_id` is the last entry before the boundary, or None.
     """
 
     pruned_turn_count: int
@@ -47,11 +48,11 @@ class TrimPlan(NamedTuple):
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
-    """Returns the trim that keeps the last N turns of the active context, or None when it would
-    exclude nothing.
+    """Returns the trim that keeps the last N turns of the active context, or None if it would prune
+    nothing.
 
-    A summary that stands in the context is excluded too: `/clear` right after `/compact` has
-    something to do.
+    A trim that keeps no turns also removes a summary at the start of the context, so `/clear`
+    directly after `/compact` is possible.
     """
     cut = max(0, state.active_turn_count - keep_last_n_turns)
     clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
@@ -61,9 +62,10 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
 
 
 def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
-    """Returns the trim whose boundary stands before the turn at position `first_kept`.
+    """Returns the trim whose boundary is before the turn at position `first_kept`.
 
-    Takes as long as what is kept, never as long as what is pruned.
+    The time that this takes depends on the number of kept turns only, not on the number of pruned
+    ones.
     """
     kept = list(state.turns[first_kept:])
     boundary = kept[0].first_entry_index if kept else len(state.entries)
@@ -76,7 +78,9 @@ def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
 
 
 def active_turn_messages(state: ThreadState) -> int:
-    """Messages of the active turns that were not discarded, without looking at each turn."""
+    """Returns the number of messages of the active turns that were not discarded, without reading
+    each turn.
+    """
     active_from = state.active_from_turn
     return state.active_messages - sum(
         gone
@@ -87,10 +91,11 @@ def active_turn_messages(state: ThreadState) -> int:
 
 
 def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str] | None:
-    """Returns the turns that a trim point pruned, oldest first; None when the thread no longer has
-    them.
+    """Returns the ids of the turns that a trim point pruned, oldest first, or None if the thread no
+    longer has them.
 
-    It does not after a revert to before them that cannot be undone any more.
+    The thread no longer has them after a revert to before these turns which can no longer be
+    undone.
     """
     if event.pruned_turn_ids or not event.pruned_turn_count:
         return list(event.pruned_turn_ids)
@@ -106,7 +111,7 @@ def pruned_turn_ids(state: ThreadState, event: ev.TrimPointCreated) -> list[str]
 
 
 def pruned_by(state: ThreadState, point: TrimPoint) -> list[str]:
-    """Returns the turns that a trim point of the thread pruned, oldest first."""
+    """Returns the ids of the turns that a trim point of the thread pruned, oldest first."""
     if point.pruned_turn_ids:
         return list(point.pruned_turn_ids)
     first = point.turn_index - point.pruned_turn_count
@@ -114,7 +119,7 @@ def pruned_by(state: ThreadState, point: TrimPoint) -> list[str]:
 
 
 def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
-    """Messages of `turns` that were not discarded."""
+    """Returns the number of messages of `turns` that were not discarded."""
     count: int = sum(map(attrgetter("message_count"), turns))
     if not state.discards:
         return count
@@ -128,31 +133,31 @@ def message_count(state: ThreadState, turns: Sequence[Turn]) -> int:
 
 
 def active_message_count(state: ThreadState) -> int:
-    """Messages of the active context; a summary in it counts as one."""
+    """Returns the number of messages in the active context; a summary counts as one."""
     return active_turn_messages(state) + int(begins_with_summary(state))
 
 
 def has_sealed_summary(state: ThreadState) -> bool:
-    """Returns whether the context begins with a summary that only the provider thread has."""
+    """Returns whether the active context begins with a sealed summary."""
     in_provider = state.generation.bootstrap == "provider"
     return in_provider and bool(state.trim_points) and state.trim_points[-1].summary_unavailable
 
 
 def begins_with_summary(state: ThreadState) -> bool:
-    """Returns whether the context begins with a summary, readable or not."""
+    """Returns whether the active context begins with a summary, sealed or not."""
     return current_summary(state) is not None or has_sealed_summary(state)
 
 
 class Summary(NamedTuple):
-    """The text that the active context begins with, and how many messages it stands for."""
+    """The text of a summary, and the number of messages that it replaces."""
 
     text: str
     messages: int
 
 
 def current_summary(state: ThreadState) -> Summary | None:
-    """Returns the readable summary that the active context begins with; a fork has it from the
-    thread it was forked from.
+    """Returns the readable summary that the active context begins with, or None. A fork has the
+    summary of the thread that it was forked from.
     """
     generation = state.generation
     if generation.summary is not None:
@@ -174,11 +179,11 @@ def context_items(
     discards: Sequence[Discard] | None = None,
     pinned: Iterable[bytes] = (),
 ) -> list[bytes]:
-    """Returns the items of a context that begins with `summary`, if there is one, and goes on with
-    what is `pinned` of earlier turns, and with `turns`.
+    """Returns the raw items of a context: first `summary`, if it is not None, then `pinned`, then
+    `turns`.
 
-    `skipped_items`: the summary stands for so many of the first turn's items too. `discards` are
-    those that stand in it, if they are not those that stand now.
+    The first `skipped_items` items of the first turn are left out, because the summary covers them.
+    `discards` are the discards in force in this context; None means those of the state.
     """
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     items.extend(pinned)
@@ -193,8 +198,8 @@ def context_items(
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
-    """Returns a turn's items as the model saw them, or rebuilt from its messages when none were
-    recorded, without what was discarded.
+    """Returns a turn's raw items without discarded ones. If none were recorded, they are rebuilt
+    from the turn's messages.
     """
     return [item for _, item in placed_items(state, turn)]
 
@@ -202,7 +207,7 @@ def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:
 def placed_items(
     state: ThreadState, turn: Turn, discards: Sequence[Discard] | None = None
 ) -> list[tuple[int, bytes]]:
-    """Returns `turn_items`, each with its position among the turn's items; `discards` as in
+    """Returns the same items as `turn_items`, each with its position in the turn; `discards` as in
     `context_items`.
     """
     standing = state.discards if discards is None else discards
@@ -215,24 +220,24 @@ def placed_items(
 
 
 def discarded_positions(turn_id: str, discards: Sequence[Discard]) -> frozenset[int]:
-    """Returns which of a turn's raw items `discards` took."""
+    """Returns the positions of the turn's raw items that `discards` removed."""
     return frozenset(
         position for discard in discards for position in discard.positions.get(turn_id, ())
     )
 
 
 def without_prompt(items: list[bytes], later_prompts: Iterable[str]) -> list[bytes]:
-    """Returns a turn's items without those that its prompt put there; see `prompt_span`."""
+    """Returns a turn's items without those of its prompt (`prompt_span`)."""
     start, end = prompt_span(items, later_prompts)
     return [*items[:start], *items[end:]]
 
 
 def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, int]:
-    """Returns the start and the end of the prompt among a turn's items: first of all, unless Codex
-    began the turn with a compaction.
+    """Returns the start and the end of the prompt's items among a turn's items. They are the first
+    items of the turn, unless Codex began the turn with a compaction.
 
-    `later_prompts` are what was said while it ran. It may stand there too, when the model had
-    answered nothing yet, and is none of it.
+    `later_prompts` are the texts that were sent while the turn ran. They may directly follow the
+    prompt, if the model had not answered yet, and do not belong to it.
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     start = next((at for at, item in enumerate(decoded) if item.get("role") == "user"), len(items))
@@ -247,15 +252,15 @@ def prompt_span(items: list[bytes], later_prompts: Iterable[str]) -> tuple[int, 
 
 
 def message_text(item: dict[str, Any]) -> str:
-    """Returns all text of a message item."""
+    """Returns the concatenated text of a message item."""
     return "".join(str(part.get("text", "")) for part in map(as_dict, as_list(item.get("content"))))
 
 
 def summary_item(summary: str, message_count: int) -> bytes:
-    """Returns the one user message that stands for what a compaction pruned.
+    """Returns the user message that holds a summary, as a raw item.
 
-    It must not begin with Codex's own preface, or Codex drops it at its next compaction (measured).
-    A summary that has such an envelope in it is none: its brackets are escaped.
+    The text must not begin with Codex's own preface, or Codex drops it at its next compaction
+    (measured). If the summary contains the envelope of a summary, its brackets are escaped.
     """
     inner = _ENVELOPE.sub("&lt;", summary)
     text = f"<conversation-summary messages={message_count}>{inner}</conversation-summary>"
@@ -265,7 +270,9 @@ def summary_item(summary: str, message_count: int) -> bytes:
 
 
 def message_item(entry: Entry) -> bytes:
-    """Returns a message of the ledger as an item, for want of the one that the model saw."""
+    """Returns a raw item for a message of the ledger, for use if the item that the model saw was
+    not recorded.
+    """
     part = "input_text" if entry.role == "user" else "output_text"
     return msgspec.json.encode(
         {"type": "message", "role": entry.role, "content": [{"type": part, "text": entry.text}]}
@@ -273,16 +280,16 @@ def message_item(entry: Entry) -> bytes:
 
 
 def injectable(items: list[bytes]) -> list[bytes]:
-    """Returns `items` without tool results that have no call, which Codex shows to no model.
+    """Returns `items` without tool results that have no call, which Codex never sends to a model.
 
-    Everything else is shown again as it was: reasoning with or without a seal, and a call without a
-    result, to which Codex adds that it was aborted (measured: 0.133 to 0.171).
+    Codex sends all other items unchanged: reasoning with or without sealed content, and a call
+    without a result, to which Codex adds the result `aborted` (measured: 0.133 to 0.171).
     """
     return [item for _, item in placed_injectable(items)]
 
 
 def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
-    """Returns `injectable`, each with its position in `items`."""
+    """Returns the items that `injectable` returns, each with its position in `items`."""
     return [
         (at, items[at])
         for at in injectable_positions([msgspec.json.decode(item) for item in items])
@@ -290,7 +297,7 @@ def placed_injectable(items: list[bytes]) -> list[tuple[int, bytes]]:
 
 
 def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
-    """Returns where `injectable` items stand among `items`, decoded ones."""
+    """Returns the positions of the items that `injectable` returns; `items` are decoded."""
     calls = {call_id(item) for item in items if is_call(item)}
     return [
         position
@@ -300,12 +307,12 @@ def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
 
 
 def call_id(item: dict[str, Any]) -> Any:
-    """Returns the id that a tool call and its result share."""
+    """Returns the id that a tool call and its result share, or None."""
     return item.get("call_id")
 
 
 def is_call(item: dict[str, Any]) -> bool:
-    """Returns whether the item asks for a tool whose result is an item of its own."""
+    """Returns whether the item is a tool call whose result is a separate item."""
     return (
         str(item.get("type", "")).endswith("_call")
         and call_id(item) is not None
@@ -314,7 +321,7 @@ def is_call(item: dict[str, Any]) -> bool:
 
 
 def is_output(item: dict[str, Any]) -> bool:
-    """Returns whether the item is a tool's result."""
+    """Returns whether the item is the result of a tool call."""
     return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
 
 
@@ -324,8 +331,8 @@ def is_reasoning(item: dict[str, Any]) -> bool:
 
 
 def is_preamble(item: dict[str, Any]) -> bool:
-    """Returns whether the item is preamble (instructions, environment, tools); a new thread has its
-    own.
+    """Returns whether the item is preamble (instructions, environment, tools), which a new provider
+    thread writes itself.
     """
     if item.get("type") in ("additional_tools", "configuration_update"):
         return True

@@ -1,4 +1,4 @@
-"""Turns and pins that another thread begins with: recorded there as they are here."""
+"""Records turns and pins of one thread in another thread that begins with them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,8 @@ def carried_turn(
 ) -> Iterator[ev.AnyEvent]:
     """Yields the events that record a turn of `state` in the first generation of another thread.
 
-    `items` are the raw items that it has there; the last `injected` of them stood behind it.
+    `items` are the turn's raw items in the other thread; the last `injected` of them were injected
+    after the turn's end.
     """
     index = state.turn_index[turn.id]
     yield ev.TurnStarted(turn.id, 1)
@@ -26,8 +27,8 @@ def carried_turn(
 
 
 def carried_pins_of(state: ThreadState, thread_id: str) -> tuple[ev.AnyEvent, ...]:
-    """Returns the events that record what is pinned in `state` in a new thread: each pinned turn
-    with the items that the context has of it, and each pin, in the order of the ledger.
+    """Returns the events that record the pins of `state` in a new thread: each pinned turn with its
+    raw items in the context, and each pin, in the order of the ledger.
     """
     events: list[ev.AnyEvent] = []
     for pin in standing_pins(state):

@@ -1,8 +1,8 @@
-"""Measures or estimates the size of a context: as reported, or estimated where nothing is
+"""Returns the size of a context in tokens: the reported size, or an estimate if none was reported
 (docs/spec/context.md).
 
-Always true: Codex's `last.totalTokens` is what the context holds, its `total` never is. What is no
-measurement is marked as an estimate.
+Codex's `last.totalTokens` is the size of the context, its `total` is not. A size that was not
+measured is marked as an estimate.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,19 @@ from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
 
 BASELINE_TOKENS = 12_000
-"""What Codex takes for instructions and tools, and leaves out of what it calls left (measured:
-0.163, 0.171).
+"""The number of tokens that Codex assumes for instructions and tools and leaves out of its
+percentage of what is left (measured: 0.163, 0.171).
 """
 RAW_WINDOW_PERCENT = 95
-"""What Codex gives away of a model's window as `modelContextWindow` (measured: 0.163, 0.171)."""
-PROVIDER_COMPACTS_PERCENT = 90
-"""How full the raw window is when Codex compacts automatically, unless it is configured otherwise
-(measured: 0.163, 0.171).
+"""The percentage of the model's window that Codex reports as `modelContextWindow` (measured: 0.163,
+0.171).
 """
-# Turns that came before a generation's first usage report, as those of an adopted thread: of many,
-# no overhead can be told apart.
+PROVIDER_COMPACTS_PERCENT = 90
+"""The percentage of the raw window at which Codex compacts by itself, unless it is configured
+otherwise (measured: 0.163, 0.171).
+"""
+# The most turns before a generation's first usage report, as in an adopted thread: with more, the
+# overhead cannot be computed.
 MAX_WEIGHED_TURNS = 200
 
 NOT_REPORTED = "An estimate: Codex reports the size with its next answer."
@@ -55,7 +57,10 @@ Level = Literal["ok", "warning", "critical"]
 
 
 class ContextSize(NamedTuple):
-    """The size of a context in tokens, and whether it was measured."""
+    """The size of a context in tokens. `is_estimate`: it was not measured. `is_unknown`: nothing
+    was reported, so that the whole size is an estimate of the daemon. `note` explains an estimate
+    to a person.
+    """
 
     used: int
     is_estimate: bool
@@ -64,8 +69,8 @@ class ContextSize(NamedTuple):
 
 
 def context_size(state: ThreadState, policy: Policy) -> ContextSize:
-    """Returns the size of the thread's context. It estimates the whole context while nothing was
-    reported.
+    """Returns the size of the thread's context. If nothing was reported yet, the whole context is
+    estimated.
     """
     known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
     return known or _estimated_size(state)
@@ -83,13 +88,15 @@ def _estimated_size(state: ThreadState) -> ContextSize:
 
 
 def window_of(usage: UsageTotals, model: str | None, policy: Policy) -> int | None:
-    """Tokens that fit: as the provider says, else as configured for the model."""
+    """Returns the size of the model's window in tokens: as reported, else as configured for the
+    model, else None.
+    """
     return usage.window or policy.model_windows.get(model or "")
 
 
 def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
-    """Returns the size that the provider reported, or None; a context that overflowed fills the
-    window.
+    """Returns the size that Codex reported, or None. A context that overflowed counts as filling
+    the window.
     """
     if usage.report is None:
         return None
@@ -104,20 +111,23 @@ def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
 
 
 def used_percent(used: int, window: int) -> float:
-    """Returns the share of the window as clients are told it, with one decimal."""
+    """Returns the percentage of the window that is used, rounded to one decimal, as clients receive
+    it.
+    """
     return round(used * 100 / window, 1)
 
 
 def percent_text(percent: float) -> str:
-    """Returns that share as a person is shown it: `74%`.
+    """Returns a percentage as text without decimals: `74%`.
 
-    A half goes up, as in the page and the plugin; every sentence and every meter has this number.
+    Halves are rounded up, as in the web page and the Neovim plugin, so that all of them show the
+    same number.
     """
     return f"{int(percent + 0.5)}%"
 
 
 def share_text(used: int, window: int) -> str:
-    """Returns the share of the window that so many tokens take: `74%`."""
+    """Returns the share of the window that `used` tokens take, as text: `74%`."""
     return percent_text(used_percent(used, window))
 
 
@@ -131,13 +141,15 @@ def left_percent(used: int, window: int) -> int:
 
 
 def provider_compacts_at(window: int, configured: int | None) -> int:
-    """Returns the token count at which Codex compacts automatically."""
+    """Returns the number of tokens at which Codex compacts by itself. `configured` lowers it but
+    cannot raise it.
+    """
     own = window * PROVIDER_COMPACTS_PERCENT // RAW_WINDOW_PERCENT
     return own if configured is None else min(own, configured)
 
 
 def level_of(used: int, window: int, policy: Policy) -> Level:
-    """ok | warning | critical."""
+    """Returns the level of the meter: ok, warning or critical."""
     share = used / window
     return (
         "critical"
@@ -149,18 +161,24 @@ def level_of(used: int, window: int, policy: Policy) -> Level:
 
 
 def opened_tokens(state: ThreadState, opened: GenerationOpened) -> int:
-    """Returns what the context would hold in a generation that is opened so, by estimate."""
+    """Returns the estimated tokens of the context in the generation that the event `opened`
+    opens.
+    """
     return overhead_tokens(state) + sum(opened_weights(state, opened))
 
 
 def exceeds(state: ThreadState, opened: GenerationOpened, window: int) -> bool:
-    """Returns whether that would be more than fits; it looks at no more turns than it must."""
+    """Returns whether the context of the generation that `opened` opens would be larger than
+    `window` tokens. Reads only as many turns as are needed to decide.
+    """
     sums = accumulate(opened_weights(state, opened), initial=overhead_tokens(state))
     return any(tokens > window for tokens in sums)
 
 
 def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int]:
-    """Yields the weights of what a generation that is opened so is given, one by one."""
+    """Yields the estimated tokens of each part that the opened generation is given: summary, pins,
+    turns.
+    """
     if opened.summary is not None:
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
     yield from _pin_weights(state, opened.pins)
@@ -170,7 +188,7 @@ def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int
         if turn.items:
             placed = placed_items(state, turn)
             yield sum(estimate_tokens(item) for at, item in placed if at >= skipped)
-        else:  # they are read from the rollout when they are needed
+        else:  # the items are read from the rollout only when they are needed
             yield sum(_unrecorded_tokens(entry) for entry in _entries(state, index))
         skipped = 0
 
@@ -186,11 +204,12 @@ def _unrecorded_tokens(entry: Entry) -> int:
 
 
 def overhead_tokens(state: ThreadState) -> int:
-    """Returns the tokens of an empty session (instructions, tools), as last measured; 0 if never.
+    """Returns the tokens of an empty session (instructions, tools) as last measured, or 0 if never
+    measured.
 
-    A generation's first call was given that, its bootstrap and the prompt. One that began with kept
-    turns is taken only if there is no other, because what their items weigh is known but roughly
-    once they are pruned.
+    The overhead is the input of a generation's first call minus its bootstrap and prompt. A
+    generation that began with kept turns is used only if there is no other, because the size of
+    their items is known only roughly after they are pruned.
     """
     roughly: Generation | None = None
     for generation in reversed(state.generations):
@@ -222,8 +241,8 @@ def _begins_clean(generation: Generation) -> bool:
 
 
 def _turns_before_first_call(state: ThreadState, generation: Generation) -> range:
-    """Places of the generation's own turns before the one of its first call; no more are looked for
-    than could be weighed.
+    """Returns the positions of the generation's own turns before the turn of its first call, at
+    most one more than `MAX_WEIGHED_TURNS`.
     """
     assert generation.first_call is not None
     first = start = state.turn_index[generation.first_call.turn_id]
@@ -243,7 +262,7 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
         yield estimate_tokens(summary_item(generation.summary, generation.summarized_messages))
     yield from _pin_weights(state, generation.pins)
     before = _turns_before_first_call(state, generation)
-    # A fork is given its parent's whole past, pruned turns included.
+    # The turns of a fork include the pruned turns of its parent.
     given = (state.turn_index[turn_id] for turn_id in generation.turn_ids)
     kept = [index for index in given if index >= state.active_from_turn]
     for index in (*kept, *before):

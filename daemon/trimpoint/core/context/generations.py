@@ -1,4 +1,6 @@
-"""Opens a generation that holds a given context, and derives its bootstrap."""
+"""Creates the events that open a generation with a given context, and derives a generation's
+bootstrap.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,10 +18,10 @@ from trimpoint.core.model.state import Generation, ThreadState
 
 
 def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
-    """Returns a generation that holds the active context anew, from the ledger, when the provider
-    lost its copy.
+    """Returns the events that open a generation with the active context rebuilt from the ledger,
+    after Codex lost its copy.
 
-    A sealed summary was only in that copy; that it is gone is said with an event of its own.
+    A sealed summary was only in that copy; the event `ContextLost` reports its loss.
     """
     lost = state.generation
     opened = reopened_generation(state, "resume")
@@ -29,7 +31,7 @@ def rebuilt_generation(state: ThreadState) -> tuple[ev.AnyEvent, ...]:
 
 
 def reopened_generation(state: ThreadState, reason: str) -> ev.GenerationOpened:
-    """Returns the next generation, given what the active context holds now."""
+    """Returns the event that opens the next generation with the present active context."""
     skipped = state.generation.skipped_items
     return next_generation(state, reason, state.active_turns, current_summary(state), skipped)
 
@@ -44,13 +46,12 @@ def next_generation(
     in_provider: bool = False,
     ledger: Sequence[Turn] | None = None,
 ) -> ev.GenerationOpened:
-    """Returns the event that opens the next generation, whose context holds `summary`, what is
-    pinned of the turns before, and `turns`; all of these are of the `ledger`, the thread's own
-    unless it is given.
+    """Returns the event that opens the next generation, with `summary`, the pins of earlier turns,
+    and `turns`. `ledger` are all turns of the thread; None means those of the state.
 
-    This is the one place that decides the bootstrap: the provider's own context where it has it,
-    else a summary with turns, else turns, else nothing. `skipped_items` are those of the first turn
-    that the summary stands for too; without a summary there are none.
+    Only this function decides the bootstrap: `provider` if the provider thread holds the context
+    already, else `summary` (with turns), else `turns`, else `none`. `skipped_items` is the number
+    of items of the first turn that the summary covers; it is ignored without a summary.
     """
     turn_ids = tuple(turn.id for turn in turns)
     pins = tuple(pin.id for pin in carried_pins(state, turn_ids, ledger))
@@ -65,10 +66,9 @@ def next_generation(
 
 
 def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
-    """Returns the items to inject into `generation`'s provider thread, in order; empty when it
-    starts from nothing.
-
-    Where the provider keeps the context, there is nothing to add to it.
+    """Returns the raw items to inject into the generation's provider thread, in order. The list is
+    empty if the generation starts from nothing, or if the provider thread holds the context
+    already.
     """
     if generation.bootstrap == "provider":
         return []
@@ -92,13 +92,13 @@ def generation_behind(
     in_provider: bool = False,
     ledger: Sequence[Turn] | None = None,
 ) -> ev.GenerationOpened:
-    """Returns the next generation, with `turns` and the readable summary of the trim point before
-    them.
+    """Returns the event that opens the next generation with `turns` and, if readable, the summary
+    of the trim point before them.
     """
     summary, skipped = None, 0
     if point is not None and point.summary is not None:
         trimmed = state.generations[point.generation - 1]
-        # Where the provider began the generation, as in a fork, only the trim point has the count.
+        # If Codex began the generation, as in a fork, only the trim point has the count.
         count = trimmed.summarized_messages or point.pruned_message_count
         summary, skipped = Summary(point.summary, count), trimmed.skipped_items
     return next_generation(
@@ -107,7 +107,9 @@ def generation_behind(
 
 
 def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
-    """Returns the items beside a summary: the pinned ones, and those of the last N active turns."""
+    """Returns the raw items that follow a summary: those of the pins and of the last N active
+    turns.
+    """
     kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
     pins = carried_pins(state, [turn.id for turn in kept])
     pinned = pin_items(state, [pin.id for pin in pins])

@@ -1,9 +1,8 @@
-"""The raw items of one turn in groups that leave a context only together, each with the ledger's
-entries that tell of it.
+"""Groups the raw items of one turn that can only leave the context together, and matches each group
+with its entries in the ledger.
 
-Always true: what came of one thought stays with it, and a result with its call, because a model
-refuses the one without the other. Items are only ever added behind those there are, so that a group
-keeps its number.
+Reasoning stays with the items that follow from it, and a tool result with its call, because a model
+refuses one without the other. Items are only ever appended to a turn, so a group keeps its number.
 """
 
 from collections.abc import Sequence
@@ -21,11 +20,10 @@ Item = dict[str, Any]
 
 @dataclass(eq=False)
 class ItemGroup:
-    """`positions` are those of its items in the turn.
+    """A group of raw items. `positions` are the positions of its items in the turn.
 
-    `is_anonymous`: a tool call of which the ledger tells nothing under the call's own name. Entries
-    that no item has the name of are taken for what such a call did: code that calls tools has an
-    entry for each of them, and one item for all.
+    `is_anonymous` marks a tool call whose id no entry has. Entries whose id no item has are matched
+    with such groups: code that calls tools has one entry for each call, but one item for all.
     """
 
     positions: list[int] = field(default_factory=list[int])
@@ -35,17 +33,19 @@ class ItemGroup:
 
     @property
     def calls(self) -> list[Item]:
-        """Returns its tool calls, the provider's own included."""
+        """Returns the group's tool calls, those of the model provider's own tools included."""
         return [item for item in self.items if str(item.get("type", "")).endswith("_call")]
 
     @property
     def text(self) -> str:
-        """Returns the text of its first message."""
+        """Returns the text of the group's first message, or an empty string."""
         return next((message_text(item) for item in self.items if is_message(item)), "")
 
 
 def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
-    """Returns the items of a turn in groups, in the order of their first items."""
+    """Returns the groups of a turn's items with their entries, in the order of their first
+    items.
+    """
     groups = _group_by_reasoning(items)
     names = _owners(groups)
     told = {entry.id for entry in entries if entry.kind != "message"}
@@ -70,12 +70,12 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
 
 
 def is_message(item: Item) -> bool:
-    """Returns whether the item is a prompt or an answer."""
+    """Returns whether the item is a message of any role."""
     return item.get("type") == "message"
 
 
 def message_text(item: Item) -> str:
-    """Returns the text of a message as its entry has it."""
+    """Returns the text of a message item in the form that its entry has, one line for each part."""
     return "\n".join(
         str(part["text"]) for part in map(as_dict, as_list(item.get("content"))) if "text" in part
     )
@@ -92,15 +92,15 @@ def _group_by_reasoning(items: Sequence[Item]) -> list[ItemGroup]:
         group.positions.append(position)
         group.items.append(item)
         if is_call(item):
-            # Ids are used again by some providers, so a result answers the call before it.
+            # Some providers use ids again, so a result belongs to the last call with its id.
             callers[call_id(item)] = group
         thought = group if is_reasoning(item) else thought if _is_model_output(item) else None
     return groups
 
 
 def _continues(thought: ItemGroup | None, item: Item) -> ItemGroup | None:
-    """Returns `thought`, if the item came of it. More reasoning goes on with one that has led to
-    nothing yet, and else opens another.
+    """Returns `thought` if the item follows from its reasoning, else None. More reasoning belongs
+    to it only if no other item has followed yet.
     """
     if thought is None or not _is_model_output(item):
         return None
@@ -114,8 +114,8 @@ def _is_model_output(item: Item) -> bool:
 
 
 def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
-    """Returns the group of each item's and call's name; of a name that was given out twice, the
-    first.
+    """Returns the group for each id of an item or call; for an id that was used twice, the first
+    group.
     """
     owners: dict[str, ItemGroup] = {}
     for group in groups:
@@ -133,7 +133,7 @@ def _says(group: ItemGroup, entry: Entry) -> bool:
     ]
     if not entry.detail:
         return entry.text in said
-    # Around attachments Codex puts words that the entry has not.
+    # Around attachments Codex adds text that the entry does not have.
     parts = map(as_dict, as_list(as_dict(msgspec.json.decode(entry.detail)).get("content")))
     texts = [str(part["text"]) for part in parts if part.get("type") == "text"]
     return any(all(text in whole for text in texts) for whole in said)

@@ -1,8 +1,8 @@
-"""The x-ray: what the model will be sent next, item by item, and what each item is.
+"""Classifies every raw item that the model would be sent next.
 
-`inspect_context` is given the items that Codex has for the thread
-(`codex/history/model_input.py`), its own included, and finds those again that the ledger knows.
-Where Codex has written nothing yet, the items are those that the session was given.
+`inspect_context` is given the items that Codex has for the thread (`codex/history/model_input.py`),
+including those of Codex itself, and finds the ones that the ledger knows. If Codex has written none
+yet, they are the items that the session was given.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
 
 
 class ItemClass(StrEnum):
-    """The class of an item, in the order in which totals are shown."""
+    """The class of an item. Totals are shown in the order of the members."""
 
     INSTRUCTIONS = "instructions"
     TOOLS = "tools"
@@ -50,9 +50,11 @@ class ItemClass(StrEnum):
 
 
 class InspectedItem(NamedTuple):
-    """One item. `tokens_by_class`: a message of Codex's own can hold several kinds of things.
+    """One item with its class and estimated tokens. `tokens_by_class` may have several entries,
+    because one message of Codex can hold several kinds of content.
 
-    What the ledger knows of it is None where it knows nothing: what Codex wrote by itself.
+    The fields from `turn_id` on are None if the ledger does not know the item because Codex wrote
+    it.
     """
 
     item_class: ItemClass
@@ -68,7 +70,7 @@ class InspectedItem(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """An item that the ledger knows, and the segment that it belongs to, if it is in one."""
+    """An item of the ledger, and its segment, or None if it is in no segment."""
 
     item: dict[str, Any]
     turn_id: str | None
@@ -76,7 +78,7 @@ class _Known(NamedTuple):
     is_pinned: bool = False
 
 
-# How a text begins that Codex writes, by what it is; the first that fits counts.
+# The beginnings of texts that Codex writes, with their classes; the first match counts.
 _BEGINNINGS = (
     ("<environment_context>", ItemClass.ENVIRONMENT),
     ("# AGENTS.md instructions", ItemClass.PROJECT_DOCS),
@@ -91,7 +93,9 @@ _IMAGES = frozenset({"input_image", "image"})
 
 
 def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[InspectedItem]:
-    """Returns what the model is sent before the next prompt; `sent` are its items, in order."""
+    """Returns the inspected items that the model is sent before the next prompt; `sent` are these
+    items, in order.
+    """
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in sent]
     known = _found_again(items, _known_items(state))
     return [
@@ -101,7 +105,7 @@ def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[Inspected
 
 
 def conversation_items(state: ThreadState) -> list[bytes]:
-    """Returns the items of the context that the ledger knows, in order."""
+    """Returns the raw items of the context that the ledger has, in order."""
     generation = state.generation
     own = [
         item
@@ -113,9 +117,8 @@ def conversation_items(state: ThreadState) -> list[bytes]:
 
 
 def as_sent(items: Sequence[bytes]) -> list[bytes]:
-    """Returns the items as Codex sends them: no result without its call, no call without a result.
-
-    Codex says of a call without a result that it was aborted (measured: 0.133 to 0.171).
+    """Returns the items as Codex sends them: a result without its call is dropped, and a call
+    without a result gets the result `aborted` (measured: 0.133 to 0.171).
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     calls = {call_id(item) for item in decoded if is_call(item)}
@@ -159,7 +162,9 @@ def _known_items(state: ThreadState) -> list[_Known]:
 
 
 def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:
-    """Position among `items` -> what the ledger knows of it; compared from the end, in order."""
+    """Returns for positions in `items` the matching item of the ledger. Items are matched in order,
+    from the end.
+    """
     places: dict[Any, list[int]] = {}
     for place, one in enumerate(known):
         places.setdefault(_likeness(one.item), []).append(place)
@@ -176,7 +181,9 @@ def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> di
 
 
 def _likeness(item: dict[str, Any]) -> Any:
-    """Returns the same for an item and for itself as Codex sends it, with ids and labels."""
+    """Returns a key that is equal for a recorded item and the same item as Codex sends it, with ids
+    and labels added.
+    """
     kind = item.get("type")
     if kind == "message":
         return kind, item.get("role"), message_text(item)
@@ -204,7 +211,9 @@ def _inspected(item: dict[str, Any], raw: bytes, known: _Known | None) -> Inspec
 
 
 def _entry_id(item: dict[str, Any], segment: ContextSegment) -> str:
-    """Returns the item's entry in the ledger; a call and its result share one."""
+    """Returns the id of the item's entry in the ledger; a tool call and its result share one
+    entry.
+    """
     own = {str(name) for name in (item.get("id"), call_id(item)) if name}
     named = zip(segment.ids, segment.entry_ids, strict=True)
     return next((entry for name, entry in named if name in own), segment.entry_ids[0])
@@ -232,7 +241,9 @@ def _class_of(item: dict[str, Any]) -> ItemClass:
 
 
 def _tokens_by_class(item: dict[str, Any], tokens: int) -> tuple[tuple[ItemClass, int], ...]:
-    """Returns the item's tokens by class; the first class includes the separator after the item."""
+    """Returns the item's tokens by class; the separator after the item counts for the first
+    class.
+    """
     if item.get("type") != "message":
         return ((_class_of(item), tokens),)
     by_class: dict[ItemClass, int] = {}

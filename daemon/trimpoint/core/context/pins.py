@@ -1,9 +1,9 @@
-"""Pins: turns and notes that stay in the context word for word, whatever is trimmed
+"""Pins: turns and notes that stay in the active context word for word, whatever is trimmed
 (docs/spec/context.md).
 
-Always true: what is pinned stands in the context once. A turn of the active context stands in its
-place; of the turns before it, those that are pinned stand behind the summary, in the order of the
-ledger, and notes among them where they were made.
+Each pinned thing is in the context once. A pinned turn of the active turns is in its normal place.
+Earlier pinned turns follow the summary in the order of the ledger, and so do notes, at the place
+where they were made.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,9 @@ NOTE_PREFIX = "<pinned-note>"
 def carried_pins(
     state: ThreadState, kept_ids: Iterable[str], ledger: Sequence[Turn] | None = None
 ) -> list[Pin]:
-    """Returns what a context that keeps these turns of the ledger carries beside them."""
+    """Returns the pins that a context must carry in addition to the kept turns: all notes, and the
+    pinned turns before the first kept turn.
+    """
     if not state.pins:
         return []
     kept = list(kept_ids)
@@ -35,7 +37,9 @@ def carried_pins(
 
 
 def standing_pins(state: ThreadState, places: Mapping[str, int] | None = None) -> list[Pin]:
-    """Returns the pins in the ledger's order, without those of turns that a revert took back."""
+    """Returns the pins in the order of the ledger, without those of turns that a revert took
+    back.
+    """
     at = state.turn_index if places is None else places
     standing = [pin for pin in state.pins if pin.turn_id is None or pin.turn_id in at]
     return sorted(standing, key=lambda pin: (pin.place, pin.turn_id is None))
@@ -44,7 +48,7 @@ def standing_pins(state: ThreadState, places: Mapping[str, int] | None = None) -
 def pin_items(
     state: ThreadState, pin_ids: Iterable[str], ledger: Sequence[Turn] | None = None
 ) -> list[bytes]:
-    """Returns the items of the pins with these ids, in the order of the ids."""
+    """Returns the raw items of the pins with these ids, in the order of the ids."""
     if not (wanted := list(pin_ids)):
         return []
     pins = {pin.id: pin for pin in state.pins}
@@ -56,13 +60,15 @@ def pin_items(
 
 
 def pinned_turns(state: ThreadState) -> list[Turn]:
-    """Returns the turns of the ledger that are pinned."""
+    """Returns the pinned turns of the ledger."""
     ids = (pin.turn_id for pin in standing_pins(state))
     return [state.turns[state.turn_index[turn_id]] for turn_id in ids if turn_id is not None]
 
 
 def pin_tokens(state: ThreadState, pin: Pin) -> int:
-    """Returns what a pin weighs, by estimate; from the ledger where the items are not at hand."""
+    """Returns the estimated tokens of a pin. If the turn's raw items are not loaded, they are
+    estimated from its entries.
+    """
     if pin.turn_id is None:
         return estimate_tokens(note_item(pin.note))
     index = state.turn_index[pin.turn_id]
@@ -81,9 +87,7 @@ def pin_tokens(state: ThreadState, pin: Pin) -> int:
 
 
 def note_item(note: str) -> bytes:
-    """Returns a note of the person as the model is shown it: a message of theirs that says it is
-    one.
-    """
+    """Returns a raw item for a pinned note: a user message that is marked as a note."""
     text = f"{NOTE_PREFIX}{note}</pinned-note>"
     content = [{"type": "input_text", "text": text}]
     return msgspec.json.encode({"type": "message", "role": "user", "content": content})

@@ -1,8 +1,8 @@
-"""Derives what the model still sees of the turns after Codex compacted the context automatically.
+"""Derives which turns the model still sees after Codex has compacted the context by itself.
 
-Such a compaction makes no trim point: the ledger goes on, but the model sees a summary of Codex's
-own instead of the turns before. A trim injects turns whole, so one that keeps such turns would
-bring them back and make the context larger.
+Such a compaction makes no trim point: the ledger continues, but the model sees a summary of Codex
+instead of the turns before. A trim injects whole turns, so a trim that keeps such turns would bring
+them back and make the context larger.
 """
 
 from typing import NamedTuple
@@ -16,20 +16,22 @@ from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 
 COMPACTION = "contextCompaction"
 COMPACTED = "The oldest part of the context was summarized to make room"
-"""The entry of a recovery from an overflow, which is of the same kind."""
+"""The title of the entry that a recovery from an overflow writes, which has the same role."""
 NOTABLE_TOKENS = 1_000
-"""A context that grows by less is not worth a refusal; the figures are estimates."""
+"""A context that grows by fewer tokens is not refused; the figures are estimates."""
 
 
 class OwnCompaction(NamedTuple):
-    """The newest one in the present context: in which turn, and at which entry of the ledger."""
+    """Codex's newest own compaction in the present context: the position of its turn and of its
+    entry in the ledger.
+    """
 
     turn_index: int
     entry_index: int
 
 
 def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
-    """Returns the newest compaction that Codex made by itself in the context as it is now."""
+    """Returns the newest compaction that Codex made by itself in the present context, or None."""
     index = max((state.turn_index.get(turn_id, -1) for turn_id in state.compacted_in), default=-1)
     if index < state.active_from_turn or state.turns[index].generation < _filled_since(state):
         return None
@@ -41,17 +43,17 @@ def newest_own_compaction(state: ThreadState) -> OwnCompaction | None:
 
 
 def is_own_compaction(entry: Entry) -> bool:
-    """Returns whether Codex compacted automatically; False for what a recovery from an overflow
-    wrote.
+    """Returns whether the entry records a compaction that Codex made by itself, not one of a
+    recovery from an overflow.
     """
     return entry.role == COMPACTION and entry.text != COMPACTED
 
 
 def _filled_since(state: ThreadState) -> int:
-    """Returns the generation that was last given its turns whole, 0 for none: what Codex compacted
-    before is undone by that.
+    """Returns the number of the last generation that was given its turns in full, or 0. Compactions
+    by Codex before it have no effect any more.
 
-    A fork, as a revert makes one, goes on with the context of the generation that it was taken
+    A fork, as a revert makes one, continues with the context of the generation that it was forked
     from.
     """
     trimmed = {point.generation for point in state.trim_points}
@@ -65,8 +67,8 @@ def _filled_since(state: ThreadState) -> int:
 
 
 def seen_turns(state: ThreadState) -> int:
-    """Returns the number of turns the model sees: the one that Codex compacted in, and those after
-    it.
+    """Returns the number of turns that the model sees: the one in which Codex compacted last, and
+    those after it.
     """
     compaction = newest_own_compaction(state)
     return (
@@ -75,8 +77,8 @@ def seen_turns(state: ThreadState) -> int:
 
 
 def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None:
-    """Returns why keeping `keep` turns needs `--force`: it would bring back what Codex has
-    compacted.
+    """Returns a rejection if keeping `keep` turns would bring back turns that Codex has compacted,
+    so that `--force` is needed; else None.
     """
     compaction = newest_own_compaction(state)
     if compaction is None or keep == 0 or keep >= state.active_turn_count:
@@ -106,7 +108,7 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
 
 
 def _compacted_tokens(state: ThreadState, compaction: OwnCompaction) -> int:
-    """Returns what the turn had done before the compaction, by estimate."""
+    """Returns the estimated tokens of the part of the turn that the compaction replaced."""
     start = state.turns[compaction.turn_index].first_entry_index
     done = state.entries[start : compaction.entry_index]
     return sum(
@@ -116,9 +118,7 @@ def _compacted_tokens(state: ThreadState, compaction: OwnCompaction) -> int:
 
 
 def turns_brought_back(state: ThreadState) -> int:
-    """Returns how many of the turns that the present generation was given had been compacted by
-    Codex.
-    """
+    """Returns how many turns that Codex had compacted the present generation was given in full."""
     kept = state.generation.turn_ids
     compacted = [kept.index(turn_id) for turn_id in state.compacted_in if turn_id in kept]
     return max(compacted, default=0)

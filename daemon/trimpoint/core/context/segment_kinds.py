@@ -1,5 +1,5 @@
-"""Names the kind of a segment, and previews it in one line: by its tool calls and by what Codex
-says of them.
+"""Determines the kind of a segment from its tool calls and Codex's entries for them, and renders a
+one-line preview.
 """
 
 import re
@@ -15,7 +15,9 @@ PREVIEW_CHARS = 120
 
 
 class SegmentKind(StrEnum):
-    """The kinds, ordered from least to most needed; messages come last."""
+    """The kind of a segment, from the least to the most needed; messages and the summary come
+    last.
+    """
 
     CONTEXT_TOOL = "contextTool"  # get_messages, discard_messages
     HISTORY = "history"  # search_history, read_history
@@ -44,7 +46,7 @@ _SHELLS = frozenset(
     }
 )
 _READING = frozenset({"read", "listFiles", "search"})
-# What is run to see whether something works, and looked at once.
+# Commands that test or check something, whose output is read once.
 _CHECK = re.compile(
     r"""\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|ruff|flake8
     |mypy|pyright|eslint|tsc|clippy)\b
@@ -58,7 +60,7 @@ _SHELL_WRAP = re.compile(r"\S*/(?:ba|z|)sh -l?c (['\"])(.*)\1", re.DOTALL)
 
 
 def kind_of(group: ItemGroup) -> SegmentKind:
-    """Returns the kind of a group: of several calls, the most needed one."""
+    """Returns the kind of a group; for several calls, the most needed kind."""
     of_entries = [
         kind
         for entry in group.entries
@@ -72,13 +74,13 @@ def kind_of(group: ItemGroup) -> SegmentKind:
 
 
 def preview(text: str) -> str:
-    """Returns `text` in one line, cut to `PREVIEW_CHARS`."""
+    """Returns `text` in one line, cut to `PREVIEW_CHARS` characters."""
     line = " ".join(text[: PREVIEW_CHARS * 8].split())
     return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
 
 
 def preview_of(group: ItemGroup) -> str:
-    """Returns a short preview of the group: its text, or the tool and its arguments."""
+    """Returns a one-line preview of the group: its tools with their arguments, or its text."""
     activities = [
         entry.text
         for entry in group.entries
@@ -140,6 +142,6 @@ def _arguments(call: dict[str, Any]) -> str:
 
 
 def _unwrapped(title: str) -> str:
-    """Returns a command without the shell that Codex wraps it in."""
+    """Returns a command without the shell that Codex wraps around it."""
     wrapped = _SHELL_WRAP.fullmatch(title)
     return wrapped.group(2) if wrapped else title

@@ -1,9 +1,9 @@
-"""The active context in units: what can be taken out of it, and what has to stay
+"""Divides the active context into segments, and says which of them are protected from discards
 (docs/spec/context.md).
 
-Always true: a unit leaves the context whole (`core/context/groups.py`). Its short id tells the
-number of its turn in the thread and its own in the turn, and means the same for as long as the
-context does, whatever is discarded beside it or said after it.
+A segment leaves the context as a whole (`core/context/groups.py`). Its short id has the number of
+its turn in the thread and its own number in the turn. The id stays valid for as long as the context
+does, whatever is discarded or added.
 """
 
 from collections import Counter
@@ -30,10 +30,10 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import estimate_tokens
 
 SUMMARY_ID: Final = "summary"
-# How a prompt begins that the daemon gives an agent which has reduced its context; it is no request
-# of the person's.
+# The beginning of the prompt that the daemon sends after an agent has reduced its context. The
+# person did not write it.
 FOLLOW_UP_PREFIX: Final = "<context-reduced>"
-# Why a unit stays, as clients are told.
+# The reasons why a segment is protected, as clients receive them.
 NEWEST: Final = "newest"
 CODE_CHANGE: Final = "codeChange"
 PLAN: Final = "plan"
@@ -44,11 +44,11 @@ PINNED: Final = "pinned"
 
 
 class ContextSegment(NamedTuple):
-    """`role`: user | assistant | tool. `protected`: why it stays, None when it may go. `positions`
-    are of its items in the turn.
+    """One segment. `role`: user | assistant | tool. `protected`: the reason why it cannot be
+    discarded, or None. `positions` are the positions of its raw items in the turn.
 
-    `ids` are those of the ledger's entries, or one made up where the ledger has none; `entry_ids`
-    name the same, each in a way that means nothing else in the context.
+    `ids` are the ids of its entries, or one invented id if it has no entry. `entry_ids` are for the
+    same entries, qualified where needed so that they are unique in the context.
     """
 
     short_id: str
@@ -64,8 +64,8 @@ class ContextSegment(NamedTuple):
 
 
 def context_segments(state: ThreadState) -> list[ContextSegment]:
-    """Returns all of the active context, in the order in which the model sees it; what was
-    discarded is left out.
+    """Returns the segments of the active context in the order in which the model sees them, without
+    discarded ones.
     """
     segments: list[ContextSegment] = []
     if (summary := current_summary(state)) is not None:
@@ -85,7 +85,7 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
             )
         )
     segments.extend(_carried(state))
-    # The summary stands for so many of the first turn's items too.
+    # The first items of the first turn that the summary covers.
     skipped = state.generation.skipped_items
     for index in range(state.active_from_turn, len(state.turns)):
         segments.extend(_segments_of(state, index, skipped))
@@ -94,7 +94,7 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
 
 
 def _carried(state: ThreadState) -> Iterator[ContextSegment]:
-    """Returns the segments behind the summary that are there because they are pinned."""
+    """Yields the segments after the summary that are in the context because they are pinned."""
     carried = [pin for pin in standing_pins(state) if pin.id in state.generation.pins]
     for number, pin in enumerate(carried, 1):
         text = pin.note
@@ -131,7 +131,7 @@ def _segments_of(state: ThreadState, index: int, skipped: int) -> Iterator[Conte
     if turn.items:
         yield from _recorded_segments(state, turn, index, entries, skipped)
         return
-    # What the model saw is not recorded; a new session would be given these.
+    # The raw items are not recorded; a new session would be given the messages.
     messages = [entry for entry in entries if entry.kind == "message"]
     for number, entry in enumerate(messages, 1):
         name, tokens = _short_id(index, number), estimate_tokens(message_item(entry))
@@ -178,8 +178,8 @@ def _recorded_segments(
 
 
 def _unanswered(turn: Turn, items: Sequence[dict[str, Any]]) -> frozenset[int]:
-    """Returns the positions of calls that still run. Their results are to come, and would be left
-    alone.
+    """Returns the positions of calls that still run. If one was discarded, its later result would
+    have no call.
     """
     if turn.status != "running":
         return frozenset()
@@ -200,11 +200,13 @@ def _role(group: ItemGroup) -> str:
 
 
 def _protections(turn: Turn, groups: Sequence[ItemGroup]) -> list[str | None]:
-    """Returns why each group stays, as far as its own turn tells."""
+    """Returns the reason why each group of the turn is protected, or None, as far as it follows
+    from the turn alone.
+    """
     if not turn.items_complete and turn.status != "running":
         return [NOT_RECORDED] * len(groups)
     finals = _final_answers(turn, groups)
-    # Which of several such calls made the change cannot be told.
+    # If there are several such calls, it is unknown which one made the change.
     hidden_change = any(
         group.is_anonymous and kind_of(group) is SegmentKind.FILE_CHANGE for group in groups
     )
@@ -221,7 +223,9 @@ def _protection(group: ItemGroup, is_final: bool, hidden_change: bool) -> str | 
 
 
 def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
-    """Returns the final answers as Codex marks them, else the last message of each ended turn."""
+    """Returns the `id()` of each group with a final answer: as marked by Codex, else the last
+    answer of an ended turn.
+    """
     said = [
         group for group in groups if any(item.get("role") == "assistant" for item in group.items)
     ]
@@ -236,8 +240,8 @@ def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
 
 
 def _named_apart(segments: list[ContextSegment]) -> list[ContextSegment]:
-    """Give units names that mean nothing else: an id alone where it is the only one, else with its
-    turn.
+    """Returns the segments with unique `entry_ids`: an id that is used once stays as it is, others
+    are qualified with their turn.
     """
     given = Counter(entry_id for segment in segments for entry_id in segment.ids)
     return [
@@ -258,8 +262,8 @@ def _is_follow_up(segment: ContextSegment) -> bool:
 
 
 def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegment]:
-    """Protects the newest prompt and all that was said after it; tool calls on the way are work
-    like any other.
+    """Returns the segments with the newest prompt and all later messages protected; tool calls
+    among them are not.
     """
     asked = [
         segment

@@ -1,10 +1,8 @@
-"""The walker: where the oldest part of a context may be cut off from the rest
-(docs/spec/context.md).
+"""Finds where the oldest part of a context may be cut off (docs/spec/context.md).
 
-Always true: what follows a cut must stand by itself in front of a model, and what comes before it
-must read as an exchange that had come to rest. So a cut is only ever made right behind an
-assistant's message, never between a tool call and its result, and never between a reasoning item
-and what came of it.
+The part after a cut must be valid input for a model on its own, and the part before it must read as
+a finished exchange. Therefore a cut is only made directly after an assistant's message, never
+between a tool call and its result, and never between reasoning and the items that follow from it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,12 +24,11 @@ def find_split(
     min_messages: int = MIN_MESSAGES,
     min_items: int = 0,
 ) -> int | None:
-    """Returns how many of the oldest `items` to cut off, or None if no cut is valid.
+    """Returns the number of oldest `items` to cut off, or None if no cut is valid.
 
-    `items` are raw items in order and `tokens` what each of them costs. As much as fits into
-    `oldest_share` of all tokens is cut off, and at least `min_messages` prompts and answers and
-    `min_items` items, even if that takes more. Everything may be cut off, if nothing else is
-    possible.
+    `items` are raw items in order, and `tokens` are their sizes. The cut takes as many items as fit
+    into `oldest_share` of all tokens, but at least `min_messages` messages and `min_items` items
+    even if these are larger. If no other cut is valid, it may take all items.
     """
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     budget = oldest_share * sum(tokens)
@@ -49,8 +46,8 @@ def find_split(
 
 
 def _split_candidates(items: Sequence[dict[str, Any]]) -> Iterator[int]:
-    """Yields the positions after an answer where a cut separates no call from its result, and no
-    reasoning from what followed from it.
+    """Yields the positions directly after an answer where a cut separates no call from its result
+    and no reasoning from the items that follow from it.
     """
     answered_at = _answers(items)
     settled_after = -1  # the last result of all calls so far
@@ -67,8 +64,8 @@ def _split_candidates(items: Sequence[dict[str, Any]]) -> Iterator[int]:
 
 
 def _answers(items: Sequence[dict[str, Any]]) -> dict[int, int]:
-    """Position of a call -> position of its result. Ids are used again by some providers, so a
-    result answers the call before it.
+    """Returns the position of each call's result by the position of the call. Some providers use
+    ids again, so a result belongs to the last open call with its id.
     """
     waiting: dict[Any, list[int]] = {}
     answered_at: dict[int, int] = {}
@@ -81,7 +78,7 @@ def _answers(items: Sequence[dict[str, Any]]) -> dict[int, int]:
 
 
 def _continues(items: Sequence[dict[str, Any]], at: int) -> bool:
-    """Returns whether the item at `at` belongs to the reasoning before it."""
+    """Returns whether the item at `at` follows from the reasoning before it."""
     return at < len(items) and _is_output_of_model(items[at]) and not _is_reasoning(items[at])
 
 

@@ -1,8 +1,8 @@
-"""The tools with which an agent looks at its own context and reduces it: what they are, and what
-they answer. Pure.
+"""The tools with which an agent lists and reduces its own context: their specifications and their
+answers. Pure.
 
-What the agent chooses is checked at once, so that it can choose anew, and taken out when its turn
-has ended: the model that answers must not lose what it is looking at.
+The agent's choice is checked at once, so that the agent can choose again, but discarded only after
+its turn has ended: the model must not lose context while it answers.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from trimpoint.core.model.state import ThreadState
 GET_MESSAGES: Final = "get_messages"
 DISCARD_MESSAGES: Final = "discard_messages"
 NAMES: Final = frozenset({GET_MESSAGES, DISCARD_MESSAGES})
-# A listing is part of the context itself: of more than this the cheapest are left out.
+# The listing itself takes up context. If there are more segments, the smallest are left out.
 MAX_LISTED: Final = 300
 PREVIEW_CHARS: Final = 60
 
@@ -67,22 +67,24 @@ SPECIFICATIONS: Final[tuple[dict[str, Any], ...]] = (
 
 
 class Answer(NamedTuple):
-    """The answer of a tool, and whether it succeeded."""
+    """The answer of a tool, and whether the call succeeded."""
 
     text: str
     success: bool
 
 
 class Choice(NamedTuple):
-    """The agent's choice: names that stand for segments."""
+    """The entries that the agent chose to discard, by their qualified ids, and the answer to the
+    tool call.
+    """
 
     names: tuple[str, ...]
     answer: Answer
 
 
 def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> Answer:
-    """Returns the answer of `get_messages`, as JSON, without the segments that were chosen
-    already.
+    """Returns the answer of `get_messages` as JSON. Segments that are in `chosen` already are left
+    out, and so are the smallest if there are more than `MAX_LISTED`.
     """
     segments = _left(state, chosen)
     costliest = {
@@ -106,8 +108,8 @@ def listing(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) ->
 def choose(
     state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str], arguments: Any
 ) -> Choice:
-    """Returns the answer of `discard_messages` and the new choice; the choice is empty if any name
-    is refused.
+    """Returns the answer of `discard_messages` and the qualified ids of the chosen entries. If a
+    segment is unknown or protected, or too little would be left, nothing is chosen.
     """
     if (refusal := discard_refusal(state)) is not None:
         return _refused(refusal.message)
@@ -141,8 +143,8 @@ def choose(
 
 
 def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str]) -> list[str]:
-    """Returns the chosen entries that may be discarded now, and the tool calls that listed and
-    chose them.
+    """Returns the qualified ids of the chosen entries that may be discarded now, and of the calls
+    of the context tools, as far as the floor allows.
     """
     wanted, segments = set(chosen), context_segments(state)
     free = [segment for segment in segments if segment.protected is None]
@@ -160,8 +162,8 @@ def to_discard(state: ThreadState, policy: DiscardPolicy, chosen: Sequence[str])
 
 
 def follow_up_text(outcome: str) -> str:
-    """Returns the prompt of the follow-up turn. It is recognized, so that it never counts as the
-    person's newest.
+    """Returns the prompt of the turn that follows a discard by the agent. Its prefix marks it, so
+    that it is never taken for the person's newest prompt.
     """
     return (
         f"{FOLLOW_UP_PREFIX}{outcome} Go on with your task where you left off; this is no new "

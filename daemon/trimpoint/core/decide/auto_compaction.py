@@ -1,9 +1,11 @@
-"""The rule of automatic compaction: when a critical context is compacted without being asked, and
-when that stops (docs/spec/context.md).
+"""The rules of automatic compaction: when a critical context is compacted without a request, and
+when this stops (docs/spec/context.md).
 
-Always true: between turns only, one at a time, and never again after two attempts in vain, or three
-that won no turn, until something has changed. An attempt wins a turn when a turn after it ends
-below the critical level. An agent that is compacted over and over does nothing else any more.
+An automatic compaction runs only between turns, and one at a time. It stops after two attempts in a
+row that failed or freed too little, or after three in a row that won no turn. It resumes when a
+person trims the context, when the model changes, or when a later report shows a smaller context. An
+attempt wins a turn if a turn after it ends below the critical level. Without this rule an agent
+could be compacted again and again and do nothing else.
 """
 
 from trimpoint_protocol import readmodel as rm
@@ -18,14 +20,16 @@ from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource, model_in
 
 IN_VAIN = 2
-"""So many attempts in a row that failed or freed next to nothing are the last."""
+"""The number of attempts in a row that failed or freed too little, after which no more are made."""
 WITHOUT_A_TURN = REMEMBERED
-"""So many in a row after which the very next turn filled the context again are the last."""
+"""The number of attempts in a row, each followed by a turn that filled the context again, after
+which no more are made.
+"""
 ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
 
 
 def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
-    """Begin a compaction if one is due and the thread is idle; else nothing happens."""
+    """Starts a compaction if one is due and the thread is idle; otherwise returns no events."""
     if not is_due(state, policy) or when_idle(state, "compact") is not None:
         return Accepted(())
     summarizer = policy.summarizer
@@ -41,7 +45,7 @@ def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> D
 
 
 def is_due(state: ThreadState, policy: Policy) -> bool:
-    """Returns whether the context is to be compacted as soon as the thread is idle."""
+    """Returns whether the context must be compacted as soon as the thread is idle."""
     return (
         policy.auto == "compact"
         and _is_measurable(state, policy)
@@ -52,7 +56,7 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
 
 
 def has_stopped(state: ThreadState, policy: Policy) -> bool:
-    """Returns whether the last attempts all failed or freed too little."""
+    """Returns whether automatic compaction has stopped because the last attempts did not help."""
     return _last_were_in_vain(state, policy) or _last_won_no_turn(state, policy)
 
 
@@ -71,7 +75,7 @@ def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
-    """Returns the state of automatic compaction, with a sentence for a person."""
+    """Returns the state of automatic compaction with a sentence for a person."""
     operation = state.open_operation
     if (
         operation is not None
@@ -102,8 +106,8 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
 
 
 def _is_measurable(state: ThreadState, policy: Policy) -> bool:
-    """Returns whether the present session was measured. What overflowed is left to the recovery,
-    where there is one.
+    """Returns whether the size of the present context was measured. An overflow counts as a
+    measurement only if there is no recovery for it.
     """
     report = state.usage.report
     if report is None or not state.generation.ready or state.may_have_missed:
@@ -114,9 +118,9 @@ def _is_measurable(state: ThreadState, policy: Policy) -> bool:
 
 
 def _turns_to_keep(state: ThreadState, policy: Policy) -> int:
-    """Returns how many turns to keep: as configured, but never all of them.
-
-    Nor any that the model no longer sees, or the compaction would bring them back.
+    """Returns the number of turns to keep: the configured number, but at least one active turn is
+    compacted, and turns that Codex has compacted already are not kept, because keeping them would
+    bring them back in full.
     """
     wanted = max(0, min(policy.preserve_recent_turns, state.active_turn_count - 1))
     return min(wanted, seen_turns(state))
@@ -130,7 +134,9 @@ def _was_ineffective(state: ThreadState, attempt: CompactionAttempt, policy: Pol
 
 
 def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy) -> bool:
-    """Returns whether turns have ended since, and each of them with a critical context."""
+    """Returns whether every turn that ended since the attempt ended at the critical level. If the
+    context was not measured since, returns whether the attempt failed.
+    """
     window = window_of(state.usage, model_in(state.settings), policy)
     lowest = attempt.lowest_at_turn_end
     if lowest is None or window is None:
@@ -139,7 +145,9 @@ def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy)
 
 
 def _level(state: ThreadState, policy: Policy) -> str | None:
-    """Returns the level of the reported size; None for an estimate, which triggers nothing."""
+    """Returns the level of the reported size, or None if nothing was reported. An estimate of the
+    daemon's own has no level.
+    """
     window = window_of(state.usage, model_in(state.settings), policy)
     fill = reported_size(state.usage, window)
     return level_of(fill.used, window, policy) if fill is not None and window is not None else None

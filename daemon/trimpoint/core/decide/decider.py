@@ -1,8 +1,9 @@
-"""The decider: `(state, command, stamp, policy) -> events or a rejection`.
+"""The decider: a pure function from a state, a command, a stamp and the policy to events or a
+rejection.
 
-Pure. It hands each command to its rule, here or in a module of the rules' own; rules live nowhere
-else. A rejection is a value. `decide` never changes the state; the projector does, from the events
-returned.
+It passes each command to its rule, which is in this module or in a sibling; there are no rules
+elsewhere. A rejection is a return value. `decide` never changes the state; the projector changes it
+by applying the returned events.
 """
 
 from typing import assert_never
@@ -37,7 +38,7 @@ AnyCommand = wire.AnyClientCommand | internal.InternalCommand
 
 
 def decide(state: ThreadState, command: AnyCommand, stamp: Stamp, policy: Policy) -> Decision:
-    """Decides `command` in `state`: returns the events to write, or the rejection."""
+    """Returns the events that `command` causes in `state`, or the rejection."""
     if not state.exists and not isinstance(command, internal.CreateThread):
         return Rejected(Reason.THREAD_NOT_FOUND, "There is no such thread.")
     if isinstance(command, wire.ClientCommand):
@@ -140,10 +141,11 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
 
 
 def _given_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:
-    """Returns the generation that is given the pins which a thread begins with: notes, and the
-    turns as the first of its active context.
+    """Returns the event that opens the second generation of a new thread, which receives the pins
+    that the thread begins with: notes, and the pinned turns as the first turns of its active
+    context.
 
-    The turns are recorded in the generation before it, which Codex never sees.
+    The turns are recorded in the first generation, which never gets a provider thread.
     """
     turn_ids = tuple(one.turn_id for one in pinned if isinstance(one, ev.TurnStarted))
     notes = [one for one in pinned if isinstance(one, ev.ContextPinned) and one.turn_id is None]

@@ -1,8 +1,8 @@
-"""The rules of discarding: what may be taken out of the active context, and what `/compress` takes
-(docs/spec/context.md).
+"""The rules of discards: which segments may leave the active context, and which ones `/compress`
+chooses (docs/spec/context.md).
 
-Always true: nothing is taken that is protected, and never so much that less than the floor would be
-left. What was asked for is done whole or refused whole.
+Protected segments are never discarded, and at least the floor of tokens is always left. A request
+is carried out in full or refused in full.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ from trimpoint.core.model.decision import (
 from trimpoint.core.model.ledger import qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 
-# What `/compress` takes, in this order; within a class the oldest first.
+# The kinds of segments that `/compress` discards, in this order; the oldest of a kind first.
 PRIORITY: tuple[SegmentKind, ...] = (
     SegmentKind.CONTEXT_TOOL,
     SegmentKind.HISTORY,
@@ -52,7 +52,7 @@ _WHY = {
 
 
 class CompressionPlan(NamedTuple):
-    """The plan of `/compress`. `is_enough`: it brings the context down to `target_tokens`."""
+    """The plan of `/compress`: all segments of the context, and the ones to discard."""
 
     segments: list[ContextSegment]
     chosen: list[ContextSegment]
@@ -61,30 +61,30 @@ class CompressionPlan(NamedTuple):
 
     @property
     def total_tokens(self) -> int:
-        """Returns the estimated tokens of the context now."""
+        """Returns the estimated tokens of the context before the discard."""
         return total_tokens(self.segments)
 
     @property
     def left_tokens(self) -> int:
-        """Returns the estimated tokens after it."""
+        """Returns the estimated tokens of the context after the discard."""
         return self.total_tokens - total_tokens(self.chosen)
 
     @property
     def is_enough(self) -> bool:
-        """Returns whether the target is reached."""
+        """Returns whether the context will be no larger than the target."""
         return self.left_tokens <= self.target_tokens
 
 
 def total_tokens(units: Iterable[ContextSegment]) -> int:
-    """Returns the estimated tokens of `segments`."""
+    """Returns the sum of the estimated tokens of the segments."""
     return sum(segment.tokens for segment in units)
 
 
 def discard(
     state: ThreadState, command: wire.DiscardContext, stamp: Stamp, policy: DiscardPolicy
 ) -> Decision:
-    """Decides `thread.context.discard`: the trim point of its own kind and the generation that it
-    opens.
+    """Decides the command `thread.context.discard`: returns the discard and the generation that it
+    opens, or the rejection.
     """
     if (refusal := discard_refusal(state)) is not None:
         return refusal
@@ -114,8 +114,8 @@ def discard(
 def plan_compression(
     state: ThreadState, target_tokens: int | None, policy: DiscardPolicy
 ) -> CompressionPlan | Rejected:
-    """Returns the plan of `/compress` or a rejection. Without `target_tokens` the configured target
-    counts.
+    """Returns the plan of `/compress` or a rejection. If `target_tokens` is None, the configured
+    target is used.
     """
     target = policy.target_tokens if target_tokens is None else target_tokens
     if (refusal := discard_refusal(state)) is not None:
@@ -139,7 +139,9 @@ def plan_compression(
 
 
 def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterator[ContextSegment]:
-    """Returns the segments that `/compress` may take: none of the newest turn."""
+    """Yields the segments that `/compress` may discard, in the order of their priority; none are of
+    the newest turn.
+    """
     newest = state.turns[-1].id if state.turns else ""
     for kind in PRIORITY:
         for segment in units:
@@ -153,15 +155,15 @@ def _by_priority(state: ThreadState, units: Sequence[ContextSegment]) -> Iterato
 
 
 def _is_addressed(segment: ContextSegment) -> bool:
-    """Prompts of earlier turns have been answered; what the agent said on the way goes only when it
-    is asked for.
+    """Returns whether `/compress` may take the segment: prompts of earlier turns have been
+    answered, but an answer of the agent is discarded only if a command names it.
     """
     return segment.kind is not SegmentKind.MESSAGE or segment.role == "user"
 
 
 def discard_refusal(state: ThreadState) -> Rejected | None:
-    """Returns why nothing can be discarded, or None: the new session needs every remaining raw
-    item.
+    """Returns None if segments can be discarded, else the rejection: the remaining context must be
+    known item by item, because a new session is given all of it.
     """
     if has_sealed_summary(state):
         sealed = (
@@ -199,12 +201,12 @@ def _named(
 
 
 def names_of(segment: ContextSegment) -> list[str]:
-    """Returns stable names of the segment's entries."""
+    """Returns the qualified ids of the segment's entries."""
     return [qualified_entry_id(segment.turn_id, entry_id) for entry_id in segment.ids]
 
 
 def protection_reason(segment: ContextSegment) -> str:
-    """Returns why a protected unit stays, as the rest of a sentence."""
+    """Returns why a protected segment stays, as the end of a sentence."""
     return _WHY[str(segment.protected)]
 
 
@@ -238,7 +240,7 @@ def _proposed(
 
 
 def nothing_to_discard(plan: CompressionPlan) -> str:
-    """Returns why `/compress` does nothing, in a sentence."""
+    """Returns a sentence that says why `/compress` discards nothing."""
     holds = f"the conversation takes about {plan.total_tokens:,} tokens of the context"
     if plan.is_enough:
         return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
@@ -263,8 +265,8 @@ def _below_floor(
 def _opened(
     state: ThreadState, chosen: Sequence[ContextSegment], stamp: Stamp, trigger: str
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns the discard and generation n+1 as the events of one record; the summary in the
-    context stays in it.
+    """Returns the events of one record: the discard and the opening of generation n+1. A summary in
+    the context stays.
     """
     number = state.generation.number + 1
     names = tuple(name for segment in chosen for name in segment.entry_ids)

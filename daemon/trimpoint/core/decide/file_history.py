@@ -1,9 +1,9 @@
-"""Derives the history of a thread's files: the states that were captured, and who made each out of
-the one before.
+"""Derives the history of a thread's files: the captured states, and the author of each change
+between them.
 
-A revert takes back what the agent's turns did, and nothing else. Whatever happened between the end
-of one turn and the beginning of the next was done by others: a person, another thread, a commit, a
-change of branch.
+A revert takes back only the changes that the agent's turns made. Changes between the end of a turn
+and the start of the next have another author: a person, another thread, a commit or a change of
+branch.
 """
 
 from collections.abc import Iterator
@@ -12,23 +12,27 @@ from typing import Literal, NamedTuple
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
 Author = Literal["thread", "others", "unknown", "found"]
-"""`thread`: one of its turns, or a revert of it. `unknown`: no capture was taken between what a
-turn and what others did. `found`: what a daemon found at its start, less what was the turn's.
+"""The author of a change. `thread`: one of its turns or reverts. `others`: anyone else. `unknown`:
+no checkpoint separates the changes of a turn from those of others. `found`: a state that the daemon
+found at its start, without the changes of the turn.
 """
 
 LATE = "It was captured when the turn had begun already, and may hold some of its changes."
 
 
 class Leg(NamedTuple):
-    """One step of the history: what the files became, and who made them so."""
+    """One step of the history: the commit of the files after the change, and the change's
+    author.
+    """
 
     commit: str
     author: Author
 
 
 class FileHistory(NamedTuple):
-    """From the state to go back to, over every state captured since, to the files as they are now,
-    made by `now`.
+    """The history of the files since the state to go back to. `start` is the commit of that state,
+    `legs` are the states captured since, and `now` is the author of the changes after the last of
+    them.
     """
 
     start: str
@@ -37,7 +41,7 @@ class FileHistory(NamedTuple):
 
 
 def file_history(state: ThreadState, reverting: Reverting) -> FileHistory:
-    """Returns what lies between the target of a revert and the present."""
+    """Returns the history of the files between the target of a revert and now."""
     at = _start(state, reverting)
     if at is None:
         return FileHistory(reverting.commit, [], "unknown")
@@ -57,12 +61,14 @@ def file_history(state: ThreadState, reverting: Reverting) -> FileHistory:
 
 
 def is_late(checkpoint: Checkpoint) -> bool:
-    """Returns whether the turn was at work already when its baseline was captured."""
+    """Returns whether the baseline was captured after its turn had begun to work."""
     return LATE in checkpoint.notes
 
 
 def _start(state: ThreadState, reverting: Reverting) -> int | None:
-    """Returns the position of the checkpoint that the revert aims at."""
+    """Returns the index of the checkpoint that is the target of the revert, or None if it is not in
+    the thread.
+    """
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     first = state.turns[kept].id if not reverting.undo and kept < len(state.turns) else None
     wanted = (
@@ -97,8 +103,8 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
 
 
 def _follows_unseen(state: ThreadState, checkpoint: Checkpoint) -> bool:
-    """Returns whether the end of the turn before was never captured, so that its changes are among
-    those of others.
+    """Returns whether the end of the turn before was never captured, so that its changes cannot be
+    told from those of others.
     """
     index = state.turn_index.get(checkpoint.turn_id or "", 0)
     return index > 0 and not _is_ended(state, index - 1)

@@ -1,9 +1,8 @@
-"""Derives the facts that a report adds to a thread: those that are not in its state yet, and fit
-into it.
+"""Selects the reported facts that are new to a thread.
 
-A provider repeats itself after a resume, and facts come in batches: each is judged as if those
-before it in its batch were written already. Raw items have no identity of their own and are news
-whenever their turn is known; usage is of the present session, whatever turn it is reported with.
+Codex repeats reports after a resume, and facts arrive in batches: each fact is checked against the
+state and the facts before it in the batch. Raw items have no id, so they are always new if their
+turn is known. Usage belongs to the present session, whatever turn it is reported with.
 """
 
 from collections.abc import Iterable
@@ -16,19 +15,18 @@ from trimpoint.core.model.reviews import ITEM_METADATA, is_in_review
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import is_repetition
 
-# What a batch changes before it is written: (kind of thing, its id) -> whether the thread has it
-# then.
+# The changes of the facts so far in a batch: (kind, id) -> whether the thread then has it.
 _Overlay = dict[tuple[str, str], bool]
 
 
 def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
-    """Returns `facts`, in order, without those that are known to `state` or that it cannot
-    place.
+    """Returns those of `facts` that are new to `state`, in order. Facts of unknown turns or
+    requests are dropped.
     """
     overlay: _Overlay = {}
     fresh: list[ev.AnyEvent] = []
-    for told in facts:
-        fact = _with_own_turn_id(state, told) if state.turn_aliases else told
+    for reported in facts:
+        fact = _with_own_turn_id(state, reported) if state.turn_aliases else reported
         if _is_new(state, overlay, fact):
             overlay.update(_changes(fact))
             fresh.append(fact)
@@ -36,7 +34,9 @@ def new_facts(state: ThreadState, facts: Iterable[ev.AnyEvent]) -> tuple[ev.AnyE
 
 
 def _with_own_turn_id(state: ThreadState, fact: ev.AnyEvent) -> ev.AnyEvent:
-    """Returns the fact with the thread's own turn id in place of the provider's."""
+    """Returns the fact with Codex's id of a repeated turn replaced by the thread's own id of that
+    turn.
+    """
     turn_id = state.turn_aliases.get(getattr(fact, "turn_id", None) or "")
     return fact if turn_id is None else msgspec.structs.replace(fact, turn_id=turn_id)
 
@@ -74,8 +74,8 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
 
 
 def _are_of_reviewer(state: ThreadState, fact: ev.ContextItemsRecorded) -> bool:
-    """The reviewer's own items, which the thread's model never sees, are reported with the review's
-    id (measured: codex 0.163).
+    """Returns whether these are items of a reviewer's turn. The thread's model never sees them, but
+    Codex reports them with the id of the review (measured: codex 0.163).
     """
     if fact.source == "rollout" or fact.turn_id != state.running_turn_id or not is_in_review(state):
         return False
@@ -115,7 +115,7 @@ def _has_turn(state: ThreadState, overlay: _Overlay, turn_id: str) -> bool:
 
 
 def _has_entry(state: ThreadState, overlay: _Overlay, fact: ev.EntryRecorded) -> bool:
-    # Model providers number items and calls as they like (`call_0`): an id means something within
+    # Model providers number items and calls as they like (`call_0`): an id is unique only within
     # its turn.
     at = state.entry_index.get(fact.entry_id)
     known = at is not None and state.entries[at].turn_id == fact.turn_id

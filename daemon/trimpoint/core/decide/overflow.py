@@ -1,9 +1,9 @@
-"""The rules of recovery from an overflow: which turn may be tried again, and what of the context
-makes room for it (docs/spec/context.md).
+"""The rules of the recovery from an overflow: which turn may be repeated, and which part of the
+context is summarized to make room (docs/spec/context.md).
 
-Always true: the context is cut by the search for a split point (`core/context/split_point.py`) and
-nowhere else, and nothing of it changes before the turn goes on in what is left. The prompt of the
-turn is in neither part: it is sent again, and so stands once, as the newest.
+Only `core/context/split_point.py` decides where the context is cut, and the context does not change
+before the turn continues in the smaller one. The prompt of the turn is in neither part: it is sent
+again and is then the newest message.
 """
 
 from collections.abc import Sequence
@@ -48,11 +48,11 @@ EXCEEDED = ev.CONTEXT_WINDOW_EXCEEDED
 
 
 class OverflowPlan(NamedTuple):
-    """`before` is to be summarized and `after` to be kept, both raw items; the former hold
-    `messages` and cost `before_tokens`, estimated.
+    """Where the context is cut: the raw items `before` are summarized, the raw items `after` are
+    kept. `before` has `messages` messages and about `before_tokens` tokens.
 
-    The first turn of which anything is kept is `first_kept_turn_id`; `skipped_items` of its items
-    belong to `before`.
+    `first_kept_turn_id` is the first turn of which items are kept; its first `skipped_items` items
+    are in `before`.
     """
 
     before: list[bytes]
@@ -64,7 +64,9 @@ class OverflowPlan(NamedTuple):
 
 
 class ProviderCompaction(NamedTuple):
-    """The raw items of Codex's own compaction, and how many each turn has added `since`."""
+    """The raw items that replaced the context when Codex compacted it by itself, and for each turn
+    the number of items that it has added `since`.
+    """
 
     items: list[bytes]
     since: dict[str, int]
@@ -79,7 +81,9 @@ class _Placed(NamedTuple):
 def recover_from_overflow(
     state: ThreadState, command: internal.RecoverFromOverflow, stamp: Stamp, policy: Policy
 ) -> Decision:
-    """Begin the recovery, or say why the turn's failure stands."""
+    """Starts the recovery from an overflow, or rejects it with the reason why the turn stays
+    failed.
+    """
     if not policy.overflow_recovery:
         return Rejected(Reason.NOT_SUPPORTED, "Recovery from an overflow is switched off.")
     if (refusal := when_idle(state, "recover")) is not None:
@@ -108,7 +112,9 @@ def _has_prompt(state: ThreadState, turn: Turn) -> bool:
 
 
 def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
-    """Returns the input of a turn as `turn/start` takes it, as far as the ledger has it."""
+    """Returns the prompt of a turn in the form that `turn/start` accepts, as far as the ledger has
+    it.
+    """
     turn = state.turns[state.turn_index[turn_id]]
     entry = next(entry for entry in state.entries_of(turn) if entry.role == "user")
     if entry.detail:
@@ -120,14 +126,15 @@ def prompt_of(state: ThreadState, turn_id: str) -> list[Any]:
 def plan_overflow(
     state: ThreadState, turn_id: str, compaction: ProviderCompaction | None = None
 ) -> OverflowPlan | None:
-    """Returns where to cut the active context so that the turn may fit, or None.
+    """Returns where to cut the active context so that the turn may fit, or None if there is no
+    valid cut.
 
-    `compaction` is needed where Codex compacted the context automatically (`compacted_by_codex`).
+    `compaction` is required if Codex has compacted the context by itself (`compacted_by_codex`).
     """
     placed = _placed(state, turn_id, compaction)
     items = [one.item for one in placed]
     tokens = [estimate_tokens(item) for item in items]
-    # What Codex wrote stands for no turn, so it cannot be kept, and what is pinned is given anew.
+    # Items that Codex wrote belong to no turn and cannot be kept; pinned items are added again.
     least = len(_opening(state, compaction)) if state.pins or compaction is not None else 0
     cut = find_split(items, tokens, min_items=least)
     if cut is None or (cut := _before_pinned(state, placed, cut, turn_id)) < max(least, 1):
@@ -147,7 +154,7 @@ def plan_overflow(
 
 
 def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn_id: str) -> int:
-    """Returns the cut, before the turn that it would divide if that is pinned."""
+    """Returns the cut; if it would divide a pinned turn, it is moved to before that turn."""
     divided = placed[cut].turn_id if cut < len(placed) else None
     if divided == turn_id or divided not in {pin.turn_id for pin in state.pins if pin.turn_id}:
         return cut
@@ -155,7 +162,7 @@ def _before_pinned(state: ThreadState, placed: Sequence[_Placed], cut: int, turn
 
 
 def compacted_by_codex(state: ThreadState) -> bool:
-    """Returns whether Codex has compacted the present context automatically."""
+    """Returns whether Codex has compacted the present context by itself."""
     here = {turn.id for turn in state.active_turns if turn.generation == state.generation.number}
     start = state.active_turns[0].first_entry_index if here else len(state.entries)
     compactions = (
@@ -169,8 +176,8 @@ def compacted_by_codex(state: ThreadState) -> bool:
 def _placed(
     state: ThreadState, turn_id: str, compaction: ProviderCompaction | None
 ) -> list[_Placed]:
-    """Returns the active context, oldest first: what stands for what is gone, and the items of its
-    turns with their places.
+    """Returns the raw items of the active context with their turns and positions, oldest first. The
+    items before the first turn, such as a summary, have no turn.
     """
     placed = [_Placed(None, 0, item) for item in _opening(state, compaction)]
     skipped = state.generation.skipped_items
@@ -196,8 +203,8 @@ def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[
 def _first_since(
     state: ThreadState, turn: Turn, compaction: ProviderCompaction, *, fails: bool
 ) -> int:
-    """Position of the turn's first item after the compaction; of the turn that fails, not counting
-    its prompt.
+    """Returns the position of the turn's first item after the compaction. For the failing turn, the
+    prompt is not counted.
     """
     first = max(0, len(turn.items) - compaction.since.get(turn.id, 0))
     if not fails:
@@ -207,7 +214,7 @@ def _first_since(
 
 
 def _work(state: ThreadState, turn_id: str) -> list[bytes]:
-    """Returns the items of the turn from before it failed."""
+    """Returns the items that the turn had added before it failed, without its prompt."""
     turn = state.turns[state.turn_index[turn_id]]
     return without_prompt(turn.items, later_prompts(state, turn_id))
 
@@ -219,7 +226,9 @@ def _placed_work(state: ThreadState, turn: Turn) -> list[tuple[int, bytes]]:
 def complete_recovery(
     state: ThreadState, command: internal.CompleteRecovery, stamp: Stamp
 ) -> Decision:
-    """Resumes the turn: one record makes the trim point, the next generation and the turn in it."""
+    """Completes the recovery: one record has the trim point, the next generation and the repeated
+    turn in it.
+    """
     operation = operation_under_way(state, command.operation_id)
     turn_id = operation.failed_turn_id if operation is not None else None
     if (
@@ -266,8 +275,8 @@ def _kept_ids(
     turn_id: str,
     command: internal.CompleteRecovery,
 ) -> tuple[str, ...]:
-    """Without the turn itself when nothing of what it did is kept: then it only runs in the
-    generation.
+    """Returns the ids of the kept turns. The failed turn is left out if none of its items are kept:
+    then it only runs in the new generation.
     """
     done = len(_work(state, turn_id))
     kept_of_it = done - command.skipped_items if command.first_kept_turn_id == turn_id else done

@@ -1,9 +1,9 @@
-"""The rules of `/pin` and `/unpin`: what may be kept in the context for good, and when that needs a
-new generation (docs/spec/context.md).
+"""The rules of `/pin` and `/unpin`: what may be pinned, and when a pin needs a new generation
+(docs/spec/context.md).
 
-What is pinned and stands in the context already stays where it is. What does not, a turn that was
-trimmed away or a note, comes into it with a new generation at once; where only the provider can
-read a part of the context, with the next trim.
+A pinned turn that is in the active context stays in its place. A turn that was trimmed before, or a
+note, enters the context at once with a new generation; if part of the context is sealed, it enters
+with the next trim.
 """
 
 import msgspec
@@ -25,8 +25,8 @@ MAX_NOTE_CHARS = 2_000
 
 
 def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Policy) -> Decision:
-    """Decides `/pin`: the pins, with a new generation where something comes into the context by
-    them.
+    """Decides `/pin`: returns the pins, with a new generation if a pin adds something to the
+    context, or the rejection.
     """
     if state.archived:
         return when_idle(state, "pin in") or Accepted(())
@@ -42,8 +42,8 @@ def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Poli
 
 
 def unpin(state: ThreadState, command: wire.UnpinContext, stamp: Stamp) -> Decision:
-    """Decides `/unpin`: what is not pinned any more leaves the context, if only its pin had kept
-    it.
+    """Decides `/unpin`: returns the removed pins, with a new generation if the context holds
+    something only because it was pinned, or the rejection.
     """
     standing = standing_pins(state)
     if not standing:
@@ -84,7 +84,9 @@ def _new_pins(state: ThreadState, command: wire.PinContext, stamp: Stamp) -> lis
 
 
 def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Rejected:
-    """Returns the places of the named turns in the ledger; of the last one, where none is named."""
+    """Returns the positions of the named turns in the ledger, sorted; the last turn if none is
+    named.
+    """
     if not state.turns:
         return Rejected(Reason.TURN_NOT_FOUND, "The thread has no turn that could be pinned.")
     places: list[int] = []

@@ -1,5 +1,5 @@
-"""The rules of taking back: which turns go, and the context that was active at the turn that stays
-last.
+"""The rules of reverts: which turns are taken back, and the context that was active at the last
+turn that stays.
 """
 
 from collections.abc import Sequence
@@ -33,15 +33,13 @@ FILES = "files+context"
 
 
 class RevertTarget(NamedTuple):
-    """The target of a revert: the turns that will be active, the trim point before them, and the
-    provider thread with them.
+    """The target of a revert: the turns that will be active, the trim point before them, the
+    discards in force there, and all turns of the ledger up to there.
 
-    `discards` are those that stand there, and `ledger` all turns up to there.
-
-    `generation` is the number of the one whose provider thread holds the context, `through` the
-    last turn of it that counts, as the provider calls it, None when all of it does. `generation` is
-    None when there is no turn and so no context, and when the turn ran in a context that was
-    trimmed by what was undone since.
+    `generation` is the number of the generation whose provider thread holds this context, and
+    `through` is Codex's id of the last turn to take from it, or None for all of them. `generation`
+    is None if there is no turn and thus no context, or if the turn ran in a context that was
+    trimmed by a trim which was undone since.
     """
 
     active: list[Turn]
@@ -53,14 +51,16 @@ class RevertTarget(NamedTuple):
 
     @property
     def is_sealed(self) -> bool:
-        """Returns whether only the provider can read the summary before the turns."""
+        """Returns whether the summary before the turns is sealed."""
         return self.point is not None and self.point.summary_unavailable
 
 
 def revert_to_checkpoint(
     state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp
 ) -> Decision:
-    """Decides `/revert`: the target, or why there is none. Nothing changes yet."""
+    """Decides `/revert`: returns the request with its target, or the rejection. Nothing else
+    changes yet.
+    """
     if (command.turn_id is not None) + (command.turn_count is not None) + command.undo > 1:
         return Rejected(
             Reason.USAGE, "Name what to revert to by only one of turnId, turnCount and undo."
@@ -104,10 +104,12 @@ def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | R
 
 
 def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
-    """Returns the checkpoint after the first `kept` turns, or why there is none."""
+    """Returns the checkpoint of the files after the first `kept` turns, or the rejection if there
+    is none.
+    """
     after = _moments(state, state.turns[kept - 1].id, "after") if kept else []
     before = _moments(state, state.turns[kept].id, "before") if kept < len(state.turns) else []
-    # What others did before the next turn began is none of what is taken back.
+    # The baseline of the next turn comes first: what others changed before it is not reverted.
     late = [one for one in before if is_late(one)]
     candidates = [*(one for one in before if not is_late(one)), *after, *late]
     found = next((checkpoint for checkpoint in candidates if checkpoint.commit), None)
@@ -124,7 +126,7 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
 
 
 def _moments(state: ThreadState, turn_id: str, moment: str) -> list[Checkpoint]:
-    """Returns the checkpoints of that moment, newest first."""
+    """Returns the turn's checkpoints of that moment, newest first."""
     return [
         one
         for one in reversed(state.checkpoints)
@@ -156,7 +158,7 @@ def _undo(state: ThreadState, command: wire.RevertToCheckpoint, stamp: Stamp) ->
 
 
 def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | None:
-    """Returns where the revert leads, or None when the context stays what it is."""
+    """Returns the context that the revert restores, or None if the context stays the same."""
     if reverting.undo and (past := state.undo_state) is not None:
         if past.generation == state.generation.number and past.kept_turns == len(state.turns):
             return None  # that revert was of files alone, and nothing has happened since
@@ -172,14 +174,16 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     points = [point for point in state.trim_points if point.generation <= last]
     discards = [discard for discard in state.discards if discard.generation <= last]
     through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
-    # Its provider thread has a context that is trimmed by what was undone since.
+    # The provider thread of that generation holds a context with a trim that was undone since.
     is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
     generation = None if is_undone else last or None
     return _target(_with_injected(state.turns[:kept], []), points, generation, through, discards)
 
 
 def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
-    """Copies `turns`, with these items injected behind the last one in place of those that are."""
+    """Returns a copy of `turns` in which the items injected after the last turn are replaced by
+    `injected`.
+    """
     if not turns:
         return []
     last = turns[-1].without_injected
@@ -208,7 +212,9 @@ def _target(
 
 
 def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
-    """Returns the items of that context, to inject where Codex does not have it any more."""
+    """Returns the raw items of the target's context, for injection if Codex no longer has that
+    context.
+    """
     opened = _opened(state, target, in_provider=False)
     return context_items(
         state,
@@ -222,7 +228,9 @@ def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
 
 
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
-    """Completes a revert whose parts are all prepared: one record makes it so."""
+    """Completes a revert whose files and provider thread are prepared: returns all its effects as
+    one record.
+    """
     operation = operation_under_way(state, command.operation_id)
     reverting = operation.reverting if operation is not None else None
     if (
@@ -255,14 +263,16 @@ def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> e
         state, target.point, target.active, "revert", in_provider=in_provider, ledger=target.ledger
     )
     if in_provider and target.generation is not None:
-        # It has those that its provider thread was given.
+        # The provider thread holds the pins that its generation was opened with.
         pins = state.generations[target.generation - 1].pins
         return msgspec.structs.replace(opened, pins=pins)
     return opened
 
 
 def has_other_pins(state: ThreadState, target: RevertTarget) -> bool:
-    """Returns whether other things are pinned now than in the provider thread of the target."""
+    """Returns whether the pins that the target's context needs now differ from those that its
+    provider thread holds.
+    """
     if target.generation is None:
         return False
     needed = carried_pins(state, [turn.id for turn in target.active], target.ledger)
@@ -271,7 +281,7 @@ def has_other_pins(state: ThreadState, target: RevertTarget) -> bool:
 
 
 def roll_back_turns(state: ThreadState, command: internal.RollBackTurns, stamp: Stamp) -> Decision:
-    """Take back a turn and all after it, files as they are."""
+    """Takes back a turn and all later turns without changing files."""
     reverted = ev.TurnsRolledBack(command.turn_id)
     if command.provider_did:
         return Accepted((reverted,) if command.turn_id in state.turn_index else ())
@@ -288,8 +298,7 @@ def roll_back_turns(state: ThreadState, command: internal.RollBackTurns, stamp: 
             Reason.NOT_SUPPORTED,
             "Only Codex has the summary that the turn builds on, so it cannot be taken back to.",
         )
-    # The context that was active at that turn: what the last trim before it had left, and the turns
-    # since.
+    # The context that was active at that turn: the turns since the last trim before it.
     left = state.turns[point.turn_index if point is not None else 0 : index]
     opened = generation_behind(state, point, left, "revert", ledger=state.turns[:index])
     number = opened.generation

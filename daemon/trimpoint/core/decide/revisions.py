@@ -1,4 +1,4 @@
-"""Naming moments of a thread's worktree: what a person types, and the checkpoint that is meant."""
+"""Resolves the names that a person may type for a state of the worktree to a checkpoint."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,22 +17,25 @@ _MAX_DIGITS = 9
 
 
 class Revision(NamedTuple):
-    """A moment: `label` says which, for a person. No checkpoint: the worktree as it is now."""
+    """A named state of the worktree. `label` describes it for a person; `checkpoint` is None for
+    the worktree as it is now.
+    """
 
     label: str
     checkpoint: Checkpoint | None
 
     @property
     def commit(self) -> str:
-        """Empty for now."""
+        """Returns the commit of the checkpoint; empty for the worktree as it is now."""
         return self.checkpoint.commit if self.checkpoint is not None else ""
 
 
 class TurnFiles(NamedTuple):
-    """The checkpoints around one turn. Number 0 stands for the time before the first.
+    """The checkpoints before and after one turn. Number 0 is the time before the first turn; then
+    `turn` and `before` are None.
 
-    `before` and `after` are None where there is no checkpoint; `problem` says why, `notes` what is
-    not in `after`.
+    `before` and `after` are None if there is no checkpoint; `problem` says why. `notes` say what
+    `after` lacks.
     """
 
     number: int
@@ -47,11 +50,11 @@ class TurnFiles(NamedTuple):
 def resolve_range(
     state: ThreadState, older: str | None, newer: str | None
 ) -> tuple[Revision, Revision] | Rejected:
-    """Two moments to compare. A turn's number or id means the end of that turn; without `older` it
-    is compared to its beginning.
+    """Returns the two revisions to compare, or a rejection. The number or id of a turn means the
+    end of that turn, `now` the worktree as it is.
 
-    Without `newer`, the last turn is meant. With `now` and no `older`: what has changed since the
-    last turn began or ended.
+    If `newer` is None, it is the last turn. If `older` is None, it is the start of the turn
+    `newer`; with `now`, it is the start of the running turn or the end of the last one.
     """
     if not state.turns:
         return Rejected(
@@ -66,7 +69,7 @@ def resolve_range(
 
 
 def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
-    """Returns the changed files of each turn from number `first` on, in order."""
+    """Yields the checkpoints of each turn from number `first` on, in order."""
     newest = {(one.turn_id, one.moment): one for one in state.checkpoints}
     for number in range(first, len(state.turns) + 1):
         turn = state.turns[number - 1] if number else None
@@ -89,8 +92,8 @@ def turn_files(state: ThreadState, *, first: int = 0) -> Iterator[TurnFiles]:
 
 
 def _last_problem(state: ThreadState) -> str:
-    """Returns why there are no checkpoints: the same reason is recorded once, not with every
-    turn.
+    """Returns why there are no checkpoints, or an empty string. A problem is recorded once, not
+    again with every turn.
     """
     return next((one.problem for one in reversed(state.checkpoints) if one.problem), "")
 
@@ -98,8 +101,8 @@ def _last_problem(state: ThreadState) -> str:
 def _begun(
     state: ThreadState, newest: dict[tuple[str | None, str], Checkpoint], number: int
 ) -> Checkpoint | None:
-    """Returns what the worktree was when turn `number` began: its baseline, or what the turn before
-    it left.
+    """Returns the checkpoint of the worktree at the start of turn `number`: its baseline, or else
+    the capture after the turn before it. Returns None if there is neither.
     """
     turns = state.turns
     baseline = newest.get((turns[number - 1].id, "before")) if number <= len(turns) else None
@@ -124,7 +127,7 @@ def _named(state: ThreadState, name: str) -> Revision | Rejected:
 
 
 def _is_number(name: str) -> bool:
-    # Longer ones count no turns, and some are more than Python will read.
+    # Longer numbers count no turns, and Python refuses to parse very long ones.
     return name.isdecimal() and len(name) <= _MAX_DIGITS
 
 
@@ -157,7 +160,7 @@ def _ended(state: ThreadState, number: int) -> Revision | Rejected:
 
 
 def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
-    """Returns the default other side of a comparison."""
+    """Returns the revision to compare `newer` with if the person named no other."""
     number = len(state.turns)
     if newer is not None and newer in state.turn_index:
         number = state.turn_index[newer] + 1

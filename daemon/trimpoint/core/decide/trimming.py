@@ -1,4 +1,6 @@
-"""The rules of `/clear` and `/compact`: what a trim excludes, and the generation that it opens."""
+"""The rules of `/clear` and `/compact`: which turns a trim prunes, and the generation that it
+opens.
+"""
 
 import msgspec
 from trimpoint_protocol import commands as wire
@@ -39,11 +41,11 @@ EARLIER_SUMMARY = (
     "what still holds, and drop what is superseded."
 )
 SMALL_SUMMARY_TOKENS = 200
-"""A summary of so few tokens is always taken: it costs next to nothing."""
+"""A summary of at most this many tokens is always accepted, because it costs very little."""
 
 
 def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decision:
-    """Decides `/clear [N]`: the trim, or why there is nothing to trim."""
+    """Decides `/clear [N]`: returns the trim, or the rejection if there is nothing to trim."""
     keep = command.keep_last_n_turns or 0
     plan = plan_trim(state, keep)
     if plan is None:
@@ -66,7 +68,7 @@ def _nothing_to_trim(state: ThreadState, keep: int) -> str:
 
 
 def _said(text: str | None) -> str | None:
-    """Returns `text`, or None when it is blank."""
+    """Returns `text`, or None if it is None or blank."""
     return text if text and not text.isspace() else None
 
 
@@ -79,8 +81,8 @@ def open_trimmed_generation(
     summary: str | None,
     duration_ms: int,
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns the trim point and generation n+1 as the events of one record; with it, generation n
-    is retired (docs/spec/model.md).
+    """Returns the events of one record: the trim point, its summary if there is one, and the
+    opening of generation n+1, which retires generation n (docs/spec/model.md).
     """
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
@@ -110,7 +112,9 @@ def open_trimmed_generation(
 def compact(
     state: ThreadState, command: wire.CompactContext, stamp: Stamp, policy: Policy
 ) -> Decision:
-    """Decides `/compact`: the request for a summary; nothing of the context changes yet."""
+    """Decides `/compact`: returns the request for a summary, or the rejection. The context does not
+    change yet.
+    """
     keep = command.keep_last_n_turns or 0
     count = active_message_count(state)
     holds = f"the agent's context holds {counted(count, 'message')}"
@@ -141,7 +145,9 @@ def compact(
 def complete_compaction(
     state: ThreadState, command: internal.CompleteCompaction, stamp: Stamp
 ) -> Decision:
-    """Trims to the summary that has arrived."""
+    """Completes a compaction: returns the trim with the new summary, or the rejection if there is
+    no summary.
+    """
     operation = operation_under_way(state, command.operation_id)
     if operation is None or operation.phase is not Phase.COMPACTING:
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
@@ -168,15 +174,17 @@ def complete_compaction(
 
 
 def summarizer_guidance(state: ThreadState, guidance: str | None) -> str | None:
-    """Returns what the summarizer is told beside its task: the person's guidance, and what to do
-    with an earlier summary that is in range.
+    """Returns the additional instructions for the summarizer: the person's guidance, and how to
+    treat an earlier summary if the context begins with one. Returns None if there are none.
     """
     earlier = EARLIER_SUMMARY if begins_with_summary(state) else None
     return " ".join(filter(None, (guidance, earlier))) or None
 
 
 def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejected | None:
-    """Returns why a summary is not accepted: it is no smaller than what it stands for."""
+    """Returns the rejection of a summary that is not smaller than the part of the context that it
+    replaces, or None if the summary is accepted.
+    """
     tokens = _summary_tokens(summary)
     if operation.compaction_force or tokens <= SMALL_SUMMARY_TOKENS:
         return None
@@ -204,8 +212,8 @@ def _summary_tokens(summary: str) -> int:
 
 
 def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
-    """Estimates the tokens of what the summary replaces: an earlier summary, and the turns that
-    go.
+    """Returns the estimated tokens of what the summary replaces: an earlier summary, and the pruned
+    turns.
     """
     keep = operation.compaction_keep
     going = state.active_turns[: state.active_turn_count - keep] if keep else state.active_turns
@@ -217,11 +225,11 @@ def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
 def _carried_by_provider(
     events: tuple[ev.AnyEvent, ...], command: internal.CompleteCompaction
 ) -> tuple[ev.AnyEvent, ...]:
-    """Only the provider can read its summary: the compacted thread itself becomes the next
-    generation.
+    """Returns the events with the compacted provider thread as that of the next generation, because
+    only this thread has its sealed summary.
 
-    Its context is in place already, kept turns included, and it must be said so, or it would be
-    thrown away.
+    Its context is complete already, kept turns included. The events must say so, or the provider
+    thread would be given a bootstrap.
     """
     opened = next(event for event in events if isinstance(event, ev.GenerationOpened))
     bound = ev.ProviderThreadBound(

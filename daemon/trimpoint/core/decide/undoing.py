@@ -1,9 +1,9 @@
-"""The rules of `/undo` and `/undo --redo`: which trim is taken back or made again, and what the
-context then holds (docs/spec/context.md).
+"""The rules of `/undo` and `/undo --redo`: which trim is undone or made again, and what the context
+then holds (docs/spec/context.md).
 
-Always true: the trim that is taken back is the newest one that stands, so all turns before it are
-those that were there when it was made. The context is put together from the ledger, so nothing is
-undone where only the provider can read a part of it.
+Only the newest trim in force is undone, so all turns before it are those that were there when it
+was made. The context is rebuilt from the ledger, so a trim cannot be undone if part of that context
+is sealed.
 """
 
 from typing import NamedTuple
@@ -25,9 +25,10 @@ REDO_ENDS = "A turn, a trim or a revert since then ends what can be redone."
 
 
 class UndoPlan(NamedTuple):
-    """The effect of `/undo`: `boundary` is taken back or made again.
+    """The effect of `/undo`: `boundary` is the trim that is undone or made again.
 
-    `context` is the thread with the trims that stand then, and `opened` the generation with it.
+    `context` is the state with the trims that are in force afterwards, and `opened` the event that
+    opens the generation with that context.
     """
 
     boundary: Boundary
@@ -36,7 +37,9 @@ class UndoPlan(NamedTuple):
 
 
 def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: Policy) -> Decision:
-    """Decides `/undo`: the generation with the context as it was, or why there is none."""
+    """Decides `/undo`: returns the events that undo or redo the trim and open the next generation,
+    or the rejection.
+    """
     plan = plan_undo(state, redo=command.redo)
     if isinstance(plan, Rejected):
         return plan
@@ -61,7 +64,9 @@ def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: 
 
 
 def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
-    """Returns what would be undone, or with `redo` made again; or why nothing is."""
+    """Returns the plan to undo the newest trim, or with `redo` to make the last undone trim again;
+    or the rejection.
+    """
     if redo:
         return _plan_redo(state)
     found = undoable(state)
@@ -69,8 +74,8 @@ def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
 
 
 def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
-    """Returns the trim that would be undone and the thread without it, or why nothing is. Looks at
-    no turns.
+    """Returns the trim that `/undo` would undo and the state without it, or the rejection. Takes
+    the same time however many turns the thread has.
     """
     boundary = newest_boundary(state)
     if boundary is None:
@@ -113,12 +118,12 @@ def _planned(state: ThreadState, boundary: Boundary, context: ThreadState, reaso
 
 
 def newest_boundary(state: ThreadState) -> Boundary | None:
-    """Returns the trim of any kind that was made last and stands."""
+    """Returns the newest trim in force, of any kind, or None."""
     return max(state.boundaries, key=lambda one: one.generation, default=None)
 
 
 def _began_sealed(context: ThreadState, number: int) -> bool:
-    """Returns whether that generation began with a summary that only Codex can read."""
+    """Returns whether the generation `number` began with a sealed summary."""
     points = context.trim_points
     in_provider = context.generations[number - 1].bootstrap == "provider"
     return in_provider and bool(points) and points[-1].summary_unavailable
@@ -138,7 +143,9 @@ def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected
 
 
 def _compacted_by_codex(state: ThreadState, plan: UndoPlan) -> int | None:
-    """Returns the place of a turn that would come back whole, though the model saw it compacted."""
+    """Returns the position of a turn that would come back in full although Codex had compacted it,
+    or None.
+    """
     here = newest_own_compaction(state)
     if here is not None:
         return here.turn_index

@@ -1,8 +1,8 @@
-"""Folds the outcome of automatic compactions, for the loop guard of
-`core/decide/auto_compaction.py`.
+"""Records the outcome of automatic compactions, from which `core/decide/auto_compaction.py` decides
+when to stop.
 
-Numbers only: what counts as in vain is configured, and the state must not depend on the
-configuration.
+Only numbers are recorded: which outcome is useless depends on the configuration, and the state must
+not.
 """
 
 from trimpoint.core.model import events as ev
@@ -10,17 +10,17 @@ from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource
 
 AUTO = "auto"
-"""The trigger of what the daemon does about a critical context by itself."""
+"""The trigger of an automatic compaction."""
 REMEMBERED = 3
 _TRIMS = frozenset({"clear", "compact"})
 
 
 def note_trim(state: ThreadState) -> None:
-    """Folds a trim of the context: by us, or by a person, who has looked after it. What a fork
-    inherits belongs to no operation.
+    """Records a trim: one of an automatic compaction is an attempt, one by a person forgets all
+    attempts. Trim points that a fork inherits belong to no operation and change nothing.
 
-    The operation tells, and not the trim point's `trigger`, in which a client may write what it
-    likes.
+    The operation decides which of them it is, not the trim point's `trigger`, because clients may
+    choose that text.
     """
     operation = state.operation
     if operation is None or operation.kind not in _TRIMS:
@@ -32,13 +32,13 @@ def note_trim(state: ThreadState) -> None:
 
 
 def note_failure(state: ThreadState, event: ev.CompactionFailed, at_ms: int) -> None:
-    """Folds a failed compaction."""
+    """Records a failed automatic compaction as an attempt."""
     if state.operation is not None and state.operation.compaction_trigger == AUTO:
         _remember(state, event.message)
 
 
 def note_lowest(state: ThreadState) -> None:
-    """Folds a new figure of the context's size."""
+    """Records a new report of the context's size for the last attempt."""
     report = state.usage.report
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:
         last = state.auto_attempts[-1]
@@ -46,8 +46,8 @@ def note_lowest(state: ThreadState) -> None:
 
 
 def note_turn_end(state: ThreadState) -> None:
-    """Folds the end of a turn: whether it ended below the critical level tells what the last
-    attempt won.
+    """Records the size of the context at the end of a turn for the last attempt. It decides whether
+    the attempt won a turn.
     """
     report = state.usage.report
     if state.auto_attempts and report is not None and report.basis is not SampleSource.FULL:

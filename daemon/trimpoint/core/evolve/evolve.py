@@ -1,7 +1,7 @@
-"""The one projector: `apply(state, record)` is the only code that turns events into state.
+"""The projector: only `apply` turns events into state.
 
-Replay, live writes and recovery all run through it, so they cannot disagree (docs/spec/traps.md).
-It trusts events: what may happen was decided before they were written.
+Replay, live writes and recovery all use it, so they cannot disagree (docs/spec/traps.md). It does
+not check events: rules were checked before the events were written.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,7 +45,7 @@ DROPPED_AT_ONCE = 512
 
 
 def replay(records: Iterable[ev.Record]) -> ThreadState:
-    """Returns the state after `records`, in order."""
+    """Returns the state after all `records`, which must be in order."""
     state = ThreadState()
     for record in records:
         apply(state, record)
@@ -53,7 +53,7 @@ def replay(records: Iterable[ev.Record]) -> ThreadState:
 
 
 def apply(state: ThreadState, record: ev.Record) -> None:
-    """Fold one record into `state`."""
+    """Applies one record to `state`."""
     at_ms = record.occurred_at_ms
     for event in record.events:
         FOLDS[type(event)](state, event, at_ms)
@@ -67,9 +67,10 @@ def apply(state: ThreadState, record: ev.Record) -> None:
 
 
 def _drop_pruned_items(state: ThreadState) -> None:
-    """Drop raw items of some pruned turns: memory holds what a bootstrap can need.
+    """Drops the raw items of up to `DROPPED_AT_ONCE` pruned turns, so that memory holds only items
+    that a bootstrap may need.
 
-    Should such a turn come back by a revert, the rollout has its items still.
+    If a revert brings such a turn back, its items are read from the rollout.
     """
     end = min(state.active_from_turn, state.items_dropped_to + DROPPED_AT_ONCE)
     pinned = {pin.turn_id for pin in state.pins}
@@ -83,7 +84,7 @@ def _drop_pruned_items(state: ThreadState) -> None:
 
 
 def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> None:
-    """Keeps the newest receipts only: no command is repeated after a thousand others."""
+    """Stores the record as a receipt and drops the oldest if there are more than `MAX_RECEIPTS`."""
     state.receipts.pop(command_id, None)
     state.receipts[command_id] = Receipt(
         record.fingerprint,
@@ -98,7 +99,7 @@ def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> Non
 
 
 def _intent_only(state: ThreadState, event: ev.Event, at_ms: int) -> None:
-    """Folds an intent or a note, which changes nothing: the state changes with the fact that
+    """Changes nothing: the event is an intent or a note, and the state changes with the event that
     follows it.
     """
 
@@ -278,7 +279,7 @@ def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
 
 # A table instead of a match: replay looks a fold up some 300,000 times a second
 # (docs/spec/running.md), and a match of thirty cases is a chain of thirty tests.
-# `tests/core/test_projector.py` holds the table against `AnyEvent`, so that no event goes unfolded.
+# `tests/core/test_projector.py` checks that the table has every event of `AnyEvent`.
 FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ThreadCreated: _create,
     ev.GenerationOpened: _open_generation,

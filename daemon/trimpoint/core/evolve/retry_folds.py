@@ -1,4 +1,4 @@
-"""Folds a turn that is tried again, so that it stays one turn."""
+"""Applies the events of a turn that is repeated, so that it stays one turn."""
 
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.model import events as ev
@@ -6,14 +6,14 @@ from trimpoint.core.model.state import ThreadState
 
 
 def request_recovery(state: ThreadState, event: ev.OverflowRecoveryRequested, at_ms: int) -> None:
-    """Records in the open operation which turn failed."""
+    """Records the failed turn in the open operation."""
     assert state.operation is not None
     state.operation.failed_turn_id = event.turn_id
 
 
 def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
-    """Resumes the turn in its new generation. Its prompt is about to be reported once more, behind
-    what the turn had done before.
+    """Restarts the turn in its new generation. Its prompt is removed from its items, because Codex
+    will report it again, after the items of the first attempt.
     """
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.items = without_prompt(turn.items, later_prompts(state, event.turn_id))
@@ -28,6 +28,6 @@ def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
 
 
 def later_prompts(state: ThreadState, turn_id: str) -> list[str]:
-    """Returns the prompts that were added while the turn ran."""
+    """Returns the texts of the prompts that were added while the turn ran."""
     entries = state.entries_of(state.turns[state.turn_index[turn_id]])
     return [entry.text for entry in entries if entry.role == "user"][1:]

@@ -1,4 +1,4 @@
-"""Folds checkpoints and reverts into a thread's state."""
+"""Applies the events of checkpoints and reverts to a thread's state."""
 
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
@@ -8,7 +8,7 @@ from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoS
 
 
 def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -> None:
-    """Applies a rollback by Codex; files are untouched."""
+    """Removes a turn and all later turns from the ledger; files are not concerned."""
     first = state.turn_index[event.turn_id]
     ran_in = state.turns[first].generation
     if state.undo_state is not None and first < state.undo_state.kept_turns:
@@ -21,14 +21,16 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
 
 
 def count_active_messages(state: ThreadState) -> None:
-    """Count the messages of the active turns anew, after a trim or a revert."""
+    """Counts the messages of the active turns again, after a trim or a revert."""
     active = state.turns[state.active_from_turn :]
     state.active_messages = sum(turn.message_count for turn in active)
     state.items_dropped_to = min(state.items_dropped_to, state.active_from_turn)
 
 
 def _cut_ledger(state: ThreadState, first: int) -> None:
-    """Take the turns from position `first` on out of the ledger."""
+    """Removes the turns from position `first` on from the ledger, and restores the usage report of
+    the last remaining turn.
+    """
     if first == len(state.turns):
         return
     state.usage.overhead = overhead_tokens(state)
@@ -44,8 +46,8 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
-    """Take entries out of the index; an id means something within its turn, so an active turn
-    before may have had the same.
+    """Removes entries from the index. An id is unique only within its turn, so an earlier active
+    turn may have an entry with the same id, which then takes its place in the index.
     """
     for entry_id in reverted:
         state.entry_index.pop(entry_id, None)
@@ -63,8 +65,8 @@ def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
 
 
 def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: int) -> None:
-    """Applies a checkpoint; the safety checkpoint of a revert is not taken for the thread's own
-    files.
+    """Records a checkpoint. A safety checkpoint becomes that of the open revert; any other holds
+    the thread's last known files.
     """
     state.checkpoints.append(
         Checkpoint(
@@ -86,7 +88,7 @@ def capture_checkpoint(state: ThreadState, event: ev.CheckpointCaptured, at_ms: 
 
 
 def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> None:
-    """Records the restored files as the thread's last known ones."""
+    """Records the restored files as the thread's last known files."""
     state.known_files = event.commit
     assert state.operation is not None
     assert state.operation.reverting is not None
@@ -99,12 +101,12 @@ def restore_files(state: ThreadState, event: ev.FilesRestored, at_ms: int) -> No
 
 
 def miss_checkpoint(state: ThreadState, event: ev.CheckpointFailed, at_ms: int) -> None:
-    """Applies a checkpoint that could not be made."""
+    """Records that a checkpoint could not be taken, and why."""
     state.checkpoints.append(Checkpoint(event.turn_id, event.moment, at_ms, problem=event.reason))
 
 
 def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) -> None:
-    """Sets the target of the open operation."""
+    """Records the target of the revert in the open operation."""
     assert state.operation is not None
     state.operation.reverting = Reverting(
         event.turn_id, event.scope, event.undo, event.force, event.repository, event.commit
@@ -112,7 +114,7 @@ def request_revert(state: ThreadState, event: ev.RevertRequested, at_ms: int) ->
 
 
 def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None:
-    """Sets the files that the open operation is to restore."""
+    """Records the files that the open operation will restore."""
     assert state.operation is not None
     assert state.operation.reverting is not None
     reverting = state.operation.reverting
@@ -121,15 +123,16 @@ def plan_revert(state: ThreadState, event: ev.RevertPlanned, at_ms: int) -> None
 
 
 def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> None:
-    """Sets the session that the open operation changes over to."""
+    """Records the provider thread that will serve the thread after the revert."""
     assert state.operation is not None
     assert state.operation.reverting is not None
     state.operation.reverting.prepared = event.provider_thread_id
 
 
 def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int) -> None:
-    """The record opens the new generation after this event, so the present one is still the one
-    before.
+    """Removes the reverted turns and keeps them for an undo, or restores the turns that the last
+    revert removed. The event that opens the new generation comes after this one, so the generation
+    is still that from before the revert.
     """
     before, undone = state.undo_state, event.undone
     kept = (
@@ -166,9 +169,7 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
-    """Returns whether the context was another one when the thread had its first `kept` turns and
-    the last of them had just ended.
-    """
+    """Returns whether the present context differs from the one after the first `kept` turns."""
     last = state.turns[kept - 1] if kept else None
     if kept < len(state.turns) or (last is not None and last.injected):
         return True
@@ -177,8 +178,8 @@ def changes_context(state: ThreadState, kept: int) -> bool:
 
 
 def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:
-    """Take out what was injected behind the last of the turns that stay; what that was, and whether
-    it had been cut before.
+    """Removes the items that were injected after the last kept turn. Returns them, and the former
+    value of the turn's `is_cut`.
     """
     if not kept:
         return [], False
@@ -194,7 +195,9 @@ def _turns_through(state: ThreadState, turn_id: str | None) -> int:
 
 
 def _restore_undone(state: ThreadState, past: UndoState) -> None:
-    """Entries may have come late to the turns that stayed, so positions are counted anew."""
+    """Restores the turns that the last revert removed. Their positions are computed again, because
+    entries may have been added to the kept turns since.
+    """
     if past.kept_turns:
         last = state.turns[past.kept_turns - 1]
         last.is_cut = past.was_cut
@@ -219,7 +222,9 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
 
 
 def place_boundaries(state: ThreadState) -> None:
-    """Count the positions of the trims among the entries anew, from those among the turns."""
+    """Computes the positions of the trim points among the entries again, from their positions among
+    the turns.
+    """
     for point in state.boundaries:
         within = point.turn_index < len(state.turns)
         point.entry_index = (

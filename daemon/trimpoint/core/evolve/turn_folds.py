@@ -1,4 +1,4 @@
-"""Folds prompts, entries, raw items and the ends of turns."""
+"""Applies the events of prompts, entries, raw items and ends of turns."""
 
 from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
@@ -53,10 +53,10 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
 
 
 def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
-    """Put an entry at the end of its turn, though later turns or a trim came in between.
+    """Inserts an entry at the end of its turn although later turns or a trim came after it.
 
-    A command that outlives its turn is reported when it ends (measured: codex 0.163); a position
-    tells what is trimmed only where the entries of a turn stand together.
+    A command that runs longer than its turn is reported when it ends (measured: codex 0.163). The
+    entries of a turn must stay together, because positions decide what is pruned.
     """
     at = state.entries_end(turn_index)
     state.entries.insert(at, entry)

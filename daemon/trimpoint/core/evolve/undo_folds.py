@@ -1,7 +1,7 @@
-"""Folds an undone trim into a thread's state.
+"""Applies undone and redone trims to a thread's state.
 
-An undone trim is kept, so that it can be made again, and so that a revert knows in which provider
-threads the context was trimmed by it.
+An undone trim is kept, so that it can be made again, and so that a revert knows which provider
+threads hold a context that it had trimmed.
 """
 
 from trimpoint.core.evolve.revert_folds import count_active_messages, place_boundaries
@@ -10,7 +10,7 @@ from trimpoint.core.model.ledger import Discard, TrimPoint, UndoneTrim
 from trimpoint.core.model.state import ThreadState
 
 COMPACTIONS = frozenset({"compact", "auto", "overflow"})
-"""What triggers a trim that summarizes."""
+"""The triggers of trims that have a summary."""
 
 
 def undo_trim(state: ThreadState, event: ev.TrimUndone, at_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Folds reports of tokens into a thread's state."""
+"""Applies usage reports and changes of settings to a thread's token counts."""
 
 from itertools import takewhile
 
@@ -11,7 +11,7 @@ from trimpoint.core.model.usage import UsageSample, add_report, model_in, overfl
 
 
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
-    """Applies a usage report, and remembers it for a revert to this turn."""
+    """Applies a usage report and stores it in its turn, for a later revert to this turn."""
     add_report(state.usage, event, is_live=event.turn_id == state.running_turn_id)
     note_lowest(state)
     index = state.turn_index.get(event.turn_id)
@@ -28,25 +28,25 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
 
 
 def weigh_injected(state: ThreadState, event: ev.ContextItemsRecorded) -> None:
-    """Items that come between turns were put there by a client; the next report will include
-    them.
+    """Adds the estimated tokens of items that were injected between turns. The next usage report
+    will include them.
     """
     if state.running_turn_id is None and event.source == "events":
         state.usage.unreported += sum(estimate_tokens(item) for item in event.items)
 
 
 def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:
-    """Another model has another window, which is not known before it is reported."""
+    """Replaces the settings. If the model changes, its window is unknown until it is reported."""
     before, state.settings = model_in(state.settings), event.settings
     if before is not None and model_in(event.settings) != before:
         state.usage.window = None
-        # what was in vain with a small window may not be with a large one
+        # A compaction that did not help in a small window may help in a large one.
         state.auto_attempts.clear()
 
 
 def note_overflow(state: ThreadState, turn: Turn) -> None:
-    """Folds the overflow of a turn; that says something of the present context if it is the
-    newest.
+    """Marks the context as full if the overflowed turn is the newest one of the present
+    generation.
     """
     if turn is state.turns[-1] and turn.generation == state.generation.number:
         overflowed(state.usage)
@@ -54,7 +54,7 @@ def note_overflow(state: ThreadState, turn: Turn) -> None:
 
 
 def report_before_revert(state: ThreadState) -> UsageSample | None:
-    """Restores the usage that belonged to the remaining turns."""
+    """Returns the last usage report of the remaining turns of the present generation, or None."""
     current = state.generation.number
     left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
     return next((turn.report for turn in left if turn.report is not None), None)

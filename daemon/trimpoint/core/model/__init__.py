@@ -1,9 +1,9 @@
-"""The data that the rules work on.
+"""The data types that the rules work on.
 
-`events` is the journal's format, `commands` what can be asked of a thread, `state` the fold of its
-events (with `ledger`), `operations` the phases of work in several steps and `operation_times` how
-long they took. `decision` holds the outcome of a decision and the configured policy, `usage` and
-`tokens` count tokens. `slash` lists the slash commands and reads them, with `slash_arguments`, into
-`invocations`. `reviews` and `shell_commands` know what Codex records of these, `clock` writes
-timestamps, `lenient` reads JSON of any shape.
+`events` is the format of the journal. `commands` are the commands that the daemon gives itself.
+`state` is a thread's state, with its ledger in `ledger`. `operations` has the phases of operations,
+and `operation_times` measures how long they take. `decision` has the outcome of a decision and the
+configured policy. `usage` and `tokens` count tokens. `slash` and `slash_arguments` parse slash
+commands into the types of `invocations`. `reviews` and `shell_commands` interpret items of Codex,
+`clock` formats timestamps, and `lenient` reads JSON of unknown shape.
 """

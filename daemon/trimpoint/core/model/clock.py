@@ -1,11 +1,11 @@
-"""Times as text. The journal keeps milliseconds since the epoch; clients read RFC 3339."""
+"""Formats timestamps. The journal stores milliseconds since the epoch; clients read RFC 3339."""
 
 from datetime import UTC, datetime
 
 
 def rfc3339(at_ms: int) -> str:
-    """Renders `at_ms` (milliseconds since the epoch) in UTC, with milliseconds:
-    `2026-01-31T09:05:00.250Z`.
+    """Returns `at_ms` (milliseconds since the epoch) as RFC 3339 text in UTC with milliseconds,
+    such as `2026-01-31T09:05:00.250Z`.
     """
     seconds, milliseconds = divmod(at_ms, 1000)
     at = datetime.fromtimestamp(seconds, UTC).replace(microsecond=1000 * milliseconds)

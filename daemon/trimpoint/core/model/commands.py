@@ -1,7 +1,7 @@
-"""Commands the daemon gives itself: what reactors report back and what the provider reports.
+"""Commands that the daemon gives itself: reports of Codex and results of operations.
 
-They go through the same decider as a client's (`trimpoint_protocol.commands`) but can never arrive
-over the wire.
+The same decider handles them as the commands of clients (`trimpoint_protocol.commands`), but no
+client can send them.
 """
 
 import msgspec
@@ -11,12 +11,12 @@ from trimpoint.core.model.operations import Phase
 
 
 class CreateThread(msgspec.Struct, frozen=True):
-    """Begin a ledger.
+    """Creates a thread.
 
-    `provider_thread_id` is given when the provider thread exists already (start, adoption, fork)
-    and holds the context as it is. Otherwise an operation opens a session. `inherited_turn_ids`:
-    turns that are to come into the ledger and that the provider does not know as turns. `pinned`:
-    the events of `core/context/carried_turns.carried_pins_of`, which the thread begins with.
+    `provider_thread_id` names a provider thread that already exists (start, adoption, fork) and
+    holds the context; without it, an operation starts one. `inherited_turn_ids` are the turns that
+    the new ledger receives and that Codex does not know as turns. `pinned` are the events that pin
+    what the thread begins with (`core/context/carried_turns.carried_pins_of`).
     """
 
     thread_id: str
@@ -39,7 +39,7 @@ class CreateThread(msgspec.Struct, frozen=True):
 
 
 class RecordFacts(msgspec.Struct, frozen=True):
-    """Things that happened and are only to be written down; what the state already knows is
+    """Records events that have already happened; events that the state contains already are
     dropped.
     """
 
@@ -47,7 +47,7 @@ class RecordFacts(msgspec.Struct, frozen=True):
 
 
 class AdvanceOperation(msgspec.Struct, frozen=True):
-    """The open operation reached `phase`; `facts` are written in the same record."""
+    """Moves the open operation to `phase`; `facts` are appended in the same record."""
 
     operation_id: str
     phase: Phase
@@ -57,10 +57,10 @@ class AdvanceOperation(msgspec.Struct, frozen=True):
 
 
 class CompleteCompaction(msgspec.Struct, frozen=True):
-    """The compaction reactor has a result: trim, and open the next generation with it.
+    """Completes a compaction: trims the thread and opens the next generation with the summary.
 
-    `summary` is None when only the provider can read its own; then `provider_thread_id` is the
-    compacted thread that carries on.
+    `summary` is None if it is sealed; then the compacted provider thread `provider_thread_id`
+    serves the next generation.
     """
 
     operation_id: str
@@ -71,14 +71,16 @@ class CompleteCompaction(msgspec.Struct, frozen=True):
 
 
 class RecoverFromOverflow(msgspec.Struct, frozen=True):
-    """A turn has just failed because the context did not fit: make room and try it again, once."""
+    """Starts the recovery of a turn that failed because the context did not fit into the model's
+    window. A turn is repeated at most once.
+    """
 
     turn_id: str
 
 
 class CompleteRecovery(msgspec.Struct, frozen=True):
-    """The turn continues, in a provider thread that holds the summary and what was kept: make that
-    the thread's present one.
+    """Completes the recovery from an overflow: the turn continues in a new provider thread, which
+    holds the summary and the part of the context that was kept.
 
     `summarized_messages`, `first_kept_turn_id` and `skipped_items` say where the context was cut
     (`trimpoint.core.decide.overflow.OverflowPlan`).
@@ -97,27 +99,28 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
 
 
 class CompactWhenCritical(msgspec.Struct, frozen=True):
-    """A turn has ended, or is about to begin: compact the context if it is critical and that is
-    configured.
+    """Compacts the context if its level is critical and automatic compaction is configured. Given
+    after the end of a turn and before a turn begins.
     """
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """The thread is about to be used: put its context in place, unless it is, or is on its way
-    already.
+    """Starts an operation that puts the thread's context into a provider thread, unless that is
+    done or under way.
 
-    `force`: it is not in place, whatever the state says (the child that held it is gone).
+    `force` does so even if the state says that the context is in place, because the Codex process
+    that held it has ended.
     """
 
     force: bool = False
 
 
 class RollBackTurns(msgspec.Struct, frozen=True):
-    """Take back a turn and all after it; of a pruned turn, the context that was active then comes
-    back too.
+    """Takes a turn and all later turns out of the thread. For a pruned turn, the context that was
+    active at that time is restored.
 
-    `provider_did`: Codex has taken them back in its own thread. Otherwise a new generation is
-    opened with what is left.
+    `provider_did`: Codex has removed the turns from its own thread already. If it is False, a new
+    generation is opened with the remaining turns.
     """
 
     turn_id: str
@@ -125,11 +128,11 @@ class RollBackTurns(msgspec.Struct, frozen=True):
 
 
 class CompleteRevert(msgspec.Struct, frozen=True):
-    """The revert's session is prepared and its files are in place.
+    """Completes a revert whose provider thread is prepared and whose files are restored.
 
-    `provider_thread_id` is None when the context is what it was, so that no session had to be
-    prepared. `in_provider`: it holds the context by itself, instead of having been given it.
-    `written` and `removed` count files.
+    `provider_thread_id` is None if the context stays the same and no provider thread was needed.
+    `in_provider` says that the provider thread holds the context by itself, as a fork does, and was
+    not given it. `written` and `removed` count files.
     """
 
     operation_id: str
@@ -143,10 +146,10 @@ class CompleteRevert(msgspec.Struct, frozen=True):
 
 
 class AbandonOpenWork(msgspec.Struct, frozen=True):
-    """The session is gone (child or daemon died): end what it ran, each once.
+    """Ends the running turn, the turn requests and the open requests of a thread whose Codex
+    process or daemon has died.
 
-    Ends the running turn, turn requests and questions; an open operation is its reactor's to finish
-    or undo.
+    An open operation stays open: the daemon continues it or undoes it.
     """
 
     reason: str

@@ -1,6 +1,7 @@
-"""Defines the parts of a decision: who may refuse and why, and the one predicate of a busy thread.
+"""The types of a decision (accepted, rejected, and why), the configured policy, and the function
+that decides whether a thread is busy.
 
-Rules stand in `decider.py` and the modules it hands commands on to; they all answer in these words.
+The rules themselves are in `core/decide/decider.py` and the modules that it calls.
 """
 
 from typing import Literal, NamedTuple
@@ -13,17 +14,15 @@ from trimpoint.core.model.state import Operation, Pending, ThreadState
 
 
 class Stamp(NamedTuple):
-    """Time and identity for one decision: milliseconds since the epoch, and an id unique in the
-    world.
-    """
+    """The time of a decision in milliseconds since the epoch, and a globally unique id for it."""
 
     now_ms: int
     id: str
 
 
 class DiscardPolicy(msgspec.Struct, frozen=True):
-    """`floor_tokens`: no discard leaves less. `target_tokens`: where `/compress` stops by
-    default.
+    """The limits of discards in tokens: the active context never becomes smaller than
+    `floor_tokens`, and `/compress` stops at `target_tokens` unless it is given another target.
     """
 
     floor_tokens: int = 30_000
@@ -31,8 +30,8 @@ class DiscardPolicy(msgspec.Struct, frozen=True):
 
 
 class SummarizerPolicy(msgspec.Struct, frozen=True):
-    """The model that writes summaries, where it is not the thread's own: `by_model` for threads of
-    a model, else `model`; with `effort`.
+    """The configured model and effort for summaries. `by_model` maps a thread's model to its
+    summarizer; `model` is for all others. None means the thread's own model or effort.
     """
 
     model: str | None = None
@@ -40,19 +39,23 @@ class SummarizerPolicy(msgspec.Struct, frozen=True):
     by_model: dict[str, str] = {}
 
     def model_for(self, model: str | None) -> str | None:
-        """Returns the summarizer of a thread with that model."""
+        """Returns the summarizer for threads of `model`, or None if the thread's own model writes
+        its summaries.
+        """
         return self.by_model.get(model or "", self.model)
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """Configured rules. `min_messages`: fewer than this and `/compact` has too little to summarize.
+    """The configured rules.
 
-    `overflow_recovery`: whether a turn that did not fit is tried again in a smaller context.
-    `warning_at` and `critical_at` are shares of the window, `model_windows` its size in tokens
-    where Codex does not say it, `provider_compacts_at` the number of tokens at which Codex is told
-    to compact automatically, if it is told. `auto` says what is done about a critical context; a
-    compaction of that kind keeps `preserve_recent_turns` turns, and was in vain when it freed less
-    than `min_freed` of the window.
+    `/compact` needs at least `min_messages` messages to summarize. `overflow_recovery` says whether
+    a turn that did not fit into the window is repeated in a smaller context. `warning_at` and
+    `critical_at` are shares of the window from 0 to 1. `model_windows` are window sizes in tokens
+    by model, for models whose window Codex does not report. `provider_compacts_at` is the number of
+    tokens at which Codex is configured to compact by itself, or None. `auto` says what happens at
+    the critical level; an automatic compaction keeps `preserve_recent_turns` turns, and counts as
+    useless if it frees less than the share `min_freed` of the window. Pins may take the share
+    `pins_share` of the window.
     """
 
     min_messages: int = 6
@@ -70,7 +73,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class BusyReason(NamedTuple):
-    """The reason why a thread is busy."""
+    """The reason why a thread is busy, and since when in milliseconds since the epoch."""
 
     kind: BlockerKind
     id: str
@@ -79,7 +82,9 @@ class BusyReason(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """A rule says no. `message` is a sentence for a person."""
+    """The outcome of a command that a rule refused. `message` is a sentence for a person; `block`
+    says why the thread is busy, if that is the reason.
+    """
 
     reason: Reason
     message: str
@@ -87,7 +92,9 @@ class Rejected(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """The events of an accepted command; `operation_id` if they belong to an operation."""
+    """The outcome of an accepted command: its events, and the id of the operation that they belong
+    to, or None.
+    """
 
     events: tuple[ev.AnyEvent, ...]
     operation_id: str | None = None
@@ -96,7 +103,7 @@ class Accepted(NamedTuple):
 Decision = Accepted | Rejected
 
 SUB_AGENT = "subAgent"
-"""What an open request is called that stands for a sub-agent at work."""
+"""The name of a pending request that stands for a working sub-agent."""
 
 _BUSY_REASONS = {
     "turn": Reason.TURN_IN_PROGRESS,
@@ -106,9 +113,10 @@ _BUSY_REASONS = {
 
 
 def busy(state: ThreadState) -> BusyReason | None:
-    """Returns why a thread is busy, None when it is not. Nothing else decides this.
+    """Returns why a thread is busy, or None if it is idle. No other function decides this.
 
-    A turn requested, starting or running, an open operation, an unanswered question of the agent.
+    A thread is busy with an open operation, a turn that runs or was requested, a request of Codex
+    without an answer, or a working sub-agent.
     """
     if (operation := state.open_operation) is not None:
         return BusyReason("operation", operation.id, operation.started_at_ms, operation.kind)
@@ -129,7 +137,9 @@ def _first(pending: dict[str, Pending]) -> Pending:
 
 
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
-    """Returns why the thread cannot be changed now (`verb` says how), or None when it can."""
+    """Returns None if the thread is idle and not archived, else the rejection of a change. `verb`
+    names the change in the message; `archive` is allowed on an archived thread.
+    """
     if state.archived and verb != "archive":
         went_on = (
             f" It continues as the thread {state.new_thread_id}."
@@ -155,11 +165,11 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
 
 
 def counted(count: int, noun: str) -> str:
-    """Returns `count` and its noun: `1 turn`, `2 turns`."""
+    """Returns `count` with `noun` in the singular or plural: `1 turn`, `2 turns`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def operation_under_way(state: ThreadState, operation_id: str) -> Operation | None:
-    """Returns the open operation, if it is that one."""
+    """Returns the open operation if its id is `operation_id`, else None."""
     operation = state.open_operation
     return operation if operation is not None and operation.id == operation_id else None

@@ -1,15 +1,19 @@
-"""Slash commands that were read: what a person asked for, one type for each command."""
+"""The types of parsed slash commands, one for each command, and of the results of parsing."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 
 class NotACommand(NamedTuple):
-    """The input is no command of ours and may be sent to the model."""
+    """The result of parsing text that is no slash command of trimpoint, so that it may be sent to
+    the model.
+    """
 
 
 class UsageError(NamedTuple):
-    """The input names a command of ours but is not right; `message` says what is right."""
+    """The result of parsing a slash command with wrong arguments; `message` tells the person the
+    correct usage.
+    """
 
     command: str
     message: str
@@ -17,7 +21,7 @@ class UsageError(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """`/clear`; without a number it keeps nothing."""
+    """`/clear`: keeps the last `keep_last_n_turns` turns, or none if that is None."""
 
     command: ClassVar = "clear"
     keep_last_n_turns: int | None = None
@@ -27,7 +31,9 @@ class Clear:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """`/compact`."""
+    """`/compact`: keeps the last `keep_last_n_turns` turns and summarizes the others, by `model` if
+    given and with the person's `guidance`.
+    """
 
     command: ClassVar = "compact"
     keep_last_n_turns: int = 0
@@ -39,7 +45,9 @@ class Compact:
 
 @dataclass(frozen=True, slots=True)
 class Compress:
-    """`/compress`."""
+    """`/compress`: discards segments until the context is down to `target_tokens`, or to the
+    configured target if that is None.
+    """
 
     command: ClassVar = "compress"
     target_tokens: int | None = None
@@ -48,7 +56,9 @@ class Compress:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """`/revert`; with neither `turn_id` nor `turn_count`, the last turn is taken back."""
+    """`/revert`: goes back to a turn given by its id or by the number of turns to keep; without
+    either, takes back the last turn.
+    """
 
     command: ClassVar = "revert"
     turn_id: str | None = None
@@ -61,7 +71,7 @@ class Revert:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """`/undo`."""
+    """`/undo`: takes back the last trim; with `redo`, makes the trim again that was undone last."""
 
     command: ClassVar = "undo"
     redo: bool = False
@@ -71,7 +81,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """`/pin`; with no turn and no note it pins the last turn."""
+    """`/pin`: pins turns by their numbers, or a note; without either, the last turn."""
 
     command: ClassVar = "pin"
     turns: tuple[int, ...] = ()
@@ -81,7 +91,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Unpin:
-    """`/unpin`; without a number it removes the newest pin."""
+    """`/unpin`: removes pins by their numbers; without numbers, the newest pin."""
 
     command: ClassVar = "unpin"
     pins: tuple[int, ...] = ()
@@ -89,21 +99,21 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """`/pins`."""
+    """`/pins`: lists the pins."""
 
     command: ClassVar = "pins"
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`/context`."""
+    """`/context`: shows how the active context is filled."""
 
     command: ClassVar = "context"
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """`/search`; without words there is nothing to find."""
+    """`/search`: searches the thread for the words of `query`; an empty query finds nothing."""
 
     command: ClassVar = "search"
     query: str = ""
@@ -111,7 +121,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`/timeline`; `turns` is how many of the newest are listed."""
+    """`/timeline`: lists the newest `turns` turns, or the default number if that is None."""
 
     command: ClassVar = "timeline"
     turns: int | None = None
@@ -119,7 +129,9 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """`/new`; with `pins` what is pinned comes along."""
+    """`/new`: archives the thread and starts an empty one; with `pins`, the new thread receives the
+    pins of this one.
+    """
 
     command: ClassVar = "new"
     pins: bool = False
@@ -128,13 +140,13 @@ class New:
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """`/help`; `name` is that of a command."""
+    """`/help`: lists all slash commands, or explains the command `name`."""
 
     command: ClassVar = "help"
     name: str | None = None
 
 
 Change: TypeAlias = Clear | Compact | Pin | Revert | Undo | Unpin | New
-"""A well-formed command that becomes one command of the thread as it is."""
+"""A parsed slash command that becomes exactly one command to the thread."""
 Invocation: TypeAlias = Change | Compress | Context | Pins | Search | Timeline | Help
 Parsed: TypeAlias = NotACommand | UsageError | Invocation

@@ -1,4 +1,4 @@
-"""Defines the part of a thread's state that people see: turns, entries, trim points and pins."""
+"""The types of the part of a thread's state that people see: turns, entries, trim points, pins."""
 
 import msgspec
 
@@ -6,16 +6,20 @@ from trimpoint.core.model.usage import UsageSample
 
 
 class Turn(msgspec.Struct, gc=False):
-    """`first_entry_index` is where its entries begin; `items` are its raw items while it is in
-    context.
+    """One turn of the ledger.
 
-    `report` is the last one received, while it ran, of what the context holds. Of a turn that was
-    tried again, `provider_turn_id` is what the provider calls it since, `first_generation` where it
-    had failed, and `earlier_items` counts those of its items that are from there; they stand first.
-    `injected` counts its last items that a client put there after the turn had ended;
-    `injected_apart` are those of a turn whose items were dropped, because they may stand in the
-    rollout of a later generation. `is_cut`: a revert went back to the turn's end, so what its
-    rollout has behind that is no longer part of the context.
+    `first_entry_index` is the position of its first entry in the ledger. `items` are its raw items
+    for as long as it is in the context. `report` is the last usage report that arrived while the
+    turn ran.
+
+    For a turn that was repeated after an overflow, `provider_turn_id` is Codex's id of the
+    repetition, `first_generation` the generation in which it failed, and `earlier_items` the number
+    of items at the start of `items` that are from that generation.
+
+    `injected` counts the items at the end of `items` that a client injected after the turn's end.
+    `injected_apart` holds the injected items of a turn whose items were dropped; they are needed
+    because the rollout of a later generation may contain them. `is_cut` says that a revert went
+    back to the end of this turn, so that what follows it in its rollout is not part of the context.
     """
 
     id: str
@@ -39,12 +43,12 @@ class Turn(msgspec.Struct, gc=False):
 
     @property
     def injected_items(self) -> list[bytes]:
-        """Returns those of its items that were injected behind its end."""
+        """Returns the items that a client injected after the turn's end."""
         return self.items[len(self.items) - self.injected :] or self.injected_apart
 
     @property
     def without_injected(self) -> "Turn":
-        """Returns the turn as it was when it had ended."""
+        """Returns a copy of the turn without the items that were injected after its end."""
         items = self.items[: len(self.items) - self.injected]
         return msgspec.structs.replace(self, items=items, injected=0, injected_apart=[])
 
@@ -62,17 +66,18 @@ class Entry(msgspec.Struct, gc=False):
 
 
 def qualified_entry_id(turn_id: str, entry_id: str) -> str:
-    """Returns a name for an entry that means it alone: model providers number items as they like,
-    and may use a number again.
+    """Returns an id for an entry that is unique in its thread. An entry's own id is not: model
+    providers number items as they like and may use a number again.
     """
     return f"{turn_id}#{entry_id}"
 
 
 class TrimPoint(msgspec.Struct):
-    """`turn_index` and `entry_index` are the first positions after the boundary.
+    """A trim point that pruned turns. `turn_index` and `entry_index` are the positions of the first
+    turn and entry after the boundary.
 
-    It pruned the `pruned_turn_count` turns that stand before `turn_index`. `pruned_turn_ids` lists
-    them where the journal does (records of older versions), and is empty otherwise.
+    It pruned the `pruned_turn_count` turns before `turn_index`. `pruned_turn_ids` lists their ids
+    only if the journal does, as records of older versions do; otherwise it is empty.
     """
 
     id: str
@@ -91,11 +96,12 @@ class TrimPoint(msgspec.Struct):
 
 
 class Discard(msgspec.Struct):
-    """A trim point of another kind: it took single things out of the context and moved no boundary.
+    """A trim point that took single segments out of the context and moved no boundary.
 
-    `positions` are those of the raw items, `entries` the ids of the ledger's entries and `messages`
-    how many of these are prompts and answers, each by turn id. `entry_ids` are what clients know
-    the entries by. It was made when the thread had `turn_index` turns and `entry_index` entries.
+    All three mappings are by turn id: `positions` are the positions of the discarded raw items,
+    `entries` the ids of the discarded entries, and `messages` the number of prompts and answers
+    among these. `entry_ids` are the ids under which clients know the entries. `turn_index` and
+    `entry_index` are the numbers of turns and entries that the thread had at that time.
     """
 
     id: str
@@ -115,10 +121,10 @@ Boundary = TrimPoint | Discard
 
 
 class UndoneTrim(msgspec.Struct):
-    """A trim that was undone: `point` or `discard` is what it was.
+    """A trim that was undone: `point` or `discard` holds it, and the other one is None.
 
-    It stood in the generations from its own to the one before `undone_in`: a provider thread of
-    these holds a context that is trimmed by it.
+    It was in force from its own generation up to the one before `undone_in`; the provider threads
+    of these generations hold the trimmed context.
     """
 
     point: TrimPoint | None
@@ -127,15 +133,16 @@ class UndoneTrim(msgspec.Struct):
 
     @property
     def boundary(self) -> Boundary:
-        """Returns the trim itself."""
+        """Returns the trim that was undone."""
         boundary = self.point or self.discard
         assert boundary is not None
         return boundary
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """A part of the context that no trim removes: a turn, or without one a note. `place` is the
-    turn's in the ledger, or how many turns there were when the note was made.
+    """A part of the context that no trim removes: the turn `turn_id`, or a note if that is None.
+    `place` is the turn's position in the ledger, or the number of turns at the time when the note
+    was made.
     """
 
     id: str

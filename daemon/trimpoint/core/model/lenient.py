@@ -1,4 +1,4 @@
-"""Reading JSON that another program shapes: what is not there, or is something else, reads as
+"""Reads JSON that another program wrote: a value that is missing or has another type reads as
 empty.
 """
 
@@ -7,10 +7,10 @@ from typing import Any, cast
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Returns `value` if it is an object, else an empty one."""
+    """Returns `value` if it is an object, else an empty dict."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Returns a copy of `value` if it is an array, else an empty one."""
+    """Returns a copy of `value` if it is an array, else an empty list."""
     return [*cast("Iterable[Any]", value)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Measures how long each phase of an operation took, by the times of its records. Pure."""
+"""Measures how long each phase of an operation took, from the timestamps of its records."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,11 @@ from trimpoint.core.model.operations import Phase, is_open
 
 
 class EndedOperation(NamedTuple):
-    """`outcome`: ready | failed, with `reason` where it failed. `phases_ms` are in order; one that
-    came twice is counted together.
+    """An operation that has ended, with the milliseconds that it spent in each phase.
+
+    `outcome` is the last phase, such as `ready` or `failed`; `reason` is set if it failed.
+    `phases_ms` is in the order of the phases; the times of a phase that was entered twice are
+    added.
     """
 
     thread_id: str
@@ -22,7 +25,7 @@ class EndedOperation(NamedTuple):
 
     @property
     def total_ms(self) -> int:
-        """Returns the milliseconds from the first record to the last."""
+        """Returns the milliseconds from the operation's first record to its last."""
         return sum(self.phases_ms.values())
 
 
@@ -35,15 +38,15 @@ class _Running(msgspec.Struct):
 
 
 class OperationTimes:
-    """Measures operations from the records of all threads, in order; only those that it saw
-    begin.
+    """Measures the operations of all threads from their records, which it must be given in order.
+    An operation whose start it was not given is not measured.
     """
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
 
     def on_record(self, thread_id: str, record: ev.Record) -> list[EndedOperation]:
-        """Returns the operations that end with this record."""
+        """Returns the operations of the thread that end with this record."""
         ended: list[EndedOperation] = []
         for event in record.events:
             match event:
@@ -63,7 +66,7 @@ class OperationTimes:
         running = self._running.get(thread_id)
         if running is None or running.operation_id != operation_id:
             return []
-        # A clock that was set back makes no phase shorter than nothing.
+        # If the clock was set back, the phase counts as 0 milliseconds.
         running.phases_ms[running.phase] = running.phases_ms.get(running.phase, 0) + max(
             0, at_ms - running.since_ms
         )

@@ -1,12 +1,12 @@
-"""Operations as a table: which phase may follow which (docs/spec/model.md). Whatever decides on
-phases reads it.
-"""
+"""The phases of operations, and the table of which phase may follow which (docs/spec/model.md)."""
 
 from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """The phase of an operation; `READY`, `FAILED` and `CANCELLED` (nothing has changed) end it."""
+    """A phase of an operation. `READY`, `FAILED` and `CANCELLED` end it; after `CANCELLED` nothing
+    has changed.
+    """
 
     REQUESTED = "requested"
     COMPACTING = "compacting"
@@ -35,13 +35,13 @@ SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.COMPACTING: frozenset({Phase.STOPPING, Phase.RETRYING, Phase.FAILED, Phase.CANCELLED}),
     Phase.CHECKPOINTING: frozenset({Phase.STARTING, Phase.RESTORING, Phase.FAILED}),
     Phase.STOPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
-    # A daemon that died while starting or bootstrapping starts over: an injection cannot be told
-    # from none.
+    # If the daemon died while starting or bootstrapping, the operation starts over: whether the
+    # items were injected cannot be known.
     Phase.STARTING: frozenset(
         {Phase.STARTING, Phase.BOOTSTRAPPING, Phase.RESTORING, Phase.READY, Phase.FAILED}
     ),
     Phase.BOOTSTRAPPING: frozenset({Phase.STARTING, Phase.READY, Phase.FAILED}),
-    # Files are written from here on; a daemon that died there finishes them.
+    # Files are written in this phase; if the daemon dies, the next one writes the rest.
     Phase.RESTORING: frozenset({Phase.READY, Phase.FAILED}),
     Phase.RETRYING: frozenset({Phase.READY, Phase.FAILED}),
     Phase.READY: frozenset(),
@@ -56,5 +56,5 @@ def is_open(phase: Phase) -> bool:
 
 
 def may_follow(current: Phase, following: Phase) -> bool:
-    """Returns whether the table allows the step."""
+    """Returns whether an operation may go from the phase `current` to the phase `following`."""
     return following in SUCCESSORS[current]

@@ -1,4 +1,4 @@
-"""Commands of the agent as they were typed, without the shell that Codex wraps them in."""
+"""Reads the commands that the agent ran, without the call of a shell that Codex adds to them."""
 
 import re
 import shlex
@@ -7,17 +7,18 @@ from typing import Any
 
 from trimpoint.core.model.lenient import as_dict, as_list
 
-# Splitting costs about a microsecond a character, in a daemon that has others to serve.
+# Splitting takes about a microsecond a character, and the daemon serves nothing else meanwhile.
 _MAX_SPLIT_CHARS = 10_000
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da|k)?sh")
 _WRAPPED_WORDS = 3
 
 
 def as_typed(item: Mapping[str, Any]) -> str:
-    """Returns the command of a `commandExecution` item, lines and blanks as they are.
+    """Returns the command of a `commandExecution` item with its line breaks and spaces unchanged.
 
-    Codex gives the whole call of the shell, quoted (`/bin/bash -lc 'ls -la'`, measured: 0.163).
-    Where that is not what it looks like, what Codex itself takes for the command will do.
+    Codex reports the quoted call of a shell (`/bin/bash -lc 'ls -la'`, measured: 0.163), which is
+    unwrapped. If it cannot be unwrapped, the only entry of `commandActions` is used, or else the
+    command as reported.
     """
     command = str(item.get("command") or "")
     typed = unwrapped(command)
@@ -30,7 +31,9 @@ def as_typed(item: Mapping[str, Any]) -> str:
 
 
 def unwrapped(command: str) -> str:
-    """Returns what a shell is told to run by `command`; `command` itself when it calls no shell."""
+    """Returns the script that `command` passes to a shell, or `command` itself if it does not call
+    a shell.
+    """
     if _SHELL.match(command) is None or len(command) > _MAX_SPLIT_CHARS:
         return command
     try:
@@ -42,5 +45,5 @@ def unwrapped(command: str) -> str:
 
 
 def in_one_line(command: str) -> str:
-    """Returns a command for a list: its lines joined by a sign, its blanks kept."""
+    """Returns a command as one line for a list: its lines joined by `⏎`, its spaces kept."""
     return " ⏎ ".join(line.rstrip() for line in command.strip().splitlines())

@@ -1,7 +1,7 @@
-"""Slash commands: what a person may type, as data and pure functions (docs/spec/clients.md).
+"""Slash commands: the table of all of them and their parser (docs/spec/clients.md).
 
-The whole input is the command, so nothing of it ever reaches the model. An input that names no
-command of ours is not ours. A command begins with a slash or a colon: some clients keep each input
+A command is the whole input, so nothing of it reaches the model. Input that names no command of
+trimpoint is not a command. A command begins with a slash or a colon: some clients keep every input
 with a slash for themselves.
 """
 
@@ -34,19 +34,24 @@ from trimpoint.core.model.slash_arguments import (
 
 PREFIXES = ("/", ":")
 MIN_GUESSED_CHARS = 5
-"""A slip in a shorter name, such as `new`, may well be another word."""
+"""Only names of at least this many characters are corrected: a typing error in a shorter name, such
+as `new`, may be another word.
+"""
 
 MAX_ARGUMENT_CHARS = 100_000
-"""More is not read: it is no guidance and no note that a person typed."""
+"""The most characters that a command's arguments may have. Longer ones are refused: no person types
+them.
+"""
 _MAX_NAME_CHARS = 40
-# Bounded, so that a word of megabytes is not searched for its end.
+# The length is bounded, so that the parser does not search a word of megabytes for its end.
 _COMMAND = re.compile(rf"[/:]([A-Za-z][\w-]{{,{_MAX_NAME_CHARS}}})(?:\s+(.*))?", re.DOTALL)
 
 
 class SlashCommand(NamedTuple):
     """One row of the registry.
 
-    `parse` takes what follows the name, stripped; it returns the command or a complaint.
+    `parse` takes the stripped text after the name; it returns the parsed command, or an error
+    message.
     """
 
     name: str
@@ -57,7 +62,7 @@ class SlashCommand(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Read one input. Upper and lower case, and white space around, do not matter."""
+    """Parses one input of a person. Case and surrounding white space do not matter."""
     match = _COMMAND.fullmatch(text.strip())
     if match is None:
         return NotACommand()
@@ -80,8 +85,8 @@ def _too_long(rest: str) -> str | None:
 
 
 def _misspelled(name: str, rest: str) -> UsageError | None:
-    """Returns the complaint about a typing error in a command that is right otherwise; None where
-    it may be a command of another program.
+    """Returns a usage error that suggests the command if `name` is a misspelled command and its
+    arguments are valid; else None, because it may be a command of another program.
     """
     for ours, command in REGISTRY.items():
         if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
@@ -94,7 +99,9 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
 
 
 def _slips(name: str) -> set[str]:
-    """Returns the name with two neighbours swapped, one letter missing, or one typed twice."""
+    """Returns the names that a typing error makes of `name`: two neighbours swapped, one letter
+    missing, or one typed twice.
+    """
     places = range(len(name))
     swapped = {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in places[:-1]}
     missing = {name[:at] + name[at + 1 :] for at in places}
@@ -103,7 +110,9 @@ def _slips(name: str) -> set[str]:
 
 
 def complete(text: str) -> list[SlashCommand]:
-    """Returns the commands that `text`, as far as it is typed, can still become."""
+    """Returns the commands whose names begin with `text`, the part that was typed so far, or an
+    empty list if it is no beginning of a command.
+    """
     typed = text.lstrip()[:_MAX_NAME_CHARS].lower()
     if not typed.startswith(PREFIXES) or any(ch.isspace() for ch in typed):
         return []
@@ -111,7 +120,10 @@ def complete(text: str) -> list[SlashCommand]:
 
 
 def help_text(name: str | None) -> str:
-    """Returns the text of `/help [command]`."""
+    """Returns the help for the command `name`, or the list of all commands if it is None.
+
+    :raises KeyError: when there is no command of that name.
+    """
     if name is not None:
         command = REGISTRY[name]
         return f"{command.usage}\n{command.details}"

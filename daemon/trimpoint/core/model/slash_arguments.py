@@ -1,5 +1,5 @@
-"""Reads what follows the name of a slash command. Each function returns the command, or says in a
-sentence what is wrong with its arguments.
+"""Parses the arguments of slash commands. Each function returns the parsed command, or an error
+message in a sentence.
 """
 
 import re
@@ -26,7 +26,7 @@ _TURNS_TO_KEEP = f"the number of turns to keep, 0 to {MAX_TURNS:,}"
 
 
 def parse_clear(rest: str) -> Clear | str:
-    """Reads the arguments of `/clear`."""
+    """Parses the arguments of `/clear`; returns an error message if they are invalid."""
     switches, words = _switches(rest, FORCE, DRY_RUN)
     count = _turn_count(words) if words else None
     if words and count is None:
@@ -35,7 +35,9 @@ def parse_clear(rest: str) -> Clear | str:
 
 
 def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
-    """Returns the switches among the words of `rest`, as arguments, and what is left of it."""
+    """Returns the switches of `names` that `rest` contains, as keyword arguments, and the text
+    without them.
+    """
     found = {word.lower() for word in rest.split()} & set(names)
     if not found:
         return {}, rest
@@ -44,7 +46,7 @@ def _switches(rest: str, *names: str) -> tuple[dict[str, bool], str]:
 
 
 def parse_compact(rest: str) -> Compact | str:
-    """Reads the arguments of `/compact`."""
+    """Parses the arguments of `/compact`; returns an error message if they are invalid."""
     keep, force, dry_run, model = 0, False, False, None
     while rest.startswith("--"):
         option, rest = _first_word(rest)
@@ -72,15 +74,13 @@ def parse_compact(rest: str) -> Compact | str:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """Returns the first word of `text` and what follows it; white space between them belongs to
-    neither.
-    """
+    """Returns the first word of `text` and the rest, without the white space between them."""
     word, rest = [*text.split(maxsplit=1), "", ""][:2]
     return word, rest
 
 
 def parse_compress(rest: str) -> Compress | str:
-    """Reads the arguments of `/compress`."""
+    """Parses the arguments of `/compress`; returns an error message if they are invalid."""
     target, dry_run = None, False
     for word in rest.split():
         if word.lower() == DRY_RUN:
@@ -104,7 +104,7 @@ def _token_count(text: str) -> int | None:
 
 
 def parse_revert(rest: str) -> Revert | str:
-    """Reads the arguments of `/revert`."""
+    """Parses the arguments of `/revert`; returns an error message if they are invalid."""
     wanted = Revert()
     for word in rest.split():
         match word.lower():
@@ -135,7 +135,7 @@ def parse_revert(rest: str) -> Revert | str:
 
 
 def parse_new(rest: str) -> New | str:
-    """Reads the arguments of `/new`."""
+    """Parses the arguments of `/new`; returns an error message if they are invalid."""
     switches, words = _switches(rest, PINS, DRY_RUN)
     if words:
         return f"/new takes nothing but {PINS} and {DRY_RUN}, not {quoted(words)}."
@@ -143,7 +143,9 @@ def parse_new(rest: str) -> New | str:
 
 
 def parse_pin(rest: str) -> Pin | str:
-    """Reads the arguments of `/pin`."""
+    """Parses the arguments of `/pin`: leading turn numbers and switches, then a note. Returns an
+    error message if they are invalid.
+    """
     turns: list[int] = []
     force = False
     while rest:
@@ -161,7 +163,7 @@ def parse_pin(rest: str) -> Pin | str:
 
 
 def parse_unpin(rest: str) -> Unpin | str:
-    """Reads the arguments of `/unpin`."""
+    """Parses the arguments of `/unpin`; returns an error message if they are invalid."""
     numbers = [_turn_count(word) for word in rest.split()]
     if not all(numbers):
         return f"/unpin takes the numbers that /pins shows, not {quoted(rest)}."
@@ -169,17 +171,17 @@ def parse_unpin(rest: str) -> Unpin | str:
 
 
 def parse_pins(rest: str) -> Pins | str:
-    """Reads the arguments of `/pins`."""
+    """Parses the arguments of `/pins`; returns an error message if there are any."""
     return f"/pins takes nothing after it, not {quoted(rest)}." if rest else Pins()
 
 
 def parse_context(rest: str) -> Context | str:
-    """Reads the arguments of `/context`."""
+    """Parses the arguments of `/context`; returns an error message if there are any."""
     return f"/context takes nothing after it, not {quoted(rest)}." if rest else Context()
 
 
 def parse_timeline(rest: str) -> Timeline | str:
-    """Reads the arguments of `/timeline`."""
+    """Parses the arguments of `/timeline`; returns an error message if they are invalid."""
     count = _turn_count(rest) if rest else None
     if rest and not count:
         return f"/timeline takes how many turns to list, 1 to {MAX_TURNS:,}, not {quoted(rest)}."
@@ -187,7 +189,7 @@ def parse_timeline(rest: str) -> Timeline | str:
 
 
 def parse_undo(rest: str) -> Undo | str:
-    """Reads the arguments of `/undo`."""
+    """Parses the arguments of `/undo`; returns an error message if they are invalid."""
     switches, words = _switches(rest, REDO, FORCE, DRY_RUN)
     if words:
         return f"/undo takes nothing but {REDO}, {FORCE} and {DRY_RUN}, not {quoted(words)}."
@@ -201,6 +203,8 @@ def _turn_count(text: str) -> int | None:
 
 
 def quoted(text: str) -> str:
-    """Returns the beginning of `text` in quotation marks, for a sentence."""
+    """Returns `text` in quotation marks for an error message, shortened to 40 characters; `nothing`
+    if it is empty.
+    """
     shown = text if len(text) <= 40 else text[:39] + "…"
     return f"“{shown}”" if shown else "nothing"

@@ -1,8 +1,8 @@
-"""A thread's state: the fold of its events, written by the projector alone.
+"""A thread's state: the result of applying all its events.
 
-Mutable on purpose: replaying a long journal must not copy the ledger at every event. Only
-`trimpoint.core.evolve.evolve` assigns here. Positions (`*_index`) count from 0 in the ledger's
-order.
+The state is mutable, because replaying a long journal must not copy the ledger at every event. Only
+`trimpoint.core.evolve.evolve` may change it. Positions (`*_index`) count from 0 in the order of the
+ledger.
 """
 
 from collections.abc import MutableMapping, MutableSequence
@@ -15,20 +15,22 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.usage import UsageTotals
 
 MAX_RECEIPTS = 1_000
-"""How many of a thread's newest receipts are remembered: a command id is recognised for as many
-commands.
+"""The number of newest receipts that a thread keeps. A repeated command id is recognized for as
+many commands.
 """
 
 
 class FirstCall(msgspec.Struct, frozen=True):
-    """The first model call of a generation, how much it was given."""
+    """The first model call of a generation and the number of its input tokens."""
 
     turn_id: str
     input_tokens: int
 
 
 class Generation(msgspec.Struct):
-    """One life of the thread in the provider. `ready`: the bootstrap is in place."""
+    """One generation of the thread, and what its provider thread was given to start with. `ready`
+    says that the bootstrap is in place; `first_call` is None until a model call is reported.
+    """
 
     number: int
     reason: str
@@ -48,10 +50,10 @@ class Generation(msgspec.Struct):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A snapshot of the worktree, or why there is none: then `commit` is empty. See
-    `events.CheckpointCaptured`.
+    """A checkpoint of the worktree. If there is none, `commit` is empty and `problem` says why. For
+    the fields see `events.CheckpointCaptured`.
 
-    `moment` is also `reverted`: what a revert made of the files.
+    `moment` may also be `reverted`: the files as a revert left them.
     """
 
     turn_id: str | None
@@ -65,10 +67,11 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class Reverting(msgspec.Struct):
-    """The target of a revert. `prepared` is the new provider thread, `safety` the commit to return
-    to on failure.
+    """The target of a revert. `prepared` is the id of the new provider thread, `safety` the commit
+    to return to if the revert fails.
 
-    `planned` and what follows: see `events.RevertPlanned`; empty in reverts of earlier versions.
+    For `planned` and the fields after it see `events.RevertPlanned`; they are empty in reverts of
+    older versions.
     """
 
     turn_id: str | None
@@ -87,17 +90,18 @@ class Reverting(msgspec.Struct):
 
     @property
     def files(self) -> str:
-        """Returns the commit that the files are to be like."""
+        """Returns the commit that the revert restores the files from."""
         return self.planned or self.commit
 
 
 class UndoState(msgspec.Struct):
-    """The part that the last revert removed, for as long as it can be undone.
+    """The part of the thread that the last revert removed, kept for as long as the revert can be
+    undone.
 
-    `generation` served the thread then. `kept_turns` and `kept_entries` count what stayed before
-    it. `commit` holds the files as they were, empty when the revert left them alone. `injected` are
-    the items that had been injected behind the last turn that stayed, and `was_cut` is what the
-    turn said of its rollout.
+    `generation` served the thread before the revert. `kept_turns` and `kept_entries` count the
+    turns and entries that the revert kept. `commit` holds the files before the revert and is empty
+    if it left the files alone. `injected` are the items that had been injected after the last kept
+    turn, and `was_cut` is the former `Turn.is_cut` of that turn.
     """
 
     generation: int
@@ -116,8 +120,8 @@ class UndoState(msgspec.Struct):
 
 
 class Operation(msgspec.Struct):
-    """The operation under way or last ended. `failed_turn_id` is the turn that an overflow recovery
-    is about.
+    """The operation that is open or ended last. `failed_turn_id` is the turn that an overflow
+    recovery repeats.
     """
 
     id: str
@@ -140,9 +144,9 @@ class Operation(msgspec.Struct):
 class CompactionAttempt(msgspec.Struct):
     """One automatic compaction.
 
-    `used`: tokens of the context before it; `lowest`: the least that was reported since, and
-    `lowest_at_turn_end`: the least that was known when a turn ended. `failure` says why it failed,
-    if it did.
+    `used` are the tokens of the context before it, `lowest` the smallest number reported since, and
+    `lowest_at_turn_end` the smallest number known at the end of a turn since. `failure` says why
+    the compaction failed, and is None if it did not.
     """
 
     used: int
@@ -152,7 +156,9 @@ class CompactionAttempt(msgspec.Struct):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """The stored answer of a command: its events, or its rejection."""
+    """The stored answer of a command id: its events, or its rejection as an event. `fingerprint`
+    identifies the command's arguments.
+    """
 
     fingerprint: bytes
     sequence: int
@@ -163,9 +169,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A turn that is asked for and has not begun, or a question of the agent that has no answer
-    yet.
-    """
+    """A turn that was requested and has not begun, or a request of Codex that has no answer yet."""
 
     id: str
     what: str
@@ -173,21 +177,21 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class ThreadState(msgspec.Struct):
-    """Everything the decider, the timeline and the reactors know of one thread.
+    """The state of one thread.
 
-    `may_have_missed`: a session broke off while it was at work, so Codex may hold more than the
-    ledger has heard. What grows with a thread's age for ever is declared `MutableSequence` or
-    `MutableMapping`: read from a snapshot it stays packed until it is looked at
-    (`journal/codec/lazy_list.py`), so look at the part you need, and copy by slicing. `known_files`
-    is the commit that holds the files as the thread last knew them: what it captured around its
-    turns, or restored. `entries` are in the order of their turns. `turn_requests` are keyed by
-    request id until the provider answers and then by turn id until the turn begins: between the two
-    the thread is as busy as before and after. `turn_aliases`: what the provider calls a turn that
-    was tried again -> the turn. `compacted_in` are the turns in which Codex compacted the context
-    automatically. `active_messages` counts the messages of the active turns, discarded ones too.
-    The turns before position `items_dropped_to` hold no raw items any more; it follows the newest
-    trim point step by step, because to drop the items of a hundred thousand turns at once takes too
-    long.
+    Collections that grow for as long as the thread lives are declared as `MutableSequence` or
+    `MutableMapping`. A state that was read from a snapshot decodes them on access
+    (`journal/codec/lazy_list.py`), so read only the part that you need, and copy by slicing.
+
+    `may_have_missed`: Codex stopped in the middle of a turn, so that it may know turns or items
+    that the ledger lacks. `known_files` is the commit of the files as the thread last saw or
+    restored them. `entries` are in the order of their turns. `turn_requests` are keyed by request
+    id until Codex answers, then by turn id until the turn begins, so that the thread is busy
+    without a gap. `turn_aliases` maps Codex's id of a repeated turn to the turn's own id.
+    `compacted_in` are the ids of the turns in which Codex compacted by itself. `active_messages`
+    counts the messages of the active turns, discarded ones included. The turns before position
+    `items_dropped_to` hold no raw items; the position approaches the newest trim point in steps,
+    because dropping the items of a hundred thousand turns at once takes too long.
     """
 
     id: str = ""
@@ -238,7 +242,7 @@ class ThreadState(msgspec.Struct):
 
     @property
     def exists(self) -> bool:
-        """Returns whether the thread was created at all."""
+        """Returns whether the thread was ever created."""
         return bool(self.id)
 
     @property
@@ -248,12 +252,12 @@ class ThreadState(msgspec.Struct):
 
     @property
     def boundaries(self) -> list[Boundary]:
-        """Trim points of both kinds, those that prune turns first."""
+        """Returns all trim points: first those that prune turns, then the discards."""
         return [*self.trim_points, *self.discards]
 
     @property
     def active_from_turn(self) -> int:
-        """Index of the first turn of the active context."""
+        """Returns the position of the first turn of the active context."""
         return self.trim_points[-1].turn_index if self.trim_points else 0
 
     @property
@@ -263,11 +267,11 @@ class ThreadState(msgspec.Struct):
 
     @property
     def active_turn_count(self) -> int:
-        """Returns how many turns the active context has."""
+        """Returns the number of turns in the active context."""
         return len(self.turns) - self.active_from_turn
 
     def entries_end(self, turn_index: int) -> int:
-        """Index just after the last entry of the turn at `turn_index`."""
+        """Returns the position after the last entry of the turn at `turn_index`."""
         following = turn_index + 1
         return (
             self.turns[following].first_entry_index
@@ -276,7 +280,9 @@ class ThreadState(msgspec.Struct):
         )
 
     def entries_of(self, turn: Turn) -> list[Entry]:
-        """Returns the entries of a turn, also of one that a revert took back."""
+        """Returns the entries of a turn, also of one that a revert took back and that can be
+        restored.
+        """
         index = self.turn_index.get(turn.id)
         if index is not None:
             return list(self.entries[turn.first_entry_index : self.entries_end(index)])
@@ -285,13 +291,13 @@ class ThreadState(msgspec.Struct):
 
     @property
     def recovering_turn_id(self) -> str | None:
-        """Returns the turn that has failed and may still continue, if there is one."""
+        """Returns the id of the failed turn that an open overflow recovery repeats, or None."""
         operation = self.open_operation
         return operation.failed_turn_id if operation is not None else None
 
     @property
     def open_operation(self) -> Operation | None:
-        """Returns the operation that keeps the thread busy, if any."""
+        """Returns the operation that keeps the thread busy, or None."""
         return (
             self.operation if self.operation is not None and is_open(self.operation.phase) else None
         )

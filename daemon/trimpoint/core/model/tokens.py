@@ -1,14 +1,15 @@
-"""Estimates the tokens of an item, without a tokenizer.
+"""Estimates the tokens of raw items and text without a tokenizer.
 
-Always true: an estimate, never a count. What Codex reports goes before it wherever both are known.
+The result is always an estimate. Where Codex reports a number, that number is used instead.
 
-No tokenizer fits. Those with their vocabulary inside the package take more than twice the memory
-that the whole daemon may take (measured: 144 MiB for o200k); the others fetch it from the network.
-So text is cut by kinds of characters about where o200k cuts it, and the pieces are weighed. The
-weights are a least-squares fit against o200k (`scripts/fit-tokens`). The error, measured on text
-that was not part of the fit, in pieces of 4,000 characters (docs/token-estimates.md): on average
-under 5 % for English prose, Markdown, Python, JSON and diffs, up to 11 % for other code, logs and
-languages; 30 % at worst. Four characters to a token would be off by up to 63 %.
+No tokenizer is usable here. Those that contain their vocabulary need more than twice the memory
+that the whole daemon may use (measured: 144 MiB for o200k), and the others fetch it from the
+network. Therefore text is cut by kinds of characters at about the places where o200k cuts it, and
+each kind of piece has a weight. The weights are a least-squares fit against o200k
+(`scripts/fit-tokens`). The error was measured on text that was not part of the fit, in pieces of
+4,000 characters (docs/token-estimates.md). It is on average under 5 % for English prose, Markdown,
+Python, JSON and diffs, up to 11 % for other code, logs and languages, and 30 % at worst. Counting
+four characters as a token would be wrong by up to 63 %.
 """
 
 import re
@@ -19,18 +20,17 @@ import msgspec
 from trimpoint.core.model.lenient import as_dict, as_list
 
 IMAGE_TOKENS: Final = 1_500
-"""One image. What it costs depends on its size and the model, between some hundred and some
-thousand; nothing offline can tell.
+"""The estimate for one image. The true cost is between some hundred and some thousand tokens; it
+depends on the image's size and the model and cannot be known offline.
 """
 ITEM_TOKENS: Final = 4
-"""What separates an item from the next."""
-# Sealed content is base64 around an envelope; what is inside is taken for text of four bytes to a
-# token. Nothing can check that.
+"""The tokens that separate one item from the next."""
+# Sealed content is base64 of an envelope with encrypted text. Four bytes of that text are counted
+# as a token, which is an assumption.
 _SEALED_ENVELOPE_BYTES = 650
 _SEALED_BYTES_PER_TOKEN = 4
 
-# Members that say what an item is or whose it is; the model is shown them as part of the framing,
-# or not at all.
+# Members with an item's type or owner, which the model sees as part of the framing or not at all.
 _FRAMING = frozenset(
     {
         "type",
@@ -49,8 +49,8 @@ _IMAGES = frozenset({"input_image", "image", "image_generation_call"})
 
 
 def _kinds() -> bytes:
-    """Returns a letter for each byte: a lower case, A upper case, d digit, n blank but a space, s
-    space, x not ASCII, . all others.
+    """Returns a table of 256 bytes that maps each byte to a letter for its kind: `a` lower case,
+    `A` upper case, `d` digit, `s` space, `n` other white space, `x` not ASCII, `.` all others.
     """
     kinds = bytearray(b"." * 256)
     of = {
@@ -73,9 +73,10 @@ _NOT_ASCII = re.compile("[^\\x00-\\x7f]+")
 
 
 class Feature(NamedTuple):
-    """A kind of place in text, its weight in tokens, and how its places look.
+    """A kind of place in text with its weight in tokens.
 
-    Each place where one of the patterns over kinds is found, none overlapping, adds the weight.
+    Each place that matches one of the patterns adds the weight. The patterns are over kinds of
+    characters (`split_by_kind`), and matches do not overlap.
     """
 
     name: str
@@ -84,7 +85,7 @@ class Feature(NamedTuple):
 
 
 class Script(NamedTuple):
-    """Characters outside ASCII, and what one of them weighs in tokens."""
+    """A group of characters outside ASCII, and the weight of one character in tokens."""
 
     name: str
     weight: float
@@ -111,7 +112,7 @@ FEATURES: Final = (
     Feature("line break", 0.415, _before(b"n", b"aAdsx.")),
     Feature("two blanks", 0.096, (b"ss",)),
 )
-# The first that fits counts.
+# A character counts for the first script that contains it.
 SCRIPTS: Final = (
     Script(
         "Chinese, Japanese",
@@ -122,11 +123,13 @@ SCRIPTS: Final = (
     Script("alphabets", 0.286, re.compile("[\\u0080-\\u10ff\\u1200-\\u2e7f]")),
 )
 OTHER_WEIGHT: Final = 2.0
-"""An emoji, and what is rarer still."""
+"""The weight in tokens of a character that is in no script above, such as an emoji."""
 
 
 def _summed() -> tuple[tuple[bytes, float], ...]:
-    """Returns each pattern with what it adds, so that text is searched for it once."""
+    """Returns each pattern with the sum of its weights, so that a text is searched for a pattern
+    only once.
+    """
     sums: dict[bytes, float] = {}
     for feature in FEATURES:
         for pattern in feature.patterns:
@@ -138,15 +141,16 @@ _WEIGHTS = _summed()
 
 
 def estimate_tokens(item: bytes) -> int:
-    """Tokens of one raw Responses item (JSON), at least `ITEM_TOKENS`.
+    """Returns the estimated tokens of one raw item (JSON), at least `ITEM_TOKENS`.
 
-    Images cost `IMAGE_TOKENS` each whatever their bytes; sealed content is judged by its length.
+    An image counts as `IMAGE_TOKENS` whatever its size; sealed content is estimated from its
+    length.
     """
     return ITEM_TOKENS + round(_weigh(msgspec.json.decode(item)))
 
 
 def estimate_text_tokens(text: str) -> int:
-    """Tokens of plain text; 0 for none, else at least 1."""
+    """Returns the estimated tokens of plain text: 0 if it is empty, else at least 1."""
     return max(1, round(_weigh_text(text))) if text else 0
 
 
@@ -177,11 +181,11 @@ def _weigh_text(text: str) -> float:
 
 
 def split_by_kind(text: str) -> tuple[bytes, str]:
-    """Returns the kinds of the text's characters, a letter each, and its characters outside
+    """Returns the kinds of the text's characters, one letter each, and all its characters outside
     ASCII.
 
-    Each run of those is one letter. A line break stands before it all, so that what comes first
-    begins too.
+    In the first value a run of characters outside ASCII is one letter, and a line break is put
+    before the text, so that patterns for the begin of a word match at its start.
     """
     if text.isascii():
         return b"n" + text.encode().translate(_KINDS), ""

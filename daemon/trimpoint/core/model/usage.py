@@ -1,14 +1,13 @@
-"""Folds the provider's token reports, and rates how far each can be trusted. Folded by the
-projector alone.
+"""Sums the usage reports of Codex, and rates how reliable each one is. Only the projector changes
+these sums.
 
-Always true: only a model call is counted, and each once. Codex repeats its last report whenever a
-thread is resumed, a turn fails or a compaction begins, also under the name of a newer turn, and
-puts figures of its own making in between (measured: 0.163, 0.171):
+A model call is counted once, and nothing else is counted. Codex repeats its last report whenever a
+thread is resumed, a turn fails or a compaction begins, also with the id of a newer turn. It also
+sends figures that it computed itself (measured: 0.163, 0.171):
 
-- after its own compaction, an estimate of what the context holds: no parts, the running total
-  unchanged;
-- after an overflow, the running total overwritten with the window: no parts, and `last_total` is
-  what was missing, even 0.
+- after its own compaction, an estimate of the context: no parts, and an unchanged running total;
+- after an overflow, the running total set to the size of the window: no parts, and `last_total` is
+  the number of missing tokens, possibly 0.
 """
 
 from enum import StrEnum
@@ -20,12 +19,12 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 
 COMPACT_LIMIT = "model_auto_compact_token_limit"
-"""Codex's own setting of when it compacts automatically."""
+"""Codex's own setting for the number of tokens at which it compacts automatically."""
 
 
 class SampleSource(StrEnum):
-    """The source of a figure: a model call, the provider's estimate, or an overflow (the context
-    was too full to be sent).
+    """The source of a figure: a model call, an estimate of Codex, or an overflow (the context was
+    too large to be sent).
     """
 
     MEASURED = "measured"
@@ -34,8 +33,8 @@ class SampleSource(StrEnum):
 
 
 class UsageSample(msgspec.Struct, frozen=True):
-    """The last usage report. `used`: tokens in the context; `running_total`: the provider's count
-    of all calls.
+    """The last usage report. `used` are the tokens in the context, `running_total` is Codex's sum
+    over all calls, and `basis` is the source of `used`.
     """
 
     used: int
@@ -44,7 +43,7 @@ class UsageSample(msgspec.Struct, frozen=True):
 
 
 class TokenCounts(msgspec.Struct):
-    """Sums over model calls."""
+    """Sums of tokens over several model calls."""
 
     input: int = 0
     cached_input: int = 0
@@ -53,7 +52,7 @@ class TokenCounts(msgspec.Struct):
     total: int = 0
 
     def add(self, event: ev.UsageReported) -> None:
-        """Adds one more call."""
+        """Adds the tokens of one model call."""
         self.input += event.input
         self.cached_input += event.cached_input
         self.output += event.output
@@ -62,13 +61,13 @@ class TokenCounts(msgspec.Struct):
 
 
 class UsageTotals(msgspec.Struct):
-    """`report` is of the present generation and None until it has one; `era` counts it alone,
-    `thread` all of them.
+    """The token counts of a thread. `report` and `era` are of the present generation (`report` is
+    None before its first report), `thread` is of all generations.
 
-    `overhead`: tokens of an empty session, measured in turns that are gone or in the thread that
-    this one takes the place of; 0 if never. `window` is None when the provider did not say, or said
-    it of another model. `unreported`: tokens, by estimate, of what was put into the context since
-    the report, between turns.
+    `overhead` are the tokens of an empty session, measured earlier in this thread or in the one
+    that it replaces; 0 if never measured. `window` is the size of the model's window in tokens, or
+    None if Codex has not reported it for this model. `unreported` are the estimated tokens that
+    were added to the context since the report, between turns.
     """
 
     report: UsageSample | None = None
@@ -80,7 +79,7 @@ class UsageTotals(msgspec.Struct):
 
 
 def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) -> None:
-    """Take one report; `is_live`: it is of the turn that runs."""
+    """Adds one usage report. `is_live` says that it belongs to the running turn."""
     if _is_new_call(event, usage.report, is_live=is_live):
         usage.era.add(event)
         usage.thread.add(event)
@@ -91,13 +90,13 @@ def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) ->
 
 
 def is_repetition(usage: UsageTotals, event: ev.UsageReported) -> bool:
-    """Returns whether the report repeats the last one."""
+    """Returns whether the report is the same as the last one."""
     return event.window == usage.window and _repeats(event, usage.report)
 
 
 def overflowed(usage: UsageTotals) -> None:
-    """The provider could not fit the context into the window; whatever it reported of it is no
-    measure.
+    """Marks the last report as `FULL`: the context did not fit into the window, so the reported
+    size is no measure.
     """
     last = usage.report
     usage.report = (
@@ -108,15 +107,15 @@ def overflowed(usage: UsageTotals) -> None:
 
 
 def begin_era(usage: UsageTotals) -> None:
-    """A new generation: nothing is reported of its context yet. The window stays, being the
-    model's.
+    """Starts the counts of a new generation: no report and zero tokens. The size of the window
+    stays, because it belongs to the model.
     """
     usage.report, usage.unreported, usage.era = None, 0, TokenCounts()
 
 
 def model_in(settings: bytes) -> str | None:
-    """Returns the model that a thread's settings (`trimpoint.operations.provider.settings`) name,
-    if they do.
+    """Returns the model that a thread's settings name (`trimpoint.operations.provider.settings`),
+    or None.
     """
     stored: dict[str, Any] = as_dict(msgspec.json.decode(settings))
     named = (
@@ -128,8 +127,8 @@ def model_in(settings: bytes) -> str | None:
 
 
 def compact_limit_in(settings: bytes) -> int | None:
-    """Returns the number of tokens at which the thread was started to be compacted by Codex itself,
-    if it was told one.
+    """Returns the number of tokens at which Codex compacts the thread by itself, as given when the
+    thread was started, or None.
     """
     config = as_dict(as_dict(as_dict(msgspec.json.decode(settings)).get("start")).get("config"))
     limit = config.get(COMPACT_LIMIT)
@@ -143,13 +142,13 @@ def _has_parts(event: ev.UsageReported) -> bool:
 def _is_new_call(event: ev.UsageReported, before: UsageSample | None, *, is_live: bool) -> bool:
     if not _has_parts(event):
         return False
-    # Of a thread that was taken over, the first report is of a call of another program.
+    # The first report of an adopted thread may be of a call that another program made.
     return is_live if before is None else event.total != before.running_total
 
 
 def _basis(event: ev.UsageReported, before: UsageSample | None) -> SampleSource:
     if before is not None and _repeats(event, before):
-        return before.basis  # of what was found too full, too
+        return before.basis  # also if that is FULL
     if _has_parts(event):
         return SampleSource.MEASURED
     goes_on = before is not None and event.total == before.running_total

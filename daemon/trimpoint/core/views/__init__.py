@@ -1,8 +1,9 @@
-"""State as clients read it.
+"""Renders state for clients.
 
-`view` is the read model, `timeline` the history with its trim points, `meter` how full the context
-is, `inspection_view` what it holds, `advice` which trims would help, `pins_view` the pins,
-`trim_outcome` what a trim does, `export` a thread as Markdown or JSON, `compression_text` the text
-of `/compress`, `wire_events` the events as they are sent, `entry_text` the whole text of an entry,
-`history_view` entries by name and place, and `history_tools` what an agent is told of them.
+`view` renders the read model and events, `wire_events` the types of events, and `timeline` the
+history with its trim points. `meter` renders how full the context is, `inspection_view` its items,
+and `advice` the trims that would help. `pins_view` renders the pins and `trim_outcome` the effect
+of a trim. `export` and `unified` export a thread, and `timeline_text` and `compression_text` are
+the texts of `/timeline` and `/compress`. `entry_text` and `history_view` find and render entries,
+and `history_tools` answers the agent's history tools.
 """

@@ -1,7 +1,7 @@
-"""Suggests the trims that help most when the context fills up, each with the size that it would
-leave.
+"""Suggests the trims that help most when the context fills up, each with the size of the context
+after it.
 
-What is promised is what a dry run of the command says (`core/views/trim_outcome.py`).
+The sizes are the same as those of a dry run of the command (`core/views/trim_outcome.py`).
 """
 
 from collections.abc import Iterator
@@ -27,15 +27,17 @@ from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.core.views.meter import context_status
 
 COMFORTABLE: Final = 0.35
-"""A clear keeps as many turns as fit into this share of the window."""
+"""A suggested `/clear` keeps as many turns as fit into this share of the window."""
 WORTH_IT: Final = 0.05
-"""What frees less of the window is no advice."""
+"""A trim that frees less than this share of the window is not suggested."""
 
 _NOBODY = Stamp(0, "")
 
 
 def trim_advice(state: ThreadState, policy: Policy) -> ContextAdvice:
-    """Two or three trims, those whose outcome is known before those that only the model knows."""
+    """Returns the suggested trims: first those with a known outcome, the most effective first, then
+    a compaction. Below the warning level there are none.
+    """
     status = context_status(state, policy)
     window = status.window_tokens
     if status.level not in ("warning", "critical") or window is None:

@@ -1,4 +1,4 @@
-"""Describes the plan of `/compress`, for a person and for a program."""
+"""Renders the plan of `/compress` for a person and for a program."""
 
 from itertools import groupby
 
@@ -24,7 +24,7 @@ _CLASSES: dict[SegmentKind, str] = {
 
 
 def compression_preview(plan: CompressionPlan) -> CompressionPreview:
-    """Returns the plan as clients see it."""
+    """Returns the plan in the form that clients receive."""
     by_kind = [
         (kind, list(units))
         for kind, units in groupby(plan.chosen, key=lambda segment: segment.kind)
@@ -44,7 +44,7 @@ def compression_preview(plan: CompressionPlan) -> CompressionPreview:
 
 
 def preview_text(plan: CompressionPlan) -> str:
-    """Returns the plan as a person reads it, a line for each class."""
+    """Returns the plan as text for a person, one line for each kind of segment."""
     if not plan.chosen:
         return nothing_to_discard(plan)
     lines = [
@@ -57,7 +57,9 @@ def preview_text(plan: CompressionPlan) -> str:
 
 
 def remaining_text(left_tokens: int, target_tokens: int) -> str:
-    """Returns whether the target is reached, and if not, why."""
+    """Returns a sentence with the number of tokens left; if it is above the target, the sentence
+    says why.
+    """
     left = f"About {left_tokens:,} tokens of the conversation are left"
     if left_tokens <= target_tokens:
         return f"{left}, within the target of {target_tokens:,}."

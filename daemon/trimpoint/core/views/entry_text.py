@@ -1,5 +1,5 @@
-"""The text of an entry that a person or an agent searches and reads: what was said, run and
-answered. Pure.
+"""Renders the full text of an entry for search and reading: messages, commands with their output,
+tool calls with their results.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,21 +24,21 @@ _KINDS: dict[str, HistoryKind] = {
 
 
 def history_kind(kind: str, role: str) -> HistoryKind:
-    """Returns what an entry is, as `history/search` names it."""
+    """Returns the kind of an entry as `history/search` names it."""
     if kind == "message":
         return "user" if role == "user" else "assistant"
     return _KINDS.get(role, "other")
 
 
 def is_own_tool_call(role: str, text: str) -> bool:
-    """Returns whether an entry is a call of one of the tools that the daemon answers itself: what
-    was found is not to be found again.
+    """Returns whether an entry is a call of a tool that the daemon itself answers. A search leaves
+    such calls out, because they contain the results of earlier searches.
     """
     return role == "dynamicToolCall" and text in CONTEXT_TOOLS | HISTORY_TOOLS
 
 
 def entry_text(kind: str, role: str, text: str, detail: bytes) -> str:
-    """Returns the whole text of an entry, `text` where its `detail` has no more."""
+    """Returns the full text of an entry, or `text` if its `detail` has no more."""
     if kind == "message" or not detail:
         return text
     try:

@@ -1,6 +1,4 @@
-"""A thread for a person to read or keep: its timeline as Markdown, or as one JSON document.
-Pure.
-"""
+"""Exports a thread's timeline as Markdown or as one JSON document."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -33,7 +31,7 @@ _ACTIVITIES = {
 
 
 class Heading(NamedTuple):
-    """The header of an exported thread. `created_at` is RFC 3339."""
+    """The heading of an exported thread. `created_at` is RFC 3339."""
 
     id: str
     name: str | None
@@ -42,7 +40,9 @@ class Heading(NamedTuple):
 
 
 def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
-    """Yields the document in pieces; `entries` oldest first. Messages stay word for word."""
+    """Yields the Markdown document in pieces. `entries` must be oldest first; messages are exported
+    word for word.
+    """
     yield f"# {_line(heading.name or 'Conversation')}\n\n"
     yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n"
     yield f"- Begun: {heading.created_at}\n"
@@ -55,7 +55,7 @@ def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str
 
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
-    """Returns the export as data: `thread`, and `entries` as `timeline/read` gives them."""
+    """Returns the export as data: `thread`, and `entries` as in `timeline/read`."""
     thread = {
         "id": heading.id,
         "name": heading.name,
@@ -98,7 +98,7 @@ def _line(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Returns the text as Markdown code, whatever backticks are in it."""
+    """Returns the text as Markdown code in one line, also if it contains backticks."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     padding = " " if longest else ""

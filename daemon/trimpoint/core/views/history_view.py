@@ -1,4 +1,4 @@
-"""Entries of the ledger as a search finds them and a reader asks for them. Pure."""
+"""Finds entries of the ledger by id or position for searches and readers. Pure."""
 
 import re
 from typing import NamedTuple
@@ -24,8 +24,8 @@ _SAID: dict[HistoryKind, str] = {
 
 
 class PlacedEntry(NamedTuple):
-    """An entry at a position of the ledger; `turn` counts the turns from 1, and `short_id` is
-    such as `h3.2`: the second entry of the third turn.
+    """An entry with its position in the ledger. `turn` is the number of its turn, counted from 1.
+    `short_id` is such as `h3.2`: the second entry of the third turn.
     """
 
     position: int
@@ -35,21 +35,22 @@ class PlacedEntry(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Returns its whole text."""
+        """Returns the full text of the entry."""
         entry = self.entry
         return entry_text(entry.kind, entry.role, entry.text, entry.detail)
 
 
 def entry_of_turn(state: ThreadState, turn_id: str, place: int) -> PlacedEntry | None:
-    """Returns the `place`-th entry of a turn, counted from 0; None when the ledger has none."""
+    """Returns the entry at index `place` of a turn, counted from 0, or None if there is none."""
     at = state.turn_index.get(turn_id)
     return _at(state, at, place) if at is not None else None
 
 
 def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> PlacedEntry | None:
-    """Returns the entry with a short id, an id or a qualified id; of several, the newest.
+    """Returns the entry with a short id, an id or a qualified id, or None. If several entries
+    match, the newest is returned.
 
-    `turn_id` says of which turn, where an id is used by several.
+    `turn_id` restricts the search to one turn.
     """
     if (short := _SHORT_ID.fullmatch(name)) is not None and turn_id is None:
         turn, place = int(short[1]) - 1, int(short[2]) - 1
@@ -72,7 +73,7 @@ def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> Pl
 
 
 def _searched(state: ThreadState, entry_id: str) -> PlacedEntry | None:
-    """Searches all entries: an entry of a trimmed turn may be in no index."""
+    """Searches all entries for an id, because entries of trimmed turns may not be in the index."""
     for index in range(len(state.entries) - 1, -1, -1):
         if state.entries[index].id == entry_id:
             return placed(state, index)
@@ -80,7 +81,7 @@ def _searched(state: ThreadState, entry_id: str) -> PlacedEntry | None:
 
 
 def placed(state: ThreadState, index: int) -> PlacedEntry:
-    """Returns the entry at a position of the ledger."""
+    """Returns the entry at position `index` of the ledger."""
     entry = state.entries[index]
     turn = state.turn_index[entry.turn_id]
     place = index - state.turns[turn].first_entry_index
@@ -93,7 +94,7 @@ def _at(state: ThreadState, turn: int, place: int) -> PlacedEntry | None:
 
 
 class ContextMembership:
-    """Says which entries stand in the active context word for word."""
+    """Tells for each entry whether it is in the active context word for word."""
 
     def __init__(self, state: ThreadState) -> None:
         self._active_from = state.active_from_turn
@@ -107,7 +108,7 @@ class ContextMembership:
         }
 
     def has(self, entry: Entry) -> bool:
-        """Returns whether the entry does."""
+        """Returns whether the entry is in the active context word for word."""
         if (entry.turn_id, entry.id) in self._discarded:
             return False
         active = self._turn_index[entry.turn_id] >= self._active_from
@@ -115,7 +116,7 @@ class ContextMembership:
 
 
 def found_line(found: PlacedEntry, snippet: str, *, in_context: bool) -> str:
-    """Returns an entry that was found in a line for a chat."""
+    """Returns a found entry as one line for a chat."""
     kind = _SAID[history_kind(found.entry.kind, found.entry.role)]
     where = "" if in_context else ", not in the context"
     return f"{found.short_id} ({kind}{where}): {' '.join(snippet.split())}"

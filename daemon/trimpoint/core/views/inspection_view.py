@@ -1,4 +1,4 @@
-"""The x-ray of a context as clients see it, and as a chat shows it."""
+"""Renders the inspection of a context for clients and as text for a chat."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -28,8 +28,9 @@ UNKNOWN = "Codex has not written its instructions yet, so they are not listed."
 def inspection(
     state: ThreadState, policy: Policy, sent: Sequence[bytes], *, predicted: bool
 ) -> ContextInspection:
-    """Returns the model's next input, class by class; `sent` are its items
-    (`core/context/inspection.py`).
+    """Returns the model's next input by item and class; `sent` are its raw items
+    (`core/context/inspection.py`). `predicted` says that Codex's own items are those of the session
+    before.
     """
     items, status = inspect_context(state, sent), context_status(state, policy)
     estimated, window = sum(item.tokens for item in items), status.window_tokens
@@ -51,8 +52,8 @@ def inspection(
 
 
 def inspection_text(found: ContextInspection, advice: ContextAdvice) -> str:
-    """Renders the inspection as lines: a bar for each class, the largest items, and what would
-    help.
+    """Returns the inspection as text: a bar for each class, the largest items, and the suggested
+    trims.
     """
     return "\n".join(_lines(found, advice))
 
@@ -101,7 +102,9 @@ def _shown(index: int, item: Item, window: int | None) -> InspectedItem:
 
 
 def _totals(items: Sequence[Item], window: int | None) -> Iterator[ClassTotal]:
-    """Yields each class that there is, in the order of `ItemClass`; together they are all items."""
+    """Yields the total of each class that occurs, in the order of `ItemClass`. The totals cover all
+    items.
+    """
     for item_class in ItemClass:
         parts = [
             tokens for item in items for name, tokens in item.tokens_by_class if name is item_class

@@ -1,4 +1,4 @@
-"""Derives the meter of the agent's context for clients: the numbers that Codex itself goes by
+"""Derives the meter of the agent's context for clients, from the same numbers that Codex uses
 (docs/spec/context.md).
 """
 
@@ -21,8 +21,8 @@ from trimpoint.core.model.usage import UsageTotals, compact_limit_in, model_in
 
 
 def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
-    """Returns the meter of a thread. Costs an estimate of the whole context while nothing is
-    reported of it, else next to nothing.
+    """Returns the meter of a thread. If no size was reported yet, this estimates the whole context,
+    which takes time; otherwise it is cheap.
     """
     model, usage = model_in(state.settings), state.usage
     window = window_of(usage, model, policy)
@@ -41,7 +41,7 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
 def status_of(
     thread_id: str, usage: UsageTotals, model: str | None, fill: ContextSize, policy: Policy
 ) -> rm.ContextStatus:
-    """Returns the meter of anything that has usage, a thread that is not recorded included."""
+    """Returns the meter for given usage, also for a thread that has no journal."""
     window = window_of(usage, model, policy)
     era, total = usage.era, usage.thread
     return rm.ContextStatus(

@@ -1,4 +1,4 @@
-"""Pins as clients see them, and as a person reads them."""
+"""Renders pins for clients and as text for a person."""
 
 from collections.abc import Collection
 
@@ -15,12 +15,12 @@ from trimpoint.core.model.usage import model_in
 
 
 def context_pins(state: ThreadState) -> list[ContextPin]:
-    """Returns the pins, in the order of the ledger."""
+    """Returns the pins in the order of the ledger."""
     return [_shown(state, pin, number) for number, pin in enumerate(standing_pins(state), 1)]
 
 
 def pins_text(state: ThreadState, policy: Policy) -> str:
-    """Returns the pins in lines, and what they weigh together."""
+    """Returns the pins as text: their total size, then one line for each."""
     pins = context_pins(state)
     if not pins:
         return "Nothing is pinned. /pin N pins turn N, /pin and a sentence pins that sentence."
@@ -29,7 +29,7 @@ def pins_text(state: ThreadState, policy: Policy) -> str:
 
 
 def pins_weight(state: ThreadState, policy: Policy) -> str:
-    """Returns what all pins weigh, in a sentence."""
+    """Returns the number and the estimated size of all pins in a sentence."""
     pins = standing_pins(state)
     weight = sum(pin_tokens(state, pin) for pin in pins)
     window = window_of(state.usage, model_in(state.settings), policy)
@@ -42,19 +42,21 @@ def _share(weight: int, window: int) -> str:
 
 
 def pin_names(state: ThreadState, pin_ids: Collection[str]) -> str:
-    """Returns what these pins hold, as a person calls it."""
+    """Returns the pins with these ids as a person calls them: `the note`, `turn 3`."""
     found = [pin for pin in context_pins(state) if pin.id in pin_ids]
     return ", ".join("the note" if pin.turn is None else f"turn {pin.turn}" for pin in found)
 
 
 def unpin_command(state: ThreadState, pin_ids: Collection[str]) -> str:
-    """Returns what to type to remove these pins."""
+    """Returns the command that a person must type to remove the pins with these ids."""
     numbers = [str(pin.number) for pin in context_pins(state) if pin.id in pin_ids]
     return " ".join(["/unpin", *numbers])
 
 
 def pinned_within(state: ThreadState, first_turn: int, end_turn: int) -> int:
-    """Returns how many of the turns from one position to before another are pinned."""
+    """Returns the number of pinned turns at the positions from `first_turn` up to but not including
+    `end_turn`.
+    """
     return sum(
         pin.turn_id is not None and first_turn <= pin.place < end_turn
         for pin in standing_pins(state)

@@ -1,6 +1,7 @@
-"""The timeline a person reads, ordered by the ledger and never by a clock (docs/spec/model.md).
+"""The timeline that a person reads, in the order of the ledger and never of timestamps
+(docs/spec/model.md).
 
-A divider stands at its boundary: what was kept comes after it. A summary's banner is right above
+A divider is at its boundary: the kept turns follow it. The banner with a summary is directly before
 its divider.
 """
 
@@ -26,17 +27,17 @@ BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
 
-# Turn and id of each entry that was discarded -> the discard.
+# The turn id and entry id of each discarded entry -> the id of the discard.
 _DiscardedEntries = dict[tuple[str, str], str]
 
 
 class Timeline(Sequence[TimelineEntry]):
-    """All entries, oldest first; the pruned section of a trim point only when its id is in
-    `expanded`.
+    """The entries of a thread's timeline, oldest first. The pruned entries of a trim point are
+    included only if its id is in `expanded`.
 
-    What was discarded stays where it was said, flagged; the discard's own divider stands where it
-    was made. Each entry is made when it is asked for, so that a page costs what is on it, however
-    long the thread.
+    Discarded entries stay in their place and are marked; the divider of a discard is at the time
+    when it was made. An entry is rendered on access, so that the cost of a page does not depend on
+    the length of the thread.
     """
 
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
@@ -95,7 +96,7 @@ class Timeline(Sequence[TimelineEntry]):
 
 
 class _Run(Sequence[TimelineEntry]):
-    """Entries of the ledger that stand together."""
+    """A range of consecutive entries of the ledger."""
 
     def __init__(
         self, state: ThreadState, places: range, discarded: _DiscardedEntries, pruned_by: str | None
@@ -116,7 +117,7 @@ class _Run(Sequence[TimelineEntry]):
 def derive_timeline_entries(
     state: ThreadState, expanded: frozenset[str]
 ) -> Iterator[TimelineEntry]:
-    """Returns all entries of a `Timeline`."""
+    """Returns an iterator over all entries of a `Timeline`."""
     return iter(Timeline(state, expanded))
 
 

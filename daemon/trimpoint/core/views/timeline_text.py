@@ -1,4 +1,4 @@
-"""The turns of a thread in lines, for a person who types `/timeline` in a chat."""
+"""Renders the turns of a thread as text for a person who types `/timeline` in a chat."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,8 @@ _ENDS = {"failed": " (failed)", "interrupted": " (interrupted)", "running": " (s
 
 
 def timeline_text(state: ThreadState, count: int | None = None) -> str:
-    """Returns the newest turns with their numbers, and where the context was trimmed. `count`: how
-    many of them; `TURNS_SHOWN` if it is not said.
+    """Returns the newest `count` turns with their numbers and with the trim points between them;
+    `TURNS_SHOWN` turns if `count` is None.
     """
     total = len(state.turns)
     if not total:

@@ -1,4 +1,6 @@
-"""Describes the effect of a trim in its answer: tokens before and after, and the way back."""
+"""Describes the effect of a trim for its answer: tokens before and after, and the command that
+undoes it.
+"""
 
 from typing import assert_never
 
@@ -27,7 +29,7 @@ from trimpoint.core.model.usage import model_in
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
 UNDO, REDO = "/undo", "/undo --redo"
 SHORT_ID_CHARS = 8
-"""So much of the end of an id is shown to people."""
+"""The number of characters at the end of an id that people are shown."""
 DISCARDED = "An estimate: what is discarded is weighed here, and not by the model."
 NEW_SESSION = "An estimate: what instructions and tools took before."
 
@@ -44,8 +46,8 @@ _CALLED = {
 
 
 def token_change(before: ContextSize, after: ContextSize, window: int | None) -> TokenChange:
-    """Returns the two sizes, their shares of the window, and one reason where either is an
-    estimate.
+    """Returns the sizes before and after, their percentages of the window, and a note if either
+    size is an estimate.
     """
     return TokenChange(
         before=before.used,
@@ -81,36 +83,38 @@ def _shares_text(before: float, after: float) -> str:
 
 
 def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
-    """Returns what to type to take back what was done last, a trim or (`of_undo`) an undo; None
-    where nothing leads back.
+    """Returns the command that takes back the last trim or, with `of_undo`, the last undo; None if
+    there is none.
     """
     if of_undo and state.redoable:
         return REDO
     if not isinstance(undoable(state), Rejected):
         return UNDO
-    # The provider may have what the ledger has not; without the turns since.
+    # Codex may still have the context that the ledger lacks, but without the turns since the trim.
     return f"/revert {len(state.turns)} --context" if state.turns and not of_undo else None
 
 
 def undo_line(undo: str) -> str:
-    """Returns the last line of an answer."""
+    """Returns the last line of an answer, which names the command to undo it."""
     return f"To undo: {undo}"
 
 
 def unarchive_line(state: ThreadState) -> str:
-    """Returns the last line of an answer to `/new`: no client has a command for it that can be
-    typed.
+    """Returns the last line of the answer to `/new`. It names a shell command, because no slash
+    command unarchives a thread.
     """
     return undo_line(f"trimpoint unarchive {state.id[-SHORT_ID_CHARS:]} (in a terminal)")
 
 
 def with_pins(state: ThreadState) -> str:
-    """Returns the words for a thread that begins with what is pinned."""
+    """Returns the words of a sentence that say how many pins the new thread begins with."""
     return f"that begins with {counted(len(standing_pins(state)), 'pin')},"
 
 
 def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy) -> TokenChange:
-    """Returns what a discard of so many tokens would do to the context."""
+    """Returns the change of the context's size that a discard of `discarded_tokens` tokens would
+    make.
+    """
     before = context_size(state, policy)
     left = max(0, before.used - discarded_tokens)
     after = ContextSize(left, is_estimate=True, is_unknown=False, note=before.note or DISCARDED)
@@ -118,7 +122,7 @@ def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy)
 
 
 def planned_change(state: ThreadState, command: Planned, policy: Policy) -> TokenChange:
-    """Returns what an accepted command would do to the context."""
+    """Returns the change of the context's size that an accepted command would make."""
     before, overhead = context_size(state, policy), overhead_tokens(state)
     window = window_of(state.usage, model_in(state.settings), policy)
     after: int | None
@@ -147,7 +151,7 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
 
 
 def planned_revert_change(state: ThreadState, reverting: Reverting, policy: Policy) -> TokenChange:
-    """Returns what an accepted revert would do to the context."""
+    """Returns the change of the context's size that an accepted revert would make."""
     before = context_size(state, policy)
     target = resolve_target(state, reverting)
     if target is None:
@@ -161,7 +165,7 @@ def planned_revert_change(state: ThreadState, reverting: Reverting, policy: Poli
 
 
 def planned_text(state: ThreadState, command: Planned) -> str:
-    """Returns what an accepted command would do, in a sentence."""
+    """Returns a sentence that says what an accepted command would do."""
     match command:
         case wire.ArchiveAndNew(pins=pins):
             begins = f"one {with_pins(state)}" if pins and standing_pins(state) else "an empty one"
@@ -209,12 +213,14 @@ def _planned_undo_text(plan: UndoPlan) -> str:
 
 
 def called(boundary: Boundary) -> str:
-    """Returns what a person calls a trim."""
+    """Returns the name of a trim for a person, such as `/clear`."""
     return _CALLED.get(boundary.trigger, "the trim")
 
 
 def came_back(boundary: Boundary, *, planned: bool = False) -> str:
-    """Returns what an undo brought back, or with `planned` would bring back."""
+    """Returns the words that say what an undo has brought back into the context, or would bring
+    back with `planned`.
+    """
     if isinstance(boundary, Discard):
         count = len(boundary.entry_ids)
         entries = "1 entry" if count == 1 else f"{count} entries"

@@ -1,7 +1,8 @@
-"""A thread of ours in the form that sessions of all agents have (docs/session-logs.md). Pure.
+"""Renders a thread in the common form of the sessions of all agents (docs/session-logs.md). Pure.
 
-The ledger's entries are the messages, in its order. A trim point with a summary is a boundary, one
-without is a clear, and both are certain: the journal has them.
+The messages are the entries of the ledger in their order. A trim point with a summary is a
+boundary, one without is a clear. Both have full confidence, because they are recorded in the
+journal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,9 @@ TOOLS = ("commandExecution", "mcpToolCall", "dynamicToolCall", "fileChange", "we
 
 
 def unified_records(state: ThreadState, *, include_compacted: bool) -> Iterator[u.Record]:
-    """Yields the records of a thread, all but the last one; see `unified_end`."""
+    """Yields all records of a thread except the last one, which `unified_end` returns. Without
+    `include_compacted`, messages that are not in the active context are left out.
+    """
     yield u.SessionRecord(session=_session(state))
     gone = {entry_id for one in state.discards for ids in one.entries.values() for entry_id in ids}
     points = sorted(state.trim_points, key=lambda point: point.entry_index)
@@ -44,7 +47,7 @@ def unified_records(state: ThreadState, *, include_compacted: bool) -> Iterator[
 
 
 def unified_end(state: ThreadState, records: Sequence[u.Record], digest: str) -> u.EndRecord:
-    """Returns the last record, which counts the others."""
+    """Returns the last record, which has the counts of all records."""
     active = [one for one in records if isinstance(one, u.MessageRecord) and one.active]
     return u.EndRecord(
         messages=len(state.entries),
@@ -83,7 +86,7 @@ def _session(state: ThreadState) -> u.Session:
 
 
 def _taken_out_at(state: ThreadState, entry: Entry) -> str | None:
-    """Returns when a trim point took the entry's turn out of the context, None if none did."""
+    """Returns the RFC 3339 time when a trim point pruned the entry's turn, or None."""
     turn = state.turn_index[entry.turn_id]
     point = next((point for point in state.trim_points if point.turn_index > turn), None)
     return rfc3339(point.created_at_ms) if point is not None else None

@@ -1,5 +1,5 @@
-"""State and events as clients see them: read model and envelopes, without anything of the
-provider's.
+"""Renders state and events for clients as read model and envelopes, without Codex's internal ids
+and data.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,15 @@ from trimpoint.core.views.pins_view import context_pins
 
 
 class TurnWindow(NamedTuple):
-    """Some turns of a thread: at most `size`, the last of those before the turn `before`."""
+    """A range of a thread's turns: the last `size` turns before position `before`, or before the
+    end if that is None.
+    """
 
     size: int
     before: int | None = None
 
     def within(self, turns: int) -> range:
-        """Returns the positions of the turns, of so many that there are."""
+        """Returns the positions of the turns in a thread that has `turns` turns."""
         end = turns if self.before is None else min(self.before, turns)
         return range(max(0, end - self.size), end)
 
@@ -42,10 +44,10 @@ def read_model(
     read_only: str | None = None,
     window: TurnWindow | None = None,
 ) -> rm.OrchestrationThread:
-    """Returns the snapshot of one thread; `read_only` says why it takes no commands, if it does
-    not.
+    """Returns the read model of one thread. `read_only` is the reason why the thread accepts no
+    commands, or None if it does.
 
-    :param window: what it has of the turns, and of what grows with their number; None for all
+    :param window: the turns to include, with their checkpoints; None for all
     """
     active_from = state.active_from_turn
     shown = range(len(state.turns)) if window is None else window.within(len(state.turns))
@@ -80,7 +82,7 @@ def read_model(
 
 
 def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
-    """Yields a record of the thread as the events clients receive, one envelope each, in order."""
+    """Yields the events of a record in the form that clients receive, in order."""
     for offset, event in enumerate(record.events):
         thread_sequence = record.thread_sequence + offset
         yield rm.EventEnvelope(
@@ -97,22 +99,22 @@ def envelopes(state: ThreadState, record: Record) -> Iterator[rm.EventEnvelope]:
 
 
 def blocker(block: BusyReason) -> Blocker:
-    """Returns a block as an error's `data.blocker`."""
+    """Returns the reason why a thread is busy in the form of an error's `data.blocker`."""
     return Blocker(block.kind, block.id, rfc3339(block.since_ms), block.detail)
 
 
 def public_fields(event: AnyEvent | type[AnyEvent]) -> list[str]:
-    """Returns the payload of an event as clients see it."""
+    """Returns the names of the event's fields that clients receive."""
     return [name for name in event.__struct_fields__ if name not in event.private]
 
 
 def is_time(field: str) -> bool:
-    """Returns whether a field of an event is a point in time; clients read it as text."""
+    """Returns whether a field of an event is a timestamp, which clients receive as text."""
     return field.endswith("_at_ms")
 
 
 def wire_name(field: str) -> str:
-    """Returns how clients know a field of an event."""
+    """Returns the name of an event's field on the wire."""
     head, *rest = (field.removesuffix("_ms") if is_time(field) else field).split("_")
     return head + "".join(word.capitalize() for word in rest)
 
@@ -122,7 +124,7 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
         wire_name(field): wire_value(field, getattr(event, field)) for field in public_fields(event)
     }
     if isinstance(event, TrimPointCreated):
-        # The journal has a range; the list is made when a client asks for the event.
+        # The journal has a range of turns; the list is computed for each client that reads it.
         listed = pruned_turn_ids(state, event) or []
         payload |= {
             "prunedTurnIds": listed,
@@ -132,7 +134,7 @@ def _payload(state: ThreadState, event: AnyEvent) -> dict[str, Any]:
 
 
 def wire_value(field: str, value: Any) -> Any:
-    """Returns a field's value as clients see it: a time in RFC 3339, JSON decoded."""
+    """Returns a field's value as clients receive it: a timestamp as RFC 3339, JSON decoded."""
     if is_time(field):
         return rfc3339(value)
     if isinstance(value, bytes):
@@ -141,7 +143,7 @@ def wire_value(field: str, value: Any) -> Any:
 
 
 def _trim_points(state: ThreadState, *, lists_turns: bool) -> list[rm.ContextTrimPoint]:
-    """Boundaries and discards, oldest first."""
+    """Returns the trim points and discards, oldest first."""
     shown = [_trim_point(state, point, lists_turns=lists_turns) for point in state.trim_points] + [
         _discard(state, one) for one in state.discards
     ]
@@ -229,7 +231,9 @@ def _operation(operation: Operation) -> rm.ThreadOperation:
 
 
 def _checkpoints(state: ThreadState, shown: range | None) -> list[rm.ThreadCheckpoint]:
-    """Returns those of the turns that are shown, and those that are of no turn; all for None."""
+    """Returns the checkpoints of the shown turns and those that belong to no turn; all checkpoints
+    if `shown` is None.
+    """
     wanted = None if shown is None else {None, *(state.turns[index].id for index in shown)}
     return [
         _checkpoint(one) for one in state.checkpoints if wanted is None or one.turn_id in wanted

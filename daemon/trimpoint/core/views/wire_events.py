@@ -1,8 +1,8 @@
-"""The events as clients receive them, as types: made from the journal's events by the rules of
+"""The types of the events that clients receive, derived from the journal's events by the rules of
 `core/views/view.py`.
 
-Nothing is declared here, so what is written about events (`trimpoint schema`, docs/protocol.md)
-cannot be another thing than what is sent.
+They are not declared a second time, so the documentation of events (`trimpoint schema`,
+docs/protocol.md) cannot differ from what is sent.
 """
 
 import re
@@ -16,8 +16,8 @@ from trimpoint.core.views.view import is_time, public_fields, wire_name
 
 
 def payload_types() -> dict[str, type[msgspec.Struct]]:
-    """Event type → the shape of its payload, in the order in which the events are declared. Every
-    member is always there.
+    """Returns the payload type of each event type, in the order in which the events are declared.
+    All members are always present.
     """
     return {str(event.__struct_config__.tag): _payload_type(event) for event in get_args(AnyEvent)}
 
@@ -37,12 +37,12 @@ def _payload_type(event: type[AnyEvent]) -> type[msgspec.Struct]:
 def _wire_type(field: str, of_journal: Any) -> Any:
     if is_time(field):
         return Timestamp
-    # JSON of the provider's, passed on.
+    # JSON of Codex, which is passed on unchanged.
     return Any if of_journal is bytes else of_journal
 
 
 def _wire_description(event: type[AnyEvent]) -> str:
-    """Returns the event's description, with fields and values called as clients know them."""
+    """Returns the event's docstring with fields and values named as on the wire."""
     names = {f"`{name}`": f"`{wire_name(name)}`" for name in event.__struct_fields__}
     names |= {"None": "null", "True": "true", "False": "false"}
     return re.sub(

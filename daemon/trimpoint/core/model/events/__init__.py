@@ -1,13 +1,14 @@
-"""The events of a thread: what is journaled, and the only thing that changes a thread's state.
+"""The events of a thread. They are the content of the journal, and only they change a thread's
+state.
 
-This package is the journal's format. A tag, once released, never changes its meaning; fields are
-only ever appended, each with a default, because they are stored by position.
+This package is the journal's format. The meaning of a released tag never changes; new fields are
+only appended, each with a default, because fields are stored by position.
 `tests/core/model/test_event_format.py` compares the bytes with those of every earlier release.
 Times are milliseconds since the epoch, UTC.
 
-`threads` has the events of a thread as a whole, `sessions` those of generations and Codex threads,
-`context` of trims, pins and compactions, `turns` of prompts and answers, `reverts` of checkpoints
-and reverts; `event` is what all have in common.
+`threads` has the events of a thread as a whole, `sessions` those of generations and provider
+threads, `context` those of trims, pins and compactions, `turns` those of prompts and answers, and
+`reverts` those of checkpoints and reverts; `event` has their base class.
 """
 
 import msgspec
@@ -177,12 +178,12 @@ AnyEvent = (
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """The events of one decision, written whole or not at all: the unit of the journal.
+    """The events of one decision, written to the journal as a whole or not at all.
 
-    `sequence` and `thread_sequence` are of the first event; the others follow without gaps.
-    `fingerprint` identifies the command's arguments, so that a re-used command id with other
-    arguments is told apart from a repetition. `asked_by` names the person who gave the command from
-    another machine; empty for this machine's own clients.
+    `sequence` and `thread_sequence` are the numbers of the first event; the other events follow
+    without gaps. `fingerprint` identifies the command's arguments, so that a command id that is
+    used again with other arguments is not taken for a repetition. `asked_by` names the person who
+    sent the command from another machine, and is empty for clients of this machine.
     """
 
     sequence: int

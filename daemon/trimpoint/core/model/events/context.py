@@ -8,14 +8,15 @@ from trimpoint.core.model.events.event import Event
 
 
 class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-point-created"):
-    """Counts are of what this trim point newly excluded; both messages of a turn belong to it.
+    """A trim pruned turns. The counts are of the turns and messages that this trim point pruned,
+    prompts and answers alike.
 
-    The turns are a range of the ledger: `pruned_turn_count` of them, up to and with
-    `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert took them out since.
+    The pruned turns are a range of the ledger: `pruned_turn_count` turns, the last of them
+    `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert has removed them since.
     """
 
-    # In the journal the list stands only in records of older versions: it took as long as the rest
-    # of the trim on a hundred thousand turns. `core/views/view.py` makes it for those who ask.
+    # Only records of older versions store the list of ids: on a hundred thousand turns, writing it
+    # took as long as the rest of the trim. `core/views/view.py` computes it for clients.
 
     thread_id: str
     trim_point_id: str
@@ -32,11 +33,11 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
 
 
 class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):
-    """The text that stands for what the trim point pruned.
+    """The summary that replaces the turns which the trim point pruned.
 
-    `model` wrote it, where that is not the thread's own, by the person's `guidance`.
-    `tokens_before` and `tokens_after` are, by estimate, of what it stands for and of itself; 0 in
-    records of older versions.
+    `model` is the model that wrote it, or None for the thread's own model; `guidance` is the
+    person's guidance. `tokens_before` is the estimated size of the replaced part of the context,
+    and `tokens_after` that of the summary; both are 0 in records of older versions.
     """
 
     thread_id: str
@@ -50,11 +51,10 @@ class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context
 
 
 class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-discarded"):
-    """A trim point of its own kind: these entries, wherever they stand, are no longer in the
-    agent's context.
+    """A discard took these entries out of the active context; it moved no boundary.
 
-    `items` are the raw items they stand for: pairs of a turn id and positions among that turn's
-    items. `trigger`: discard | compress | agent. `est_tokens` is what they were estimated to cost.
+    `items` are their raw items: pairs of a turn id and the positions among that turn's items.
+    `trigger`: discard | compress | agent. `est_tokens` is their estimated size in tokens.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
@@ -69,8 +69,8 @@ class ContextDiscarded(Event, frozen=True, array_like=True, tag="thread.context-
 
 
 class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):
-    """The trim point stands no more: what it took out of the context is in it again since
-    `generation`, before the turns that came after it.
+    """The trim was undone: since `generation`, the active context again contains what the trim had
+    removed, before the turns that came after it.
     """
 
     thread_id: str
@@ -79,7 +79,7 @@ class TrimUndone(Event, frozen=True, array_like=True, tag="thread.trim-undone"):
 
 
 class TrimRedone(Event, frozen=True, array_like=True, tag="thread.trim-redone"):
-    """The trim point that was undone last stands again, since `generation`."""
+    """The trim that was undone last is in force again since `generation`."""
 
     thread_id: str
     trim_point_id: str
@@ -87,7 +87,9 @@ class TrimRedone(Event, frozen=True, array_like=True, tag="thread.trim-redone"):
 
 
 class ContextPinned(Event, frozen=True, array_like=True, tag="thread.context-pinned"):
-    """The turn, or without one the note, stays in the context word for word from now on."""
+    """A turn, or a note if `turn_id` is None, was pinned: it stays in the active context word for
+    word.
+    """
 
     thread_id: str
     pin_id: str
@@ -96,17 +98,17 @@ class ContextPinned(Event, frozen=True, array_like=True, tag="thread.context-pin
 
 
 class ContextUnpinned(Event, frozen=True, array_like=True, tag="thread.context-unpinned"):
-    """The pin stands no more; what it kept goes like anything else."""
+    """A pin was removed; later trims prune its turn or note like anything else."""
 
     thread_id: str
     pin_id: str
 
 
 class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compaction-requested"):
-    """The intent to summarize; nothing of the context has changed yet.
+    """A compaction was requested; the context has not changed yet.
 
-    `model` and `effort` are those of the summarizer where they are not the thread's. `force`: a
-    summary that is no smaller than what it stands for is accepted too.
+    `model` and `effort` are those of the summarizer; None means the thread's own. `force` accepts a
+    summary that is not smaller than the part of the context that it replaces.
     """
 
     operation_id: str
@@ -119,7 +121,9 @@ class CompactionRequested(Event, frozen=True, array_like=True, tag="thread.compa
 
 
 class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compaction-forked"):
-    """The operation works on this provider thread now: the thread's own one stays as it is."""
+    """The operation works on a fork of the provider thread; the thread's own provider thread stays
+    unchanged.
+    """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
     operation_id: str
@@ -127,7 +131,7 @@ class CompactionForked(Event, frozen=True, array_like=True, tag="thread.compacti
 
 
 class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compaction-failed"):
-    """The context is what it was before the request."""
+    """The compaction failed; the context is the same as before the request."""
 
     operation_id: str
     message: str
@@ -136,8 +140,8 @@ class CompactionFailed(Event, frozen=True, array_like=True, tag="thread.compacti
 class OverflowRecoveryRequested(
     Event, frozen=True, array_like=True, tag="thread.overflow-recovery-requested"
 ):
-    """The intent to summarize the oldest part of the context and to try `turn_id` again, which did
-    not fit; nothing has changed yet.
+    """The recovery from an overflow was requested: the oldest part of the context will be
+    summarized and the turn `turn_id` repeated. Nothing has changed yet.
     """
 
     operation_id: str
@@ -145,11 +149,11 @@ class OverflowRecoveryRequested(
 
 
 class TurnRetried(Event, frozen=True, array_like=True, tag="thread.turn-retried"):
-    """A turn that had failed continues in `generation`, as the provider's turn `provider_turn_id`;
-    to everyone else it is still this one.
+    """A failed turn is repeated in `generation`. Codex gives the repetition another id; for clients
+    the turn keeps its id.
 
-    Its prompt has been sent again. What it had done before is in the context that the generation
-    began with.
+    Its prompt was sent again. What the turn had done before it failed is in the context that the
+    generation began with.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_turn_id"})

@@ -1,4 +1,4 @@
-"""Defines the common part of all events."""
+"""The base class of all events."""
 
 from typing import ClassVar
 
@@ -6,8 +6,8 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
-    """Common base. `private` names the fields that no client is shown (provider ids, raw model
-    items).
+    """Base class of all events. `private` names the fields that are never sent to clients: provider
+    ids and raw items.
     """
 
     private: ClassVar[frozenset[str]] = frozenset()

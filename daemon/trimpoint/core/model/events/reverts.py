@@ -6,11 +6,12 @@ from trimpoint.core.model.events.event import Event
 
 
 class CheckpointCaptured(Event, frozen=True, array_like=True, tag="thread.checkpoint-captured"):
-    """The worktree as it was at a moment, kept as a commit in a repository of ours.
+    """A checkpoint was taken: the worktree at one moment, stored as a commit in the store.
 
-    `moment`: before | after (of the turn) | safety (before a revert, of no turn) | found (by a
-    daemon that was not there when the turn ended: what it cannot tell who did). `notes` say what is
-    not in it. A turn that changed nothing names the commit and the ref of the checkpoint before it.
+    `moment`: before | after (a turn) | safety (before a revert, without a turn) | found (by a
+    daemon that was not running when the turn ended, so that the author of the changes is unknown).
+    `notes` say what the checkpoint lacks. If a turn changed no file, `commit` and `ref` are those
+    of the checkpoint before it.
     """
 
     turn_id: str | None
@@ -22,7 +23,7 @@ class CheckpointCaptured(Event, frozen=True, array_like=True, tag="thread.checkp
 
 
 class CheckpointFailed(Event, frozen=True, array_like=True, tag="thread.checkpoint-failed"):
-    """There is no checkpoint of that moment; `reason` is for a person."""
+    """No checkpoint could be taken at that moment; `reason` is a sentence for a person."""
 
     turn_id: str | None
     moment: str
@@ -30,12 +31,12 @@ class CheckpointFailed(Event, frozen=True, array_like=True, tag="thread.checkpoi
 
 
 class RevertRequested(Event, frozen=True, array_like=True, tag="thread.revert-requested"):
-    """The intent to take the thread back to where it was after `turn_id` (None: before the first
-    turn).
+    """A revert was requested to the state after the turn `turn_id`, or to before the first turn if
+    `turn_id` is None.
 
-    `scope`: files+context | context. `undo`: the target is what the last revert took back, and
-    `turn_id` says nothing. `commit` holds the files of the target, empty when files stay as they
-    are.
+    `scope`: files+context | context. `undo`: the revert instead restores what the last revert
+    removed, and `turn_id` has no meaning. `commit` has the files of the target; it is empty if the
+    files stay as they are.
     """
 
     operation_id: str
@@ -48,8 +49,8 @@ class RevertRequested(Event, frozen=True, array_like=True, tag="thread.revert-re
 
 
 class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-prepared"):
-    """This provider thread has the context of the target. It is used when the revert is
-    complete.
+    """A provider thread holds the context of the target. It serves the thread as soon as the revert
+    is complete.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id"})
@@ -58,11 +59,11 @@ class RevertPrepared(Event, frozen=True, array_like=True, tag="thread.revert-pre
 
 
 class RevertPlanned(Event, frozen=True, array_like=True, tag="thread.revert-planned"):
-    """What the revert makes of the files: `commit`, which is the target with the changes of others
-    in it.
+    """The files that the revert will write. `commit` is the target combined with the changes that
+    others have made.
 
-    `written`, `removed`: paths that differ from now. `kept`: paths that others have changed since,
-    and that stay so. At most a thousand of each are named.
+    `written`, `removed`: the paths that will be written or removed. `kept`: the paths that others
+    have changed and that stay as they are. Each list has at most a thousand paths.
     """
 
     operation_id: str
@@ -74,7 +75,9 @@ class RevertPlanned(Event, frozen=True, array_like=True, tag="thread.revert-plan
 
 
 class FilesRestored(Event, frozen=True, array_like=True, tag="thread.files-restored"):
-    """The files are those of `commit`; `written` and `removed` count those that differed."""
+    """The revert has restored the files of `commit`. `written` and `removed` are numbers of
+    files.
+    """
 
     operation_id: str
     commit: str
@@ -83,10 +86,10 @@ class FilesRestored(Event, frozen=True, array_like=True, tag="thread.files-resto
 
 
 class CheckpointRestored(Event, frozen=True, array_like=True, tag="thread.reverted"):
-    """The thread is where it was after `turn_id` (None: before the first turn): what came later is
-    no longer part of it.
+    """The revert is complete: the thread is in the state after the turn `turn_id`, or before the
+    first turn if `turn_id` is None. Later turns no longer belong to the thread.
 
-    `undone`: instead, what the last revert had taken back is part of it again.
+    `undone`: instead, the turns that the last revert had removed belong to the thread again.
     """
 
     operation_id: str

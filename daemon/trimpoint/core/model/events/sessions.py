@@ -1,4 +1,4 @@
-"""Events of generations and of the Codex threads that serve them."""
+"""Events of generations and of the provider threads that serve them."""
 
 from typing import ClassVar
 
@@ -6,13 +6,13 @@ from trimpoint.core.model.events.event import Event
 
 
 class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generation-opened"):
-    """Retires the generation before it.
+    """A generation was opened; the generation before it is retired.
 
-    `bootstrap`: none | turns | summary | provider (the provider keeps the context). `turn_ids` are
-    the kept turns, `summary` the text that stands for what was pruned, `summarized_messages` how
-    many. `skipped_items`: so many of the first active turn's oldest items are left out, because the
-    summary stands for them too. `pins` are those that stand behind the
-    summary.
+    `bootstrap`: none | turns | summary | provider (the provider thread holds the context already).
+    `turn_ids` are the kept turns. `summary` is the summary of the pruned messages, and
+    `summarized_messages` is their number. `skipped_items` is the number of oldest raw items of the
+    first active turn that are left out because the summary covers them. `pins` are the ids of the
+    pins that stand after the summary.
     """
 
     generation: int
@@ -26,8 +26,8 @@ class GenerationOpened(Event, frozen=True, array_like=True, tag="thread.generati
 
 
 class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provider-bound"):
-    """A provider thread now serves the generation; `raw_events`: it reports the items the model
-    sees.
+    """A provider thread now serves the generation. `raw_events` says whether it reports raw
+    items.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"provider_thread_id", "rollout_path"})
@@ -38,7 +38,7 @@ class ProviderThreadBound(Event, frozen=True, array_like=True, tag="thread.provi
 
 
 class SessionReady(Event, frozen=True, array_like=True, tag="thread.session-ready"):
-    """The bootstrap is in place: the generation's provider thread holds exactly the active
+    """The bootstrap is complete: the generation's provider thread holds exactly the active
     context.
     """
 
@@ -48,15 +48,16 @@ class SessionReady(Event, frozen=True, array_like=True, tag="thread.session-read
 class SessionStopRequested(
     Event, frozen=True, array_like=True, tag="thread.session-stop-requested"
 ):
-    """The intent to release a generation's provider thread."""
+    """The release of a generation's provider thread was requested."""
 
     generation: int
 
 
 class SessionStopped(Event, frozen=True, array_like=True, tag="thread.session-stopped"):
-    """The provider thread was released.
+    """The provider thread of the generation was released.
 
-    `retained_because` says why it stays loaded, if it does (running terminals).
+    `retained_because` says why Codex keeps it loaded (running terminals), and is empty if Codex
+    does not.
     """
 
     generation: int
@@ -66,14 +67,16 @@ class SessionStopped(Event, frozen=True, array_like=True, tag="thread.session-st
 class SessionStartRequested(
     Event, frozen=True, array_like=True, tag="thread.session-start-requested"
 ):
-    """The intent to make the current generation's session ready."""
+    """The current generation was requested to get a provider thread that holds the active
+    context.
+    """
 
     generation: int
 
 
 class ContextLost(Event, frozen=True, array_like=True, tag="thread.context-lost"):
-    """The provider no longer has the conversation and it could not be rebuilt; said, never
-    silent.
+    """Codex no longer has the conversation, and the context could not be rebuilt from the ledger.
+    `message` is for a person.
     """
 
     generation: int

@@ -1,6 +1,4 @@
-"""Events of a thread as a whole: that it is there, archived, renamed or set up anew, and of the
-operations on it.
-"""
+"""Events of a thread as a whole: its creation, archiving, name and settings, and its operations."""
 
 from typing import ClassVar
 
@@ -8,11 +6,11 @@ from trimpoint.core.model.events.event import Event
 
 
 class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
-    """`origin`: started | new | adopted | forked.
+    """A thread was created. `origin`: started | new | adopted | forked.
 
-    `overhead_tokens` and `window_tokens` are what was known of them in the thread before it.
-    `launch` is what its Codex is launched with beyond the daemon's configuration, see
-    codex/appserver/launch_requests.py; empty for nothing.
+    `overhead_tokens` and `window_tokens` are the values known from the thread before it. `launch`
+    is the launch request of its client, empty if there is none
+    (codex/appserver/launch_requests.py).
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"settings", "launch"})
@@ -31,8 +29,8 @@ class ThreadCreated(Event, frozen=True, array_like=True, tag="thread.created"):
 
 
 class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operation-started"):
-    """`kind`: clear | compact | discard | revert | start | overflow | undo | redo | pin | unpin. At
-    most one is open on a thread.
+    """An operation was started; a thread has at most one open operation. `kind`: clear | compact |
+    discard | revert | start | overflow | undo | redo | pin | unpin.
     """
 
     operation_id: str
@@ -40,8 +38,8 @@ class OperationStarted(Event, frozen=True, array_like=True, tag="thread.operatio
 
 
 class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operation-advanced"):
-    """`phase`: compacting | stopping | starting | bootstrapping | retrying, then ready | failed;
-    `message` is for a person.
+    """An operation entered a phase. `phase`: compacting | stopping | starting | bootstrapping |
+    retrying, then ready | failed. `message` is for a person.
     """
 
     operation_id: str
@@ -53,7 +51,7 @@ class OperationAdvanced(Event, frozen=True, array_like=True, tag="thread.operati
 class ArchivedAndNewCreated(
     Event, frozen=True, array_like=True, tag="thread.archived-and-new-created"
 ):
-    """This thread is archived and `new_thread_id` continues with the same files."""
+    """The thread was archived, and the thread `new_thread_id` continues with the same files."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
     archived_thread_id: str
@@ -63,32 +61,34 @@ class ArchivedAndNewCreated(
     project_id: str | None
     cwd: str
     settings: bytes  # what the new thread starts with
-    with_pins: bool = False  # whether it begins with what is pinned here
+    with_pins: bool = False  # whether the new thread begins with the pins of this one
 
 
 class ThreadArchived(Event, frozen=True, array_like=True, tag="thread.archived"):
-    """The thread is archived; its ledger stays."""
+    """The thread was archived; its ledger stays."""
 
 
 class ThreadUnarchived(Event, frozen=True, array_like=True, tag="thread.unarchived"):
-    """The thread is back."""
+    """The thread was unarchived."""
 
 
 class ThreadRenamed(Event, frozen=True, array_like=True, tag="thread.renamed"):
-    """`name` is None when the name was taken away."""
+    """The thread was renamed; `name` is None if its name was removed."""
 
     name: str | None
 
 
 class SettingsChanged(Event, frozen=True, array_like=True, tag="thread.settings-changed"):
-    """The thread has other settings from now on."""
+    """The settings of the thread have changed."""
 
     private: ClassVar[frozenset[str]] = frozenset({"settings"})
-    settings: bytes  # all of them, as they stand from now on
+    settings: bytes  # all settings, not only the changed ones
 
 
 class CommandRejected(Event, frozen=True, array_like=True, tag="thread.command-rejected"):
-    """A rule refused the command; remembered so that the same command id answers the same."""
+    """A rule refused a command. The rejection is recorded, so that the same command id gets the
+    same answer.
+    """
 
     reason: str
     message: str

@@ -1,24 +1,28 @@
-"""Events of turns: prompts, entries, raw items, tokens, questions of the agent, ends of turns."""
+"""Events of turns: prompts, entries, raw items, token usage, requests of Codex, ends of turns."""
 
 from typing import ClassVar
 
 from trimpoint.core.model.events.event import Event
 
 ACCEPTED_FOR_SESSION = "accepted for session"
-"""The outcome of a question whose answer holds until the session ends, and so not beyond a trim."""
+"""The outcome of a request whose answer holds until the session ends, and therefore not after a
+trim.
+"""
 
 CONTEXT_WINDOW_EXCEEDED = "contextWindowExceeded"
-"""The error of a turn whose context no longer fitted into the model's window."""
+"""The `error_kind` of a turn whose context did not fit into the model's window."""
 
 
 class TurnRequested(Event, frozen=True, array_like=True, tag="thread.turn-requested"):
-    """A prompt is on its way to the provider; the thread is busy from here on."""
+    """A prompt was sent to Codex; the thread is busy from now on."""
 
     request_id: str
 
 
 class TurnRequestEnded(Event, frozen=True, array_like=True, tag="thread.turn-request-ended"):
-    """The provider answered the request: `turn_id` when it took it, else `error` says why not."""
+    """Codex answered the request for a turn: it accepted it as turn `turn_id`, or `error` says why
+    it refused.
+    """
 
     request_id: str
     turn_id: str | None = None
@@ -26,18 +30,18 @@ class TurnRequestEnded(Event, frozen=True, array_like=True, tag="thread.turn-req
 
 
 class TurnStarted(Event, frozen=True, array_like=True, tag="thread.turn-started"):
-    """The provider began to answer in `generation`."""
+    """Codex started a turn in `generation`."""
 
     turn_id: str
     generation: int
 
 
 class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recorded"):
-    """A finished entry.
+    """A finished entry of the ledger.
 
     `kind`: message | activity; `role`: user | assistant for messages, the item type for activities.
-    `text` is the message's text or the activity's one-line title; `detail` is the provider's item,
-    JSON, where text is not all.
+    `text` is the text of the message or a one-line title of the activity. `detail` is Codex's item
+    (JSON) if it holds more than the text, else empty.
     """
 
     turn_id: str
@@ -51,11 +55,11 @@ class EntryRecorded(Event, frozen=True, array_like=True, tag="thread.entry-recor
 class ContextItemsRecorded(
     Event, frozen=True, array_like=True, tag="thread.context-items-recorded"
 ):
-    """Items of the turn exactly as the model saw them, JSON, in order, preamble left out.
+    """Raw items of a turn as the model saw them (JSON), in order, without the preamble.
 
-    `source`: events (appended to what is recorded) | rollout (all of the turn's items, replacing
-    what is recorded). `injected`: so many of the last ones were put there by a client after the
-    turn had ended.
+    `source`: events (appended to the recorded items) | rollout (all items of the turn; they replace
+    the recorded ones). `injected` is the number of items at the end that a client injected after
+    the turn had ended.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})
@@ -66,12 +70,12 @@ class ContextItemsRecorded(
 
 
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):
-    """Tokens: `last_total` is what the context holds now; `window` is None when the provider does
-    not say.
+    """Codex reported token usage. `last_total` is the number of tokens in the context now; `window`
+    is None if Codex does not report the size of the model's window.
 
-    `input`, `cached_input`, `output` and `reasoning_output` are of this one model call (cached is
-    part of input, reasoning part of output); all are 0 where the provider only estimates what the
-    context holds, as after its own compaction.
+    `input`, `cached_input`, `output` and `reasoning_output` are of one model call (cached_input is
+    part of input, reasoning_output is part of output). All four are 0 if Codex only estimates the
+    size of the context, as after its own compaction.
     """
 
     turn_id: str
@@ -87,8 +91,8 @@ class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-repor
 class TurnInterruptRequested(
     Event, frozen=True, array_like=True, tag="thread.turn-interrupt-requested"
 ):
-    """Someone on another machine, `asked_by`, asked that the turn be ended; how it ended is another
-    event.
+    """The person `asked_by` on another machine requested the end of the turn. How the turn ended is
+    in another event.
     """
 
     turn_id: str
@@ -96,11 +100,11 @@ class TurnInterruptRequested(
 
 
 class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-completed"):
-    """`status`: completed | interrupted | failed; `error` is the provider's own message.
+    """A turn ended. `status`: completed | interrupted | failed; `error` is the message of Codex.
 
-    `items_heard` is False when the daemon missed part of the turn, so that its raw items must come
-    from the rollout. `error_kind` is the provider's word for the error, "" when it has none:
-    contextWindowExceeded, other, …
+    `items_heard` is False if the daemon missed part of the turn, so that its raw items must be read
+    from the rollout. `error_kind` is Codex's name for the kind of error, such as
+    contextWindowExceeded, and empty if there is none.
     """
 
     turn_id: str
@@ -111,25 +115,25 @@ class TurnCompleted(Event, frozen=True, array_like=True, tag="thread.turn-comple
 
 
 class TurnsRolledBack(Event, frozen=True, array_like=True, tag="thread.turns-reverted"):
-    """This turn and all after it are no longer part of the thread, nor are the trim points after
-    it; files are as they were.
+    """The turn `turn_id`, all later turns and the trim points after it no longer belong to the
+    thread. Files were not changed.
     """
 
     turn_id: str
 
 
 class RequestOpened(Event, frozen=True, array_like=True, tag="thread.request-opened"):
-    """The agent asks something and waits."""
+    """Codex sent a request to the client, such as an approval, and waits for the answer."""
 
     request_id: str
     method: str
 
 
 class RequestClosed(Event, frozen=True, array_like=True, tag="thread.request-closed"):
-    """`outcome`: answered | accepted for session | refused (by every client) | resolved (by the
-    provider) | expired.
+    """A request of Codex was closed. `outcome`: answered | accepted for session | refused (by every
+    client) | resolved (by Codex) | expired.
 
-    A question expires when the session that asked is gone.
+    A request expires when the session that sent it ends.
     """
 
     request_id: str

@@ -7,8 +7,13 @@ App-server methods are Codex's own and are not listed here.
 
 from typing import Any, NamedTuple
 
-from trimpoint_protocol import agent_sessions, checkpoints, fleet, history
-from trimpoint_protocol.context import (
+from trimpoint_protocol.readmodel import (
+    ContextStatus,
+    EventEnvelope,
+    WireStruct,
+)
+from trimpoint_protocol.shapes import agent_sessions, checkpoints, fleet, history
+from trimpoint_protocol.shapes.context import (
     ClassTotal,
     ContextAdvice,
     ContextInspection,
@@ -18,7 +23,7 @@ from trimpoint_protocol.context import (
     ItemClassName,
     TrimAdvice,
 )
-from trimpoint_protocol.orchestration import (
+from trimpoint_protocol.shapes.orchestration import (
     MAX_PAGE,
     DispatchParams,
     DispatchResult,
@@ -34,15 +39,7 @@ from trimpoint_protocol.orchestration import (
     TimelinePage,
     TimelineParams,
 )
-from trimpoint_protocol.readmodel import (
-    ContextStatus,
-    EventEnvelope,
-    WireStruct,
-)
-from trimpoint_protocol.shapes import Empty, NoParams, ThreadParams
-from trimpoint_protocol.shapes import Params as Params
-from trimpoint_protocol.shapes import Result as Result
-from trimpoint_protocol.sidecar import (
+from trimpoint_protocol.shapes.sidecar import (
     USE_PROFILE,
     AnswerIgnored,
     CodexState,
@@ -59,7 +56,7 @@ from trimpoint_protocol.sidecar import (
     ProfileStatus,
     SidecarStatus,
 )
-from trimpoint_protocol.slash_commands import (
+from trimpoint_protocol.shapes.slash_commands import (
     CancelParams,
     CancelResult,
     CommandInfo,
@@ -73,6 +70,13 @@ from trimpoint_protocol.slash_commands import (
     ExecuteParams,
     TokenChange,
 )
+from trimpoint_protocol.shapes.structs import (
+    Empty,
+    NoParams,
+    ThreadParams,
+)
+from trimpoint_protocol.shapes.structs import Params as Params
+from trimpoint_protocol.shapes.structs import Result as Result
 
 __all__ = [
     "MAX_PAGE",

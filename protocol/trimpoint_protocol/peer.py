@@ -17,7 +17,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.framing import Frame, Framer, LineFramer, Malformed, TooLarge, Truncated
+from trimpoint_protocol.jsonrpc.framing import (
+    Frame,
+    Framer,
+    LineFramer,
+    Malformed,
+    TooLarge,
+    Truncated,
+)
 
 __all__ = [
     "DEFAULT_MAX_MESSAGE_BYTES",

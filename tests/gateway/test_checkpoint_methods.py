@@ -22,8 +22,8 @@ from trimpoint.git.capture.refs import checkpoint_ref, keep, list_refs
 from trimpoint.git.capture.upkeep import remove_all
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writer import ThreadWriter
-from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.shapes import checkpoints as cp
 
 from tests.gateway.stage import FakeClient
 from tests.git.worktrees import found, new_repository, write

@@ -1,6 +1,6 @@
 """The client over a stream whose other side is the test: requests, inboxes, questions, the end."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,11 +8,6 @@ import anyio
 import msgspec
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from trimpoint_protocol.checkpoints import (
-    CheckpointDiffParams,
-    PruneParams,
-    RevertPreviewParams,
-)
 from trimpoint_protocol.client import (
     Client,
     ClientInfo,
@@ -29,6 +24,11 @@ from trimpoint_protocol.commands import StopSession
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandProgress, Synchronized
 from trimpoint_protocol.readmodel import EventEnvelope
+from trimpoint_protocol.shapes.checkpoints import (
+    CheckpointDiffParams,
+    PruneParams,
+    RevertPreviewParams,
+)
 
 from tests.deadlines import STEP_S
 
@@ -93,7 +93,7 @@ def stream_pair() -> tuple[MemoryStream, MemoryStream]:
 
 
 @asynccontextmanager
-async def conversation() -> AsyncIterator[tuple[Connection, Server]]:
+async def conversation() -> AsyncGenerator[tuple[Connection, Server], None]:
     ours, theirs = stream_pair()
     try:
         with anyio.fail_after(STEP_S * 2):
@@ -105,7 +105,7 @@ async def conversation() -> AsyncIterator[tuple[Connection, Server]]:
 
 
 @asynccontextmanager
-async def initialized() -> AsyncIterator[tuple[Client, Server]]:
+async def initialized() -> AsyncGenerator[tuple[Client, Server], None]:
     ours, theirs = stream_pair()
     server = Server(theirs)
     try:
@@ -226,8 +226,8 @@ async def test_the_first_wanted_message_is_waited_for() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.send, {"method": "a"}, {"method": "b"})
             found = await inbox.receive_first(lambda message: message.method == "b")
-        assert repr(found) == "Notification('b', b'')"
-        assert found.params == {}
+            assert repr(found) == "Notification('b', b'')"
+            assert found.params == {}
 
 
 async def test_a_question_is_answered_once_or_refused() -> None:
@@ -295,7 +295,7 @@ async def test_a_turn_ends_with_its_own_completion() -> None:
 
 async def test_events_are_followed_from_the_answer_on_until_the_block_ends() -> None:
     async with initialized() as (client, server):
-        event = {
+        event: dict[str, Any] = {
             "sequence": 5, "threadSequence": 1, "eventId": "t/1", "occurredAt": "", "commandId": None,
             "operationId": None, "type": "x", "payload": {},
         }  # fmt: skip
@@ -381,7 +381,7 @@ async def test_each_function_asks_for_the_method_that_the_registry_describes(met
 
 async def test_results_are_read_as_their_declared_shapes() -> None:
     listed = {"name": "clear", "usage": "", "summary": "", "details": ""}
-    answers = {
+    answers: dict[str, Any] = {
         "commands/list": {"commands": [listed]},
         "commands/complete": {"commands": []},
         "session/export": {"format": "markdown", "content": "# it"},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint_protocol.framing import (
+from trimpoint_protocol.jsonrpc.framing import (
     MAX_HEADER_BYTES,
     AutoFramer,
     ContentLengthFramer,

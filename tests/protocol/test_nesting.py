@@ -1,12 +1,12 @@
 import json
 import sys
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.nesting import STEP_BYTES, finished, measure
+from trimpoint_protocol.jsonrpc.nesting import STEP_BYTES, finished, measure
 
 UNLIMITED = sys.maxsize
 
@@ -24,9 +24,19 @@ def levels_of(text: bytes) -> int:
 
 
 def depth(value: Any) -> int:
-    if isinstance(value, list | dict):
-        return 1 + max(map(depth, value.values() if isinstance(value, dict) else value), default=0)
-    return 0
+    inner = members(value)
+    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+
+def members(value: Any) -> list[Any] | None:
+    """The elements of an array, the values of an object; None for all else."""
+    match value:
+        case dict():
+            return list(cast("dict[str, Any]", value).values())
+        case list():
+            return cast("list[Any]", value)
+        case _:
+            return None
 
 
 @given(VALUES, st.booleans())
@@ -111,9 +121,9 @@ def test_a_batch_is_bounded_by_its_members_and_each_of_them_by_its_depth() -> No
 
 def values_in(value: Any) -> int:
     """Commas and opening brackets, were it written down."""
-    if not isinstance(value, list | dict):
+    inner = members(value)
+    if inner is None:
         return 0
-    inner = list(value.values() if isinstance(value, dict) else value)
     return 1 + max(0, len(inner) - 1) + sum(map(values_in, inner))
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from trimpoint_protocol import typescript
-from trimpoint_protocol.typescript import declarations
+from trimpoint_protocol.schema import typescript
+from trimpoint_protocol.schema.typescript import declarations
 
 PAGE = Path(__file__).parents[2] / "web" / "app" / "protocol.d.ts"
 
@@ -24,7 +24,7 @@ def test_a_struct_is_an_object_type_with_its_description() -> None:
 
 
 def test_every_kind_of_schema_has_its_type() -> None:
-    of = typescript._type
+    of = typescript.type_of
     assert of({"type": "array", "items": {"type": "integer"}}) == "number[]"
     assert of({"type": "array"}) == "any[]"
     assert of({"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}) == (
@@ -37,4 +37,4 @@ def test_every_kind_of_schema_has_its_type() -> None:
     assert of({"enum": ["a", None]}) == '"a" | null'
     assert of({"$ref": "#/$defs/Thing"}) == "Thing"
     assert of({}) == "any"
-    assert "".join(typescript._comment("")) == ""
+    assert "".join(typescript.comment("")) == ""

@@ -13,9 +13,9 @@ from trimpoint.gateway.methods.extension.history_methods import HistoryMethods
 from trimpoint.gateway.session.dispatch import Call
 from trimpoint.gateway.session.errors import Refusal
 from trimpoint.recall.index import FILE_NAME
-from trimpoint_protocol import history as h
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS
+from trimpoint_protocol.shapes import history as h
 
 from tests.recall.stage import OTHER, THREAD, Stage, record, said, stage
 

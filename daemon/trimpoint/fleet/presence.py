@@ -10,8 +10,8 @@ from typing import NamedTuple
 import anyio
 import msgspec
 import structlog
-from trimpoint_protocol.fleet import FleetThread, HostPresence
 from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.shapes.fleet import FleetThread, HostPresence
 
 from trimpoint import __version__
 from trimpoint.core.model import events as ev

@@ -5,8 +5,8 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 import msgspec
-from trimpoint_protocol.fleet import FleetThread, HostPresence
 from trimpoint_protocol.readmodel import EventEnvelope
+from trimpoint_protocol.shapes.fleet import FleetThread, HostPresence
 
 from trimpoint.fleet.batches import Message
 from trimpoint.fleet.hub import Hub

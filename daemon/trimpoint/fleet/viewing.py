@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import anyio
 import msgspec
-from trimpoint_protocol import fleet as f
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 from trimpoint_protocol.readmodel import EventEnvelope
+from trimpoint_protocol.shapes import fleet as f
 
 from trimpoint.config.sections import FLEET_NAME, FleetSection
 from trimpoint.fleet.asking import HostAway, ask, may_command, person_of

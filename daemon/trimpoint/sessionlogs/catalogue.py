@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from trimpoint_protocol import unified as u
-from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.sessionlogs.claude.discovery import claude_sessions
 from trimpoint.sessionlogs.codex.discovery import codex_sessions

@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 from trimpoint_protocol import unified as u
-from trimpoint_protocol.agent_sessions import ExportFormat
+from trimpoint_protocol.shapes.agent_sessions import ExportFormat
 
 from trimpoint.sessionlogs.markdown import markdown
 from trimpoint.sessionlogs.sessions import FoundSession, Reading

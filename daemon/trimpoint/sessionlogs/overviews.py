@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from trimpoint_protocol.agent_sessions import LineageKind, SessionOverview
+from trimpoint_protocol.shapes.agent_sessions import LineageKind, SessionOverview
 
 from trimpoint.sessionlogs.opening import PLAIN, CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey

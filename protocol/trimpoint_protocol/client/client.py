@@ -9,13 +9,14 @@ from uuid import uuid4
 
 import msgspec
 
-from trimpoint_protocol import checkpoints, methods
+from trimpoint_protocol import methods
 from trimpoint_protocol.client.connection import Connection, Stream, open_connection
 from trimpoint_protocol.client.messages import Inbox, Message
 from trimpoint_protocol.client.unix import connect_unix
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.locations import default_socket_path
 from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
+from trimpoint_protocol.shapes import checkpoints
 
 INITIALIZE_DEADLINE_S = 15.0
 TurnInput = str | list[dict[str, Any]]

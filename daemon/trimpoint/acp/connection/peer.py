@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc, peer
-from trimpoint_protocol.framing import LineFramer, Malformed, TooLarge, Truncated
+from trimpoint_protocol.jsonrpc.framing import LineFramer, Malformed, TooLarge, Truncated
 
 from trimpoint.acp.json_access import as_object
 

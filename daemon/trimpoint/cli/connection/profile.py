@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import orjson
-from trimpoint_protocol.framing import AutoFramer, Frame
+from trimpoint_protocol.jsonrpc.framing import AutoFramer, Frame
 from trimpoint_protocol.locations import codex_home_to_ask_for
 from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
 

@@ -7,9 +7,9 @@
 import sys
 from pathlib import Path
 
-from trimpoint_protocol.reference import page
 from trimpoint_protocol.schema import documents
-from trimpoint_protocol.typescript import declarations
+from trimpoint_protocol.schema.reference import page
+from trimpoint_protocol.schema.typescript import declarations
 
 from trimpoint.cli.parsing.arguments import root_parser
 from trimpoint.cli.parsing.man_page import man_page

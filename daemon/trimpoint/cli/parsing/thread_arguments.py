@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from trimpoint_protocol.history_kinds import HistoryKind
+from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.cli.parsing.options import (
     Commands,

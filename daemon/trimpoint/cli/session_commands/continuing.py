@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 from rich.text import Text
-from trimpoint_protocol.agent_sessions import ContinuedSession
+from trimpoint_protocol.shapes.agent_sessions import ContinuedSession
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon

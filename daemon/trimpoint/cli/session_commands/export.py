@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import msgspec
 from trimpoint_protocol import unified as u
-from trimpoint_protocol.agent_sessions import ExportFormat
 from trimpoint_protocol.methods import ExportResult
+from trimpoint_protocol.shapes.agent_sessions import ExportFormat
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon

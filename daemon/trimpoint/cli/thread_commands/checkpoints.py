@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from trimpoint_protocol.checkpoints import (
+from trimpoint_protocol.shapes.checkpoints import (
     CheckpointList,
     CheckpointStorage,
     PruneResult,

@@ -8,7 +8,7 @@ from functools import partial
 
 from rich.console import Console
 from rich.text import Text
-from trimpoint_protocol.checkpoints import CheckpointDiff
+from trimpoint_protocol.shapes.checkpoints import CheckpointDiff
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import ask, with_daemon

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from rich.text import Text
-from trimpoint_protocol.history import HistoryExcerpt, HistorySearchResult
+from trimpoint_protocol.shapes.history import HistoryExcerpt, HistorySearchResult
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.table import Table
 from rich.text import Text
-from trimpoint_protocol.checkpoints import FileChange, FilesChanged
+from trimpoint_protocol.shapes.checkpoints import FileChange, FilesChanged
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import counted

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from rich.text import Text
-from trimpoint_protocol.history import HistoryEntry, HistoryHit, HistorySearchResult
+from trimpoint_protocol.shapes.history import HistoryEntry, HistoryHit, HistorySearchResult
 
 from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.terminal import one_line, printable

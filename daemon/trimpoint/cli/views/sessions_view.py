@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age

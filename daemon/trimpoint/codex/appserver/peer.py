@@ -19,7 +19,7 @@ import anyio
 import structlog
 from msgspec import UNSET, Raw
 from trimpoint_protocol import jsonrpc, peer
-from trimpoint_protocol.framing import LineFramer, TooLarge
+from trimpoint_protocol.jsonrpc.framing import LineFramer, TooLarge
 
 from trimpoint.codex.appserver.errors import (
     ProviderError,

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from trimpoint_protocol.history_kinds import HistoryKind
+from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
 from trimpoint.core.model.ledger import Entry, qualified_entry_id
 from trimpoint.core.model.state import ThreadState

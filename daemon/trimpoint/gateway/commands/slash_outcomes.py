@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from trimpoint_protocol.checkpoints import RevertedFiles
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandStatus
+from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase

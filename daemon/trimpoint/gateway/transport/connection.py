@@ -19,7 +19,7 @@ from typing import NoReturn, TypeAlias, assert_never
 import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.framing import Malformed, TooLarge, Truncated
+from trimpoint_protocol.jsonrpc.framing import Malformed, TooLarge, Truncated
 from trimpoint_protocol.peer import (
     Answered,
     Asked,

@@ -21,7 +21,7 @@ import anyio
 import structlog
 from anyio.abc import TaskStatus
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.framing import encode_line
+from trimpoint_protocol.jsonrpc.framing import encode_line
 
 from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
 from trimpoint.gateway.transport.client_stream import Transport

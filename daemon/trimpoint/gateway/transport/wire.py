@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, assert_never
 
 import msgspec
 from msgspec import Raw, Struct
-from trimpoint_protocol.framing import (
+from trimpoint_protocol.jsonrpc.framing import (
     AutoFramer,
     Frame,
     Malformed,

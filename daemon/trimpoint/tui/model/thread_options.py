@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from trimpoint_protocol.agent_sessions import SessionOverview
 from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.tui.model.choosing import Option
 

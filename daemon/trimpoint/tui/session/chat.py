@@ -4,11 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
 import anyio
-from trimpoint_protocol.agent_sessions import (
-    ContinuedSession,
-    SessionContinueParams,
-    SessionOverview,
-)
 from trimpoint_protocol.client import (
     Client,
     ClientError,
@@ -16,13 +11,18 @@ from trimpoint_protocol.client import (
     RemoteError,
     new_command_id,
 )
-from trimpoint_protocol.history import HistoryHit
 from trimpoint_protocol.methods import (
     CancelParams,
     CancelResult,
     CommandInfo,
     CommandOutcome,
 )
+from trimpoint_protocol.shapes.agent_sessions import (
+    ContinuedSession,
+    SessionContinueParams,
+    SessionOverview,
+)
+from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.tui.model.prompt import is_command

@@ -8,7 +8,6 @@ from typing import Literal
 
 import anyio
 import msgspec
-from trimpoint_protocol.checkpoints import CheckpointList, CheckpointListParams
 from trimpoint_protocol.client import Client, Message, RemoteError, ServerRequest
 from trimpoint_protocol.methods import (
     CommandProgress,
@@ -18,6 +17,7 @@ from trimpoint_protocol.methods import (
     TimelinePage,
 )
 from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
+from trimpoint_protocol.shapes.checkpoints import CheckpointList, CheckpointListParams
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.lenient import as_dict

@@ -5,10 +5,7 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 from trimpoint_protocol import commands as c
-from trimpoint_protocol.agent_sessions import SessionList, SessionListParams, SessionOverview
-from trimpoint_protocol.checkpoints import CheckpointList, RevertPreviewParams
 from trimpoint_protocol.client import Client, new_command_id
-from trimpoint_protocol.history import HistoryHit, HistorySearchParams, HistorySearchResult
 from trimpoint_protocol.methods import (
     CommandOutcome,
     ContextInspection,
@@ -17,6 +14,9 @@ from trimpoint_protocol.methods import (
     ThreadParams,
 )
 from trimpoint_protocol.readmodel import ContextPin
+from trimpoint_protocol.shapes.agent_sessions import SessionList, SessionListParams, SessionOverview
+from trimpoint_protocol.shapes.checkpoints import CheckpointList, RevertPreviewParams
+from trimpoint_protocol.shapes.history import HistoryHit, HistorySearchParams, HistorySearchResult
 
 from trimpoint.tui.model.state import ChatState
 

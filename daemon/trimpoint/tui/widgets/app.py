@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.timer import Timer
 from textual.widgets import TextArea
-from trimpoint_protocol.agent_sessions import SessionOverview
-from trimpoint_protocol.history import HistoryHit
 from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import TimelineMessage
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
+from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command

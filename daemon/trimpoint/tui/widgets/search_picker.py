@@ -7,7 +7,7 @@ from rich.text import Text
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
-from trimpoint_protocol.history import HistoryHit
+from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age

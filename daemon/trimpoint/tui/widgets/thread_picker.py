@@ -6,8 +6,8 @@ from rich.text import Text
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
-from trimpoint_protocol.agent_sessions import SessionOverview
 from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age

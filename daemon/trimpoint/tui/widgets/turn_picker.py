@@ -5,8 +5,8 @@ from typing import ClassVar
 from rich.text import Text
 from textual import work
 from textual.binding import Binding, BindingType
-from trimpoint_protocol.checkpoints import RevertedFiles, TurnCheckpoint
 from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.shapes.checkpoints import RevertedFiles, TurnCheckpoint
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import short_age

@@ -4,10 +4,10 @@ answer.
 
 import time
 
-from trimpoint_protocol.checkpoints import RevertedFiles, RevertPreviewParams
 from trimpoint_protocol.commands import RevertToCheckpoint
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandStatus, TokenChange
+from trimpoint_protocol.shapes.checkpoints import RevertedFiles, RevertPreviewParams
 
 from trimpoint.core.decide.reverting import resolve_target, revert_to_checkpoint
 from trimpoint.core.model import events as ev

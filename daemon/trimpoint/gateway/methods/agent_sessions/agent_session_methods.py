@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 from anyio import to_thread
-from trimpoint_protocol import agent_sessions as a
 from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.shapes import agent_sessions as a
 from trimpoint_protocol.unified import Agent
 
 from trimpoint.codex.appserver.launch import LaunchProfile

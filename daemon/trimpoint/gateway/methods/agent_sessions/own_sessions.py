@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from trimpoint_protocol.agent_sessions import SessionOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.threads.catalogue import ThreadSummary

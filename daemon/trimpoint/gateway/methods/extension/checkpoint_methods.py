@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.shapes import checkpoints as cp
 
 from trimpoint.core.decide.revisions import Revision, TurnFiles, resolve_range, turn_files
 from trimpoint.core.model.clock import rfc3339

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from trimpoint_protocol import checkpoints as cp
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.shapes import checkpoints as cp
 
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.gateway.session.dispatch import Call, Handler

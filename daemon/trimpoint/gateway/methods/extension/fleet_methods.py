@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from trimpoint_protocol import fleet as f
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
+from trimpoint_protocol.shapes import fleet as f
 
 from trimpoint.gateway.session.dispatch import Call, Handler
 from trimpoint.gateway.session.errors import Refusal

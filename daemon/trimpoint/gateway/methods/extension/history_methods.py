@@ -2,8 +2,8 @@
 context (docs/recall.md).
 """
 
-from trimpoint_protocol import history as h
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.shapes import history as h
 
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.views.entry_text import history_kind

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from trimpoint_protocol.history_kinds import HistoryKind
-from trimpoint_protocol.shapes import Params, Result
+from trimpoint_protocol.shapes.history_kinds import HistoryKind
+from trimpoint_protocol.shapes.structs import Params, Result
 from trimpoint_protocol.timestamps import Timestamp
 
 __all__ = [

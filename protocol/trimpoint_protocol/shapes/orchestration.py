@@ -13,8 +13,8 @@ from trimpoint_protocol.readmodel import (
     OrchestrationThread,
     TimelineEntry,
 )
-from trimpoint_protocol.shapes import Params as Params
-from trimpoint_protocol.shapes import Result as Result
+from trimpoint_protocol.shapes.structs import Params as Params
+from trimpoint_protocol.shapes.structs import Result as Result
 from trimpoint_protocol.timestamps import Timestamp
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from trimpoint_protocol.shapes import Params as Params
-from trimpoint_protocol.shapes import Result as Result
+from trimpoint_protocol.shapes.structs import Params as Params
+from trimpoint_protocol.shapes.structs import Result as Result
 
 __all__ = [
     "ClassTotal",

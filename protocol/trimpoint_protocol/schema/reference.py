@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trimpoint_protocol.schema import Schema
+from trimpoint_protocol.schema.json_schema import Schema
 
 __all__ = [
     "COMMANDS",

@@ -1,5 +1,4 @@
-"""The JSON-RPC envelope: bytes to a message, a message to bytes. This module reads;
-`jsonrpc_encoding` writes and `jsonrpc_messages` has the shapes, which can be had from here too.
+"""Reads the JSON-RPC envelope: bytes to a message. `encoding` writes it.
 
 What is only passed on is never re-encoded. `params`, `result`, `error` and ids stay the
 JSON text the peer wrote, each message keeps its own bytes in `wire`, and nothing a peer sends
@@ -18,15 +17,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from trimpoint_protocol.jsonrpc_encoding import (
-    encode_batch,
-    encode_error,
-    encode_error_object,
-    encode_notification,
-    encode_request,
-    encode_result,
-)
-from trimpoint_protocol.jsonrpc_messages import (
+from trimpoint_protocol.jsonrpc.messages import (
     INVALID_REQUEST,
     NULL_ID,
     PARSE_ERROR,
@@ -40,41 +31,19 @@ from trimpoint_protocol.jsonrpc_messages import (
     NotificationHead,
     Request,
     Response,
-    RoutingParams,
     Text,
 )
-from trimpoint_protocol.nesting import STEP_BYTES, Extent, finished, measure
-from trimpoint_protocol.utf8 import is_utf8, is_utf8_in_steps
+from trimpoint_protocol.jsonrpc.nesting import STEP_BYTES, Extent, finished, measure
+from trimpoint_protocol.jsonrpc.utf8 import is_utf8, is_utf8_in_steps
 
 __all__ = [
-    "INVALID_REQUEST",
     "MAX_BATCH_MEMBERS",
     "MAX_LEVELS",
     "MAX_VALUES",
-    "NULL_ID",
-    "PARSE_ERROR",
-    "Batch",
-    "Decoded",
-    "ErrorObject",
-    "ErrorResponse",
     "IdKey",
-    "Invalid",
-    "Message",
-    "Notification",
-    "NotificationHead",
-    "Request",
-    "Response",
-    "RoutingParams",
-    "Text",
     "decode",
     "decode_in_steps",
     "decode_trusted",
-    "encode_batch",
-    "encode_error",
-    "encode_error_object",
-    "encode_notification",
-    "encode_request",
-    "encode_result",
     "error_object",
     "id_key",
     "peek_notification",

@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trimpoint_protocol.schema import methods, notifications
+from trimpoint_protocol.schema.json_schema import methods, notifications
 
 __all__ = [
+    "comment",
     "declarations",
+    "type_of",
 ]
 
 _HEAD = "// Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.\n"
@@ -24,31 +26,33 @@ def declarations() -> str:
 
 
 def _declaration(name: str, shape: Mapping[str, Any]) -> str:
-    about = "".join(_comment(str(shape.get("description", ""))))
-    return f"{about}export type {name} = {_type(shape)};\n"
+    about = "".join(comment(str(shape.get("description", ""))))
+    return f"{about}export type {name} = {type_of(shape)};\n"
 
 
-def _comment(text: str) -> Iterator[str]:
+def comment(text: str) -> Iterator[str]:
+    """Yields a description as the lines of a comment; nothing for an empty one."""
     if text:
         yield "/**\n"
         yield from (f" * {line}".rstrip() + "\n" for line in inspect.cleandoc(text).splitlines())
         yield " */\n"
 
 
-def _type(shape: Mapping[str, Any]) -> str:
+def type_of(shape: Mapping[str, Any]) -> str:
+    """Returns a JSON Schema as a type."""
     if "$ref" in shape:
         return str(shape["$ref"]).rpartition("/")[2]
     if "enum" in shape:
         return " | ".join(_literal(value) for value in shape["enum"])
     if "anyOf" in shape:
-        return " | ".join(_type(one) for one in shape["anyOf"])
+        return " | ".join(type_of(one) for one in shape["anyOf"])
     return _plain_type(shape)
 
 
 def _plain_type(shape: Mapping[str, Any]) -> str:
     match shape.get("type"):
         case "array":
-            inner = _type(shape.get("items", {}))
+            inner = type_of(shape.get("items", {}))
             return f"({inner})[]" if " " in inner else f"{inner}[]"
         case "object":
             return _object(shape)
@@ -63,10 +67,10 @@ def _plain_type(shape: Mapping[str, Any]) -> str:
 def _object(shape: Mapping[str, Any]) -> str:
     if "properties" not in shape:
         inner: Mapping[str, Any] | bool = shape.get("additionalProperties", True)
-        return f"Record<string, {'any' if isinstance(inner, bool) else _type(inner)}>"
+        return f"Record<string, {'any' if isinstance(inner, bool) else type_of(inner)}>"
     required = shape.get("required", ())
     members = [
-        f"    {name}{'' if name in required else '?'}: {_type(one)};\n"
+        f"    {name}{'' if name in required else '?'}: {type_of(one)};\n"
         for name, one in shape["properties"].items()
     ]
     return f"{{\n{''.join(members)}}}" if members else "Record<string, never>"

@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Generator
 
-from trimpoint_protocol.nesting import STEP_BYTES, finished
+from trimpoint_protocol.jsonrpc.nesting import STEP_BYTES, finished
 
 __all__ = [
     "is_utf8",

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from trimpoint_protocol import checkpoints
 from trimpoint_protocol.errors import Blocker
-from trimpoint_protocol.shapes import Params as Params
-from trimpoint_protocol.shapes import Result as Result
+from trimpoint_protocol.shapes import checkpoints
+from trimpoint_protocol.shapes.structs import Params as Params
+from trimpoint_protocol.shapes.structs import Result as Result
 
 __all__ = [
     "CancelParams",

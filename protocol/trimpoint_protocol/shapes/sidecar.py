@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from trimpoint_protocol.shapes import Params as Params
-from trimpoint_protocol.shapes import Result as Result
+from trimpoint_protocol.shapes.structs import Params as Params
+from trimpoint_protocol.shapes.structs import Result as Result
 
 __all__ = [
     "USE_PROFILE",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trimpoint_protocol.shapes import Params, Result
+from trimpoint_protocol.shapes.structs import Params, Result
 from trimpoint_protocol.unified import Agent
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from trimpoint_protocol.readmodel import EventEnvelope
-from trimpoint_protocol.shapes import Params, Result
+from trimpoint_protocol.shapes.structs import Params, Result
 
 __all__ = [
     "MAX_FLEET_EVENTS",

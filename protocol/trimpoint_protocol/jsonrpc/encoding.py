@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from trimpoint_protocol.jsonrpc_messages import Text
+from trimpoint_protocol.jsonrpc.messages import Text
 
 __all__ = [
     "encode_batch",

@@ -1,3 +1,3 @@
-"""The desktop window: the page of `web/app` in Qt's Chromium, and the sidecar at the other end of a
-pipe. No port is opened.
+"""The desktop window: shows the page of `web/app` in Qt's Chromium and connects it to the daemon
+through a `trimpoint stdio` process. No port is opened.
 """

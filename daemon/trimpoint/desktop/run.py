@@ -1,4 +1,4 @@
-"""The application: made, shown, and ended."""
+"""Starts the desktop application."""
 
 import signal
 import sys
@@ -19,8 +19,8 @@ _LOOK_FOR_SIGNALS_MS = 200
 def run_window(command: Sequence[str], folder: Path, thread_id: str | None) -> int:
     """Shows the window until it is closed; returns the exit code.
 
-    :param command: what runs the sidecar's process
-    :param folder: where the files of the page are
+    :param command: the command line of the process that connects to the daemon.
+    :param folder: the folder with the files of the page.
     """
     register_scheme()
     application = QApplication([sys.argv[0]])

@@ -1,4 +1,4 @@
-"""The files of the page, served to the window alone under `trimpoint://app/`."""
+"""Serves the files of the page to the window under `trimpoint://app/`."""
 
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ _AS_MODULE = b"\nexport { QWebChannel };\n"
 
 
 def register_scheme() -> None:
-    """Makes the scheme known, with an origin of its own. Qt wants that before there is an
-    application.
+    """Registers the URL scheme `trimpoint` with an origin of its own. Must be called before the Qt
+    application is created.
     """
     scheme = QWebEngineUrlScheme(NAME)
     scheme.setSyntax(QWebEngineUrlScheme.Syntax.Host)
@@ -37,14 +37,14 @@ def register_scheme() -> None:
 
 
 class PageFiles(QWebEngineUrlSchemeHandler):
-    """Serves files of the page from `folder`."""
+    """Serves the files of `folder`."""
 
     def __init__(self, folder: Path, parent: QObject) -> None:
         super().__init__(parent)
         self._folder = folder.resolve()
 
     def requestStarted(self, job: QWebEngineUrlRequestJob) -> None:
-        """Answers one request of the page."""
+        """Answers a request of the page."""
         name = job.requestUrl().path().lstrip("/") or INDEX
         content = self._content(name)
         if content is None or bytes(job.requestMethod().data()) != b"GET":

@@ -1,4 +1,4 @@
-"""Methods for the page, and signals to it; the other end is `web/app/link/shell.js`."""
+"""The methods and signals that the page can use; their counterpart is `web/app/link/shell.js`."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -6,7 +6,7 @@ from trimpoint.desktop.sidecar import Sidecar
 
 
 class Shell(QObject):
-    """The object that Qt's channel hands to the page."""
+    """The object that Qt's web channel offers to the page."""
 
     opened = Signal()
     received = Signal(str)
@@ -25,12 +25,12 @@ class Shell(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Begins a connection; `opened` or `closed` follows."""
+        """Opens a connection; the signal `opened` or `closed` follows."""
         self._sidecar.open()
 
     @Slot()
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._sidecar.close()
 
     @Slot(str)
@@ -40,10 +40,10 @@ class Shell(QObject):
 
     @Slot(str, str)
     def notify(self, title: str, text: str) -> None:
-        """Tells the person something who looks elsewhere."""
+        """Shows a desktop notification, for a person who looks at another window."""
         self.told.emit(title, text)
 
     @Slot(int, str)
     def showMeter(self, share: int, words: str) -> None:
-        """Shows how full the context is; a share below 0 is unknown."""
+        """Shows how full the context is, in percent; a negative number means unknown."""
         self.metered.emit(share, words)

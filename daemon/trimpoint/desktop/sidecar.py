@@ -1,4 +1,4 @@
-"""Runs `trimpoint stdio` for the page: one JSON-RPC message a line."""
+"""Runs `trimpoint stdio` for the page and exchanges JSON-RPC messages with it, one per line."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _GRACE_MS = 3000
 
 
 class Sidecar(QObject):
-    """Runs one process at a time; the page asks for another when one has ended."""
+    """Runs at most one process; the page requests another one when it has ended."""
 
     opened = Signal()
     received = Signal(str)
@@ -24,7 +24,7 @@ class Sidecar(QObject):
         self._said = b""
 
     def open(self) -> None:
-        """Starts a process, if none runs."""
+        """Starts a process unless one is running."""
         if self._process is not None:
             return
         self._rest = self._said = b""
@@ -39,12 +39,14 @@ class Sidecar(QObject):
         process.start(self._command[0], self._command[1:])
 
     def send(self, line: str) -> None:
-        """Sends one message; drops it when no process runs, which the page knows from `closed`."""
+        """Sends one message. If no process runs the message is dropped; the page knows this from
+        `closed`.
+        """
         if self._process is not None:
             self._process.write(QByteArray(line.encode() + b"\n"))
 
     def close(self) -> None:
-        """Ends the process, as its client's end of input does; the daemon goes on."""
+        """Ends the process by closing its standard input; the daemon continues to run."""
         process = self._process
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""The place in the desktop's bar: how full the context is, and what the agent wants."""
+"""The tray icon: shows how full the context is and the agent's notifications."""
 
 from PySide6.QtCore import QObject, QRect, Qt
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPen, QPixmap
@@ -13,7 +13,9 @@ _WARNING_FROM, _CRITICAL_FROM = 70, 90
 
 
 class Tray(QObject):
-    """An icon that a click on brings the window up with; nothing where the desktop has no bar."""
+    """A tray icon that opens the window when it is clicked; does nothing if the desktop has no
+    tray.
+    """
 
     def __init__(self, window: QWidget, quit_action: QAction) -> None:
         super().__init__(window)
@@ -30,24 +32,26 @@ class Tray(QObject):
             self._icon.show()
 
     def show_meter(self, share: int, words: str) -> None:
-        """Shows how full the context of the open thread is."""
+        """Shows how full the open thread's context is."""
         self._icon.setIcon(icon(share))
         self._icon.setToolTip(f"trimpoint: {words}")
 
     def tell(self, title: str, text: str) -> None:
-        """Shows a notification; a click on it brings the window up."""
+        """Shows a notification; a click on it opens the window."""
         if self._icon.isVisible():
             self._icon.showMessage(title, text)
 
     def raise_window(self) -> None:
-        """Brings the window before the others."""
+        """Shows the window in front of the others."""
         self._window.show()
         self._window.raise_()
         self._window.activateWindow()
 
 
 def icon(share: int) -> QIcon:
-    """Returns a ring that is filled to `share` percent; an empty one below 0."""
+    """Returns an icon with a ring that is filled to `share` percent; an empty ring if `share` is
+    negative.
+    """
     pixmap = QPixmap(_SIDE, _SIDE)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)

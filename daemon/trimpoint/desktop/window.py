@@ -1,4 +1,4 @@
-"""The window: the page, a menu, and the way out for links."""
+"""The window: the page, a menu, and links that open in the browser."""
 
 from functools import partial
 from pathlib import Path
@@ -27,12 +27,12 @@ _LINKS = frozenset({"http", "https", "mailto"})
 
 
 class _Page(QWebEnginePage):
-    """Shows nothing but the page of trimpoint's own; links go to the person's browser."""
+    """A web page that only shows trimpoint's own page; other links open in the person's browser."""
 
     def acceptNavigationRequest(
         self, url: QUrl | str, type: QWebEnginePage.NavigationType, isMainFrame: bool
     ) -> bool:
-        """Returns whether the page may go to an address."""
+        """Returns whether the page may navigate to an address."""
         del type, isMainFrame
         address = QUrl(url)
         if address.scheme() == NAME.decode():
@@ -42,7 +42,7 @@ class _Page(QWebEnginePage):
 
 
 class Window(QMainWindow):
-    """One window on the daemon that `sidecar` reaches."""
+    """A window that is connected to the daemon through `sidecar`."""
 
     def __init__(self, sidecar: Sidecar, folder: Path, thread_id: str | None) -> None:
         super().__init__()
@@ -101,6 +101,6 @@ def _open_requested(request: QWebEngineNewWindowRequest) -> None:
 
 
 def open_outside(address: QUrl) -> None:
-    """Opens a link in the person's browser, if it is one for it."""
+    """Opens a web or mail link in the person's browser; other links are ignored."""
     if address.scheme() in _LINKS:
         QDesktopServices.openUrl(address)

@@ -1,6 +1,6 @@
-"""`trimpoint chat`: a conversation in the terminal. It needs the extra `trimpoint[tui]`.
+"""`trimpoint chat`: a terminal UI. It needs the extra `trimpoint[tui]`.
 
-`model` is what the screen shows, pure. `session` talks to the daemon. `widgets` draws with Textual;
-nothing else imports it. `command` begins: it finds the thread and says what is missing.
-`terminal` knows whether there is one.
+`model` holds the state of the screen and is pure, `session` communicates with the daemon, `widgets`
+draws with Textual, which nothing else imports. `command` is the entry point: it chooses the thread.
+`terminal` checks whether there is a terminal.
 """

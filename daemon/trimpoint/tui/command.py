@@ -1,4 +1,4 @@
-"""`trimpoint chat`: finds the thread, then opens the screen."""
+"""`trimpoint chat`: chooses the thread, then starts the terminal UI."""
 
 import argparse
 from functools import partial
@@ -18,10 +18,10 @@ from trimpoint.tui.terminal import is_there
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shows the thread that was named, else the last one of this folder, else a new one.
+    """Shows the thread that was named, or else the last one of this folder, or else a new one.
 
-    :raises UsageError: there is no terminal, or what was typed does not fit together.
-    :raises CliError: the extra is not installed, or there is no such thread.
+    :raises UsageError: when there is no terminal, or the options contradict each other.
+    :raises CliError: when the extra is not installed, or there is no such thread.
     """
     if find_spec("textual") is None:
         raise CliError(

@@ -1,8 +1,8 @@
-"""Tells whether there is a terminal to draw on."""
+"""Checks whether the program runs in a terminal."""
 
 import os
 
 
 def is_there() -> bool:
-    """Returns whether the program reads from and writes to a terminal whose window is open."""
+    """Returns whether standard input and standard output are a terminal."""
     return os.isatty(0) and os.isatty(1)

@@ -1,9 +1,10 @@
-"""Holds the state of the screen, and how keys change it: no Textual, no I/O, no clock.
+"""The state of the screen, and how keys change it, without Textual, I/O or a clock.
 
-`transcript` holds the loaded history, `live` what streams into it, `viewport` which lines of it are
-in sight, `details` what an opened row shows, `streaming` where a half-written answer is settled.
-`status` is the status bar, `prompt` the composer's text and its history, `popup` the menu of
-commands, `own_commands` those of the screen, `questions` what the agent asks, `filling` how it is
-answered, `choosing` a filtered list, `thread_options` what is in it, `inspection` the screen of the
-context, `keys` the help, `state` all together.
+`transcript` holds the loaded history and `live` the items of the running turn; `viewport` computes
+the visible lines, `details` the lines of an opened row, `streaming` the part of a streamed answer
+that no longer changes. `status` is the status bar, `prompt` the history and the queue of prompts,
+`popup` the menu of commands, `own_commands` the screen's own commands, `questions` the agent's
+questions, `filling` a question that is being answered, `choosing` a filtered list, `thread_options`
+the list of threads, `inspection` the context's items, `keys` the help, and `state` all of it
+together.
 """

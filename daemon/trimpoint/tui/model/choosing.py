@@ -1,4 +1,4 @@
-"""A list to choose from, filtered by what is typed."""
+"""A list of options that is filtered by typed text."""
 
 from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -7,20 +7,20 @@ T = TypeVar("T")
 
 
 class Option(NamedTuple, Generic[T]):
-    """`words` are what a filter looks at."""
+    """A value to choose; `words` is the text that the filter searches."""
 
     value: T
     words: str
 
 
 def matches(words: str, typed: str) -> bool:
-    """Returns whether a text has all typed words, or their letters in this order."""
+    """Returns whether `words` contains each typed word, or at least its letters in their order."""
     text = words.casefold()
     return all(part in text or _has_letters(text, part) for part in typed.casefold().split())
 
 
 def rows_around(values: Sequence[T], chosen: int, height: int) -> list[tuple[int, T]]:
-    """Returns as many values as there are lines, with their places, the chosen one among them."""
+    """Returns `height` values with their positions, so that the chosen one is among them."""
     first = max(0, min(chosen - height // 2, len(values) - height))
     return list(enumerate(values[first : first + height], first))
 
@@ -31,7 +31,9 @@ def _has_letters(text: str, part: str) -> bool:
 
 
 class Choosing(Generic[T]):
-    """`shown` are the options that match, the best first; `chosen` is a place in it."""
+    """A filtered list. `shown` are the matching options, the best first; `chosen` is a position in
+    it.
+    """
 
     def __init__(self, options: Iterable[Option[T]] = ()) -> None:
         self._options = list(options)
@@ -41,27 +43,27 @@ class Choosing(Generic[T]):
 
     @property
     def count(self) -> int:
-        """Returns how many options there are, those included that do not match."""
+        """Returns the number of all options, including those that do not match."""
         return len(self._options)
 
     def offer(self, options: Iterable[Option[T]]) -> None:
-        """Takes other options; what is typed and the place stay."""
+        """Replaces the options; the filter and the chosen position stay."""
         self._options = list(options)
         self._refresh()
 
     def type(self, typed: str) -> None:
-        """Filters by a text."""
+        """Sets the filter."""
         if typed != self._typed:
             self._typed, self.chosen = typed, 0
             self._refresh()
 
     def move(self, step: int) -> None:
-        """Chooses another one, no further than the ends."""
+        """Moves the choice by `step` rows and stops at the ends."""
         self.chosen = max(0, min(len(self.shown) - 1, self.chosen + step))
 
     @property
     def choice(self) -> T | None:
-        """Returns the chosen value; None when nothing matches."""
+        """Returns the chosen value; None if no option matches."""
         return self.shown[self.chosen].value if self.shown else None
 
     def _refresh(self) -> None:

@@ -1,5 +1,6 @@
-"""Derives the lines of an opened row: the output of a command, a diff, what a tool was given and
-answered."""
+"""Computes the lines of an opened row: a command's output, a diff, or a tool's arguments and
+result.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,14 +24,14 @@ SHORT_LINES = 6
 
 
 class Detail(NamedTuple):
-    """A line and how it looks: plain | added | removed | place | dim."""
+    """A line and its style: plain, added, removed, place or dim."""
 
     text: str
     look: str = "plain"
 
 
 def can_open(entry: TimelineEntry) -> bool:
-    """Returns whether there is more to see of an entry than its row."""
+    """Returns whether an entry has more to show than its row."""
     match entry:
         case TimelineMessage():
             return False
@@ -45,7 +46,9 @@ def can_open(entry: TimelineEntry) -> bool:
 
 
 def details(entry: TimelineActivity) -> list[Detail]:
-    """Returns the lines of an opened activity, cut where they are too many."""
+    """Returns the lines of an opened activity; too many lines are cut off, and the last one says
+    so.
+    """
     lines = list(_lines(entry))
     if len(lines) <= MAX_LINES:
         return lines
@@ -54,13 +57,13 @@ def details(entry: TimelineActivity) -> list[Detail]:
 
 
 def short_summary(summary: str) -> tuple[str, int]:
-    """Returns the beginning of a summary, and how many lines are left out of it."""
+    """Returns the first lines of a summary, and the number of lines that are left out."""
     lines = summary.strip().splitlines()
     return "\n".join(lines[:SHORT_LINES]), max(0, len(lines) - SHORT_LINES)
 
 
 def text_of(entry: TimelineEntry) -> str:
-    """Returns the text of an entry, to be copied."""
+    """Returns the text of an entry for the clipboard."""
     match entry:
         case TimelineMessage():
             return entry.text.strip()

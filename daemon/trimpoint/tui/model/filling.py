@@ -1,4 +1,4 @@
-"""A card that a person goes through: a choice, or one field after the other."""
+"""A question that the person is answering: a choice, or a form with one field after the other."""
 
 from typing import Any, assert_never
 
@@ -6,7 +6,9 @@ from trimpoint.tui.model.questions import Card, Field, FieldKind, answer_of, val
 
 
 class Filling:
-    """`chosen` is a place among the choices, or among the options of the current field."""
+    """The state of the answer. `chosen` is a position among the choices, or among the options of
+    the current field.
+    """
 
     def __init__(self, method: str, card: Card) -> None:
         self.card = card
@@ -19,48 +21,53 @@ class Filling:
 
     @property
     def field(self) -> Field | None:
-        """Returns the field to fill in; None for a card with choices."""
+        """Returns the current field; None if the question has choices instead of fields."""
         return self.card.fields[self._at] if self._at < len(self.card.fields) else None
 
     @property
     def progress(self) -> str:
-        """Returns which of several fields it is."""
+        """Returns the position of the current field as text, such as "2 of 3"; empty if there is
+        only one.
+        """
         count = len(self.card.fields)
         return f"{self._at + 1} of {count}" if count > 1 else ""
 
     @property
     def lines(self) -> list[str]:
-        """Returns the choices, or the options of the current field."""
+        """Returns the texts of the choices, or of the current field's options."""
         if self.field is None:
             return [choice.words for choice in self.card.choices]
         return [label for label, _ in self.field.options]
 
     def move(self, step: int) -> None:
-        """Chooses another line, round and round."""
+        """Moves the choice by `step` lines; after the last line comes the first."""
         if self.lines:
             self.chosen = (self.chosen + step) % len(self.lines)
 
     def mark(self) -> None:
-        """Marks the chosen option, where several can be."""
+        """Marks or unmarks the chosen option, if the field allows several."""
         if self.field is not None and self.field.kind is FieldKind.MANY:
             self.marked.symmetric_difference_update({self.chosen})
 
     def result_of_key(self, key: str) -> Any:
-        """Returns the answer for a key of a choice; None where it is no such key."""
+        """Returns the answer for the key of a choice; None if no choice has this key."""
         found = (choice.result for choice in self.card.choices if choice.key == key)
         return next(found, None)
 
     def press(self, key: str) -> bool:
-        """Chooses an option by its number; returns whether there is one."""
+        """Chooses an option by its number and returns True; returns False if there is no such
+        option.
+        """
         if self.field is None or not key.isdecimal() or not 1 <= int(key) <= len(self.lines):
             return False
         self.chosen = int(key) - 1
         return True
 
     def enter(self, text: str) -> Any:
-        """Takes what is chosen or typed; returns the answer once the card is complete, else None.
+        """Accepts the chosen or typed value of the current field. Returns the answer when the last
+        field is filled in, otherwise None.
 
-        `problem` says what is wrong with a value that is none.
+        If the value is not valid, `problem` says why.
         """
         field = self.field
         if field is None:

@@ -1,4 +1,4 @@
-"""Lists the model's next input item by item, with the marks for discarding."""
+"""The items of the model's next input, with marks for those to discard."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,14 +7,16 @@ from trimpoint_protocol.methods import ContextInspection, ContextMessageList, In
 
 
 class Share(NamedTuple):
-    """A part of the bar: the class of items, and how many cells it takes."""
+    """A part of the bar: a class of items and its width in cells."""
 
     item_class: str
     cells: int
 
 
 class Inspection:
-    """`chosen` is a place among the items. What belongs together is marked together."""
+    """The items and the marks. `chosen` is a position among the items. Items that can only be
+    discarded together are marked together.
+    """
 
     def __init__(self, found: ContextInspection, held: ContextMessageList) -> None:
         self.found = found
@@ -25,15 +27,15 @@ class Inspection:
 
     @property
     def item(self) -> InspectedItem | None:
-        """Returns the chosen item; None where there is none."""
+        """Returns the chosen item; None if there are no items."""
         return self.found.items[self.chosen] if self.found.items else None
 
     def move(self, step: int) -> None:
-        """Chooses another item, no further than the ends."""
+        """Moves the choice by `step` items and stops at the ends."""
         self.chosen = max(0, min(len(self.found.items) - 1, self.chosen + step))
 
     def why_not(self, item: InspectedItem) -> str:
-        """Returns why an item cannot be discarded; empty where it can."""
+        """Returns why an item cannot be discarded; empty if it can."""
         message = self._messages.get(item.short_id or "")
         if self._refusal is not None:
             return self._refusal
@@ -44,7 +46,7 @@ class Inspection:
         return ""
 
     def mark(self) -> str:
-        """Marks the chosen item, or takes the mark away; returns why it cannot be marked."""
+        """Marks or unmarks the chosen item; returns why it cannot be marked, or an empty text."""
         item = self.item
         if item is None:
             return ""
@@ -54,17 +56,17 @@ class Inspection:
         return why
 
     def is_marked(self, item: InspectedItem) -> bool:
-        """Returns whether an item is to be discarded."""
+        """Returns whether an item is marked for discarding."""
         return item.short_id in self.marked
 
     @property
     def marked_tokens(self) -> int:
-        """Returns what is freed, by estimate."""
+        """Returns the estimated number of tokens that discarding the marked items frees."""
         return sum(self._messages[one].est_tokens for one in self.marked)
 
     @property
     def entry_ids(self) -> list[str]:
-        """Returns the entries that are marked, in order."""
+        """Returns the ids of the marked entries, in their order."""
         return [
             entry_id
             for message in self._messages.values()
@@ -74,14 +76,18 @@ class Inspection:
 
     @property
     def totals(self) -> list[tuple[str, int]]:
-        """Returns the tokens of each class, and of the tools, which Codex lists nowhere."""
+        """Returns the tokens of each class of items, and of the tool definitions, which are not
+        among the items.
+        """
         totals = [(str(one.item_class), one.est_tokens) for one in self.found.totals]
         if self.found.overhead_tokens > 0:
             totals.append(("tools", self.found.overhead_tokens))
         return totals
 
     def bar(self, cells: int) -> list[Share]:
-        """Returns how the window is filled, class by class; what is left over is free."""
+        """Returns the parts of a bar of `cells` cells that shows how the window is filled; the rest
+        of the bar is free.
+        """
         totals = self.totals
         whole = self.found.window_tokens or sum(count for _, count in totals) or 1
         return _shares(totals, max(whole, 1), cells)

@@ -1,4 +1,4 @@
-"""The keys, for the help and for docs/chat.md."""
+"""The table of keys, for the help screen and docs/chat.md."""
 
 KEYS = (
     (

@@ -1,4 +1,6 @@
-"""Collects the output of a running turn from Codex's notifications; gone once it is recorded."""
+"""The items of the running turn, from Codex's notifications. An item is removed when it is recorded
+in the history.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,9 +33,10 @@ class _Item:
 
 
 class Live:
-    """Feed it with `note`. `entries` are in the order in which Codex began them.
+    """The live items; `note` adds notifications. `entries` are in the order in which Codex started
+    the items.
 
-    `retry` is what Codex says of a call of the model that it repeats.
+    `retry` is Codex's message while it repeats a call of the model.
     """
 
     def __init__(self) -> None:
@@ -41,7 +44,7 @@ class Live:
         self._items: dict[str, _Item] = {}
 
     def note(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Takes a notification of Codex in; returns whether it changed anything."""
+        """Processes a notification of Codex; returns whether it changed anything."""
         match method:
             case "item/started" | "item/completed":
                 self._note_item(params, is_done=method == "item/completed")
@@ -61,24 +64,26 @@ class Live:
         return True
 
     def forget(self, recorded: set[str]) -> None:
-        """Drops what is recorded now: keys as `key_of` gives them."""
+        """Removes the items that are recorded now; `recorded` holds keys as `key_of` returns
+        them.
+        """
         for item_id, item in list(self._items.items()):
             if f"{item.turn_id}/{item_id}" in recorded:
                 del self._items[item_id]
 
     def clear(self) -> None:
-        """Drops everything."""
+        """Removes all items."""
         self._items.clear()
         self.retry = ""
 
     def item(self, item_id: str) -> Mapping[str, Any]:
-        """Returns Codex's item; empty where it is not live."""
+        """Returns Codex's item with this id; empty if it is not live."""
         found = self._items.get(item_id)
         return found.item if found is not None else {}
 
     @property
     def is_writing(self) -> bool:
-        """Returns whether the agent is in the middle of a message."""
+        """Returns whether an agent message is incomplete."""
         return any(
             not item.is_done and item.pieces and item.item.get("type") == "agentMessage"
             for item in self._items.values()
@@ -109,7 +114,7 @@ class Live:
         return True
 
     def _end_turn(self) -> None:
-        """Drops what was not finished; the rest is on its way as recorded entries."""
+        """Removes unfinished items. The finished ones stay until they are recorded."""
         self.retry = ""
         self._items = {name: item for name, item in self._items.items() if item.is_done}
 

@@ -1,4 +1,6 @@
-"""Commands about the screen and about whole threads, beside the slash commands of the daemon."""
+"""The screen's own commands, for the screen and for whole threads. The other slash commands are the
+daemon's.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +9,7 @@ from trimpoint_protocol.methods import CommandInfo
 
 
 class OwnName(StrEnum):
-    """The commands that the screen itself carries out."""
+    """The names of the screen's own commands."""
 
     THREADS = "threads"
     SEARCH = "search"
@@ -19,7 +21,7 @@ class OwnName(StrEnum):
 
 
 class OwnCommand(NamedTuple):
-    """A command with what was typed behind it."""
+    """A command with its argument text."""
 
     name: OwnName
     rest: str
@@ -36,10 +38,10 @@ _TAKES_TEXT = {OwnName.RENAME: "NAME"}
 
 
 def own_command(text: str) -> OwnCommand | None:
-    """Returns a command of ours; None for everything else.
+    """Returns `text` as one of the screen's own commands; None for any other text.
 
-    `/revert` without a turn and `/search` without words show what to choose from; with them they
-    are the daemon's, whose menu has them.
+    `/revert` without a turn and `/search` without words open a list to choose from; with an
+    argument they are the daemon's.
     """
     sign, (word, rest) = text.strip()[:1], _split(text.strip()[1:])
     if sign not in ("/", ":") or word not in tuple(OwnName):
@@ -49,7 +51,7 @@ def own_command(text: str) -> OwnCommand | None:
 
 
 def complete_own(text: str) -> list[CommandInfo]:
-    """Returns our commands that a text can become, to be shown behind those of the daemon."""
+    """Returns the screen's own commands that begin with `text`, shown after those of the daemon."""
     sign, typed = text[:1], text[1:].lower()
     if sign not in ("/", ":"):
         return []

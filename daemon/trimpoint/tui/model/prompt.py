@@ -1,4 +1,4 @@
-"""Keeps the history of prompts, and the queue of those to be sent."""
+"""The history of prompts for the arrow keys, and the queue of prompts that wait to be sent."""
 
 import re
 
@@ -8,14 +8,15 @@ _COMMAND = re.compile(r"\s*[/:][a-z-]*(?:\s|$)", re.IGNORECASE)
 
 def is_command(text: str) -> bool:
     """Returns whether a text may be a slash command: one line that begins with / or : and a word.
-
-    Whether it is one is for the daemon to say.
+    The daemon decides whether it is one.
     """
     return "\n" not in text.strip() and _COMMAND.match(text) is not None
 
 
 class History:
-    """Prompts of before, for the arrow keys. What was being typed is kept below the newest."""
+    """Earlier prompts for the arrow keys. The text that was being typed is kept after the newest
+    one.
+    """
 
     def __init__(self, texts: list[str] | None = None) -> None:
         self._texts = list(texts or [])
@@ -23,19 +24,21 @@ class History:
         self._draft = ""
 
     def add(self, text: str) -> None:
-        """Remembers a prompt that was sent, unless it is the last one again."""
+        """Adds a prompt that was sent, unless it equals the last one."""
         self._at = None
         if text.strip() and self._texts[-1:] != [text]:
             self._texts.append(text)
             del self._texts[:-MAX_HISTORY]
 
     def add_older(self, texts: list[str]) -> None:
-        """Puts prompts before all others, those of the thread's history, unless they are there."""
+        """Inserts earlier prompts, those of the thread's history, before all others; known ones are
+        skipped.
+        """
         fresh = [text for text in texts if text not in self._texts]
         self._texts = [*fresh, *self._texts][-MAX_HISTORY:]
 
     def older(self, now: str) -> str | None:
-        """Returns the prompt before the one shown; None when there is none."""
+        """Returns the prompt before the shown one; None if there is none."""
         at = len(self._texts) if self._at is None else self._at
         if at == 0:
             return None
@@ -45,7 +48,9 @@ class History:
         return self._texts[self._at]
 
     def newer(self) -> str | None:
-        """Returns the prompt after the one shown, at last the draft; None while none is shown."""
+        """Returns the prompt after the shown one, and after the newest the typed text; None if no
+        prompt is shown.
+        """
         if self._at is None:
             return None
         self._at += 1
@@ -56,29 +61,31 @@ class History:
 
 
 class Queue:
-    """Prompts that wait until the thread is free; by thread."""
+    """Prompts that wait until their thread is idle."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}
 
     def add(self, thread_id: str, text: str) -> None:
-        """Adds one at the end."""
+        """Appends a prompt to a thread's queue."""
         self._waiting.setdefault(thread_id, []).append(text)
 
     def of(self, thread_id: str | None) -> list[str]:
-        """Returns those of a thread, the next one first."""
+        """Returns the queue of a thread, the next prompt first."""
         return list(self._waiting.get(thread_id or "", ()))
 
     def take_next(self, thread_id: str) -> str | None:
-        """Removes and returns the next one; None when none waits."""
+        """Removes and returns the next prompt of a thread; None if the queue is empty."""
         waiting = self._waiting.get(thread_id)
         return waiting.pop(0) if waiting else None
 
     def take_back(self, thread_id: str | None) -> str | None:
-        """Removes and returns the last one, so that it can be changed; None when none waits."""
+        """Removes and returns the last prompt of a thread, so that it can be edited; None if the
+        queue is empty.
+        """
         waiting = self._waiting.get(thread_id or "")
         return waiting.pop() if waiting else None
 
     def put_back(self, thread_id: str, text: str) -> None:
-        """Has one wait again as the next."""
+        """Inserts a prompt at the front of a thread's queue."""
         self._waiting.setdefault(thread_id, []).insert(0, text)

@@ -1,6 +1,6 @@
-"""Models the agent's questions as cards with choices or fields, and their answers for Codex.
+"""Converts the agent's questions to cards with choices or fields, and the answers to Codex's form.
 
-Of approvals, the words and the choices are those of the command line.
+The words and choices of approvals are those of the command line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _KEPT_WORDS = {"session": ("s", "yes, for the whole session"), "always": ("a", "
 
 
 class Choice(NamedTuple):
-    """`result` is what Codex is answered."""
+    """A choice of a card; `result` is the answer for Codex."""
 
     key: str
     words: str
@@ -47,9 +47,8 @@ class FieldKind(StrEnum):
 
 
 class Field(NamedTuple):
-    """Something to fill in. `options` are labels with their values.
-
-    `is_free`: beside the options, any other text is an answer.
+    """A field of a form. `options` are labels with their values. `is_free`: any other text is an
+    answer, too.
     """
 
     id: str
@@ -63,9 +62,8 @@ class Field(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A question as it is shown: with `choices`, or with `fields` to be filled in one by one.
-
-    `declined` is the answer of a person who does not want to answer.
+    """A question as it is shown: with `choices`, or with `fields` that are filled in one after the
+    other. `declined` is the answer if the person declines.
     """
 
     title: str
@@ -76,9 +74,9 @@ class Card(NamedTuple):
 
 
 def card_of(method: str, params: Mapping[str, Any], item: Mapping[str, Any]) -> Card | None:
-    """Returns a question of Codex as a card; None for one that this client does not answer.
+    """Returns a question of Codex as a card; None if this client does not answer such questions.
 
-    :param item: what it is about, as Codex announced it; empty where that is not known
+    :param item: the item that the question is about, as Codex announced it; empty if unknown.
     """
     match method:
         case _ if method in (COMMAND, FILE_CHANGE):
@@ -94,7 +92,7 @@ def card_of(method: str, params: Mapping[str, Any], item: Mapping[str, Any]) -> 
 
 
 def answer_of(method: str, fields: Sequence[Field], values: Mapping[str, Any]) -> Any:
-    """Returns what Codex is answered with the values of all fields that were filled in."""
+    """Returns the answer for Codex, given the values of the fields that were filled in."""
     filled = {field.id: values[field.id] for field in fields if field.id in values}
     if method == USER_INPUT:
         return {"answers": {name: {"answers": _texts(value)} for name, value in filled.items()}}
@@ -102,9 +100,9 @@ def answer_of(method: str, fields: Sequence[Field], values: Mapping[str, Any]) -
 
 
 def value_of(field: Field, text: str, chosen: Sequence[int] = ()) -> Any:
-    """Returns the value of a field; None where what was given is none.
+    """Returns the value of a field; None if the input is not valid.
 
-    :param chosen: places of the chosen options; what was typed counts where there are none
+    :param chosen: positions of the chosen options; if empty, `text` is the value.
     """
     if chosen:
         values = [field.options[place][1] for place in chosen]
@@ -208,7 +206,9 @@ def _elicitation(params: Mapping[str, Any]) -> Card:
 
 
 def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
-    """Returns the choices of a question that takes no more than a yes, such as may a tool run."""
+    """Returns the choices of a question that only asks for consent, such as whether a tool may
+    run.
+    """
     accepted: dict[str, Any] = {"action": "accept", "content": {}}
     choices = [Choice("y", "yes", accepted)]
     persist = as_dict(params.get("_meta")).get("persist")

@@ -1,4 +1,4 @@
-"""All that the screen knows of the daemon and of the thread that is open."""
+"""The whole state of the screen: the daemon, the open thread, and messages to the person."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,7 +23,7 @@ class LinkState(StrEnum):
 
 
 class Tone(StrEnum):
-    """The tone of a notice."""
+    """The kind of a notice, which decides its colour."""
 
     DONE = "done"
     NEUTRAL = "neutral"
@@ -39,7 +39,7 @@ class Notice(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question of the agent that is open."""
+    """An open question of the agent."""
 
     id: str | int
     method: str
@@ -47,7 +47,9 @@ class Question(NamedTuple):
 
 
 class ChatState:
-    """`thread_id` is None until a thread is begun. `turn_id` is of the turn that is running."""
+    """The state of the screen. `thread_id` is None until a thread is started; `turn_id` is the
+    running turn.
+    """
 
     def __init__(self, folder: str, thread_id: str | None) -> None:
         self.link = LinkState.CONNECTING
@@ -73,7 +75,7 @@ class ChatState:
         self.model = ""
 
     def open(self, thread_id: str | None, folder: str) -> None:
-        """Forgets the thread that was open and takes another one."""
+        """Resets the state for another thread."""
         self.thread_id, self.folder = thread_id, folder
         self.context, self.advice = None, None
         self.turn_id, self.is_sending = None, False
@@ -84,12 +86,12 @@ class ChatState:
 
     @property
     def overview(self) -> ThreadOverview | None:
-        """Returns the line of the thread list for the open thread."""
+        """Returns the open thread's row of the thread list, or None."""
         return next((one for one in self.threads if one.id == self.thread_id), None)
 
     @property
     def title(self) -> str:
-        """Returns the name of the thread, else how its first prompt begins."""
+        """Returns the thread's name, or the beginning of its first prompt, or the end of its id."""
         if self.thread_id is None:
             return "new thread"
         overview = self.overview
@@ -98,7 +100,7 @@ class ChatState:
 
     @property
     def busy(self) -> str | None:
-        """Returns what keeps the thread busy, None when it is idle; the daemon says it."""
+        """Returns why the thread is busy, as the daemon reports it; None if it is idle."""
         if self.turn_id is not None or self.is_sending:
             return "turn"
         overview = self.overview
@@ -106,27 +108,27 @@ class ChatState:
 
     @property
     def question(self) -> Question | None:
-        """Returns the question to be answered first."""
+        """Returns the question to answer next, or None."""
         return self.questions[0] if self.questions else None
 
     def ask(self, question: Question) -> None:
-        """Adds a question; one that is asked again takes its own place."""
+        """Adds a question. A question with a known id replaces the earlier one."""
         self.withdraw(question.id)
         self.questions = [*self.questions, question]
 
     def withdraw(self, question_id: Any) -> bool:
-        """Takes a question away; returns whether it was there."""
+        """Removes a question; returns whether it was open."""
         left = [one for one in self.questions if one.id != question_id]
         was_there = len(left) < len(self.questions)
         self.questions = left
         return was_there
 
     def tell(self, tone: Tone, text: str, hint: str = "") -> None:
-        """Says something to the person."""
+        """Shows a notice to the person."""
         self.notice = Notice(tone, text, hint)
 
     def note_turn(self, event_type: str, payload: Mapping[str, Any]) -> None:
-        """Follows which turn is running, from the events of the thread."""
+        """Updates the running turn from an event of the thread."""
         if event_type == "thread.turn-started":
             self.turn_id, self.is_sending = str(payload.get("turnId")), False
         elif event_type == "thread.turn-completed":
@@ -134,6 +136,6 @@ class ChatState:
 
 
 def outcome_notice(outcome: CommandOutcome) -> Notice:
-    """Returns what is said of a slash command that has ended."""
+    """Returns the notice for a slash command that has ended."""
     tones = {"completed": Tone.DONE, "failed": Tone.PROBLEM}
     return Notice(tones.get(outcome.status or "", Tone.NEUTRAL), outcome.message or "")

@@ -1,4 +1,4 @@
-"""The status bar: folder, thread, how full the context is, tokens."""
+"""The status bar: folder, thread, how full the context is, and used tokens."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,16 @@ _LEAST_FOLDER, _LEAST_THREAD = 10, 14
 
 
 class Piece(NamedTuple):
-    """A text of the bar and how it looks."""
+    """A text of the status bar and its style."""
 
     text: str
     style: Style = _PLAIN
 
 
 def status_bar(folder: str, thread: str, context: ContextStatus | None, width: int) -> list[Piece]:
-    """Returns the pieces that fit into `width`; those that matter least go first."""
+    """Returns the pieces that fit into `width` columns; the least important ones are left out
+    first.
+    """
     meter = _meter(context)
     used = _used(context)
     names = [one_line(folder, 200), one_line(thread, 200)]
@@ -38,7 +40,9 @@ def _cells(pieces: list[Piece]) -> int:
 
 
 def _names(names: list[str], room: int) -> list[Piece] | None:
-    """Returns both names, shortened where they are too long; None where even that does not fit."""
+    """Returns folder and thread, shortened to fit into `room` columns; None if there is too little
+    room.
+    """
     folder, thread = names
     space = room - 5  # two pairs of brackets and a blank between them
     if space < _LEAST_FOLDER + _LEAST_THREAD:

@@ -1,12 +1,12 @@
-"""Finds where a half-written Markdown answer is settled: what comes later does not change it."""
+"""Finds the part of a streamed Markdown answer whose rendering no longer changes."""
 
 _FENCES = ("```", "~~~")
 
 
 def settled(text: str) -> int:
-    """Returns how many characters are settled: up to the last blank line outside of a code block.
-
-    A block that is not finished is drawn anew with each piece; what stands before it is not.
+    """Returns the number of characters up to the last blank line that is outside of a code block.
+    Their rendering does not change when more text arrives, so only the text after them is rendered
+    again.
     """
     end, position, fence = 0, 0, ""
     for line in text.splitlines(keepends=True):

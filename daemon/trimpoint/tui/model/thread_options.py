@@ -1,4 +1,4 @@
-"""Threads and sessions in the order in which they are offered."""
+"""Orders threads and sessions for the lists to choose from."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,7 +13,7 @@ Row = ThreadOverview | SessionOverview
 
 
 class PickedFor(StrEnum):
-    """The action for the chosen row; a session of another agent opens as a new thread."""
+    """What to do with the chosen row. A session of another agent is opened as a new thread."""
 
     OPEN = "open"
     FORK = "fork"
@@ -21,20 +21,22 @@ class PickedFor(StrEnum):
 
 
 class Picked(NamedTuple):
-    """A person's choice; `row` is None for a new thread."""
+    """The person's choice; `row` is None for a new thread."""
 
     action: PickedFor
     row: Row | None
 
 
 def thread_options(threads: Iterable[ThreadOverview], folder: str) -> list[Option[Row]]:
-    """Returns threads: those of the folder first, archived ones last, else the last used first."""
+    """Returns the threads: those of `folder` first, archived ones last, otherwise in their given
+    order.
+    """
     ordered = sorted(threads, key=lambda one: (one.archived, one.cwd != folder))
     return [Option[Row](one, _words(one.name, one.preview, one.cwd, one.id)) for one in ordered]
 
 
 def session_options(sessions: Iterable[SessionOverview]) -> list[Option[Row]]:
-    """Returns sessions in the order in which the daemon gave them."""
+    """Returns the sessions in their given order."""
     return [
         Option[Row](one, _words(one.agent, one.title, one.first_prompt, one.cwd, one.id))
         for one in sessions

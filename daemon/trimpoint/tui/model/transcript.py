@@ -1,7 +1,7 @@
-"""The loaded part of a thread's timeline, oldest first, as the daemon gave it.
+"""The loaded part of a thread's timeline, the oldest entry first.
 
-Pages come from the newest to the oldest. The number of loaded entries is bounded: after reading
-far back the newest part is dropped, and read again when it is needed.
+Pages are loaded from the newest to the oldest. The number of loaded entries is limited: after
+reading far back, the newest entries are dropped, and loaded again when they are needed.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MAX_ENTRIES = 20_000
 
 
 def key_of(entry: TimelineEntry) -> str:
-    """Returns what tells an entry from all others of its thread."""
+    """Returns a key that is unique among the entries of a thread."""
     match entry:
         case TimelineMessage() | TimelineActivity():
             return f"{entry.turn_id}/{entry.id}"
@@ -33,9 +33,8 @@ def key_of(entry: TimelineEntry) -> str:
 
 
 class Transcript:
-    """`entries` are recorded; `cursor` asks for those before them, None when there are none.
-
-    `is_at_end` is false once the newest ones were given up.
+    """The loaded entries. `cursor` loads the page before them, None if there is none. `is_at_end`
+    is false after the newest entries were dropped.
     """
 
     def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
@@ -46,14 +45,14 @@ class Transcript:
         self._max_entries = max_entries
 
     def replace(self, page: TimelinePage) -> None:
-        """Begins anew with the newest page."""
+        """Replaces all entries by the newest page."""
         self.entries = list(page.entries)
         self.cursor = page.next_cursor
         self.is_at_end = True
         self.is_loaded = True
 
     def prepend(self, page: TimelinePage) -> int:
-        """Adds the page before; returns how many entries it has."""
+        """Inserts the page before the loaded entries; returns its number of entries."""
         self.entries = [*page.entries, *self.entries]
         self.cursor = page.next_cursor
         if len(self.entries) > self._max_entries:
@@ -62,9 +61,9 @@ class Transcript:
         return len(page.entries)
 
     def merge(self, page: TimelinePage) -> None:
-        """Takes the newest page in; what it does not reach back to stays.
+        """Replaces the end of the entries by the newest page; earlier entries stay.
 
-        Where nothing of it is known, so much has come that it begins anew.
+        If the page and the loaded entries have none in common, the page replaces them all.
         """
         if not self.is_at_end:
             return
@@ -75,14 +74,14 @@ class Transcript:
             self.entries[at:] = page.entries
 
     def find(self, key: str) -> int | None:
-        """Returns the place of an entry; None if it is not loaded."""
+        """Returns the position of an entry; None if it is not loaded."""
         for at in range(len(self.entries) - 1, -1, -1):
             if key_of(self.entries[at]) == key:
                 return at
         return None
 
     def hidden_sections(self) -> set[str]:
-        """Returns the trim points whose section is closed."""
+        """Returns the ids of the trim points whose pruned entries are hidden."""
         return {
             entry.trim_point_id
             for entry in self.entries
@@ -92,7 +91,7 @@ class Transcript:
         }
 
     def known_keys(self, newest: int) -> set[str]:
-        """Returns the keys of the newest entries."""
+        """Returns the keys of the `newest` last entries."""
         return {key_of(entry) for entry in self.entries[-newest:]}
 
     def _place_of(self, page: Sequence[TimelineEntry]) -> int | None:

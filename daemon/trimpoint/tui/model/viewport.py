@@ -1,19 +1,19 @@
-"""Finds the lines of a long list of rows that are in sight.
+"""Computes which lines of a long list of rows are visible.
 
-The place is kept as a row and a line of it, and only rows near it are measured, so that it costs
-the same however many rows there are.
+The position is stored as a row and a line within it. Only rows near it are measured, so the cost
+does not depend on the number of rows.
 """
 
 from typing import NamedTuple, Protocol
 
 
 class Rows(Protocol):
-    """Rows that can be measured; measuring one may mean to lay it out."""
+    """Rows whose height can be measured. Measuring a row may lay it out."""
 
     def __len__(self) -> int: ...
 
     def height(self, row: int) -> int:
-        """Returns how many lines a row has, at least one."""
+        """Returns the number of lines of a row, at least 1."""
         ...
 
 
@@ -25,14 +25,14 @@ class Line(NamedTuple):
 
 
 class Viewport:
-    """While `follows` is true, the end is in sight, whatever is added."""
+    """The visible part. While `follows` is true it stays at the end when rows are added."""
 
     def __init__(self) -> None:
         self.top = Line(0, 0)
         self.follows = True
 
     def visible(self, rows: Rows, screen: int) -> list[Line]:
-        """Returns the lines in sight, from the top; fewer than `screen` where there are no more."""
+        """Returns the visible lines from the top; fewer than `screen` if there are not enough."""
         if not self.follows:
             lines = self._down_from_top(rows, screen)
             if len(lines) == screen:
@@ -42,7 +42,7 @@ class Viewport:
         return self._down_from_top(rows, screen)
 
     def scroll(self, rows: Rows, screen: int, lines: int) -> None:
-        """Moves by so many lines, up if negative, as far as there are any."""
+        """Scrolls by `lines`, up if negative, and stops at the ends."""
         self.visible(rows, screen)  # the top may be of an earlier width
         self.top = self._up(rows, -lines) if lines < 0 else self._down(rows, lines)
         end = self._top_of_end(rows, screen)
@@ -50,11 +50,11 @@ class Viewport:
         self.top = min(self.top, end)
 
     def to_end(self) -> None:
-        """Shows the end and follows it."""
+        """Scrolls to the end and follows it."""
         self.follows = True
 
     def show(self, rows: Rows, screen: int, row: int) -> None:
-        """Moves as little as needed to bring a row into sight, its first line at least."""
+        """Scrolls as little as possible to make a row visible, at least its first line."""
         visible = self.visible(rows, screen)
         if not visible or row < visible[0].row or (row == visible[0].row and visible[0].line > 0):
             self.top, self.follows = Line(row, 0), False
@@ -64,7 +64,7 @@ class Viewport:
             self.follows = self.top >= self._top_of_end(rows, screen)
 
     def shift(self, rows: int) -> None:
-        """Keeps the place after so many rows were put before all others."""
+        """Keeps the visible lines after `rows` rows were inserted before all others."""
         self.top = Line(self.top.row + rows, self.top.line)
 
     def _down_from_top(self, rows: Rows, screen: int) -> list[Line]:

@@ -1,6 +1,6 @@
 """The client of the daemon behind the screen.
 
-`link` finds the daemon and connects to it, `changes` tells the screen that there is something new,
-`following` keeps a thread's state true by what the daemon sends, `inquiries` ask for what other
-screens show, `chat` is what keys can do, and survives the end of the connection.
+`link` finds the daemon and connects to it, `changes` wakes the screen when the state has changed,
+`following` updates a thread's state from the daemon's messages, `inquiries` requests the data of
+other screens, `chat` offers the actions of the keys and reconnects after a lost connection.
 """

@@ -1,19 +1,19 @@
-"""Tells the screen that the state has changed."""
+"""Wakes the screen when the state has changed."""
 
 import anyio
 
 
 class Changes:
-    """Merges any number of changes into one until they are read."""
+    """A signal that merges all changes until it is read."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()
 
     def note(self) -> None:
-        """Says that something has changed."""
+        """Signals a change."""
         self._event.set()
 
     async def wait(self) -> None:
-        """Returns once something has changed since the last time."""
+        """Waits for a change since the last call."""
         await self._event.wait()
         self._event = anyio.Event()

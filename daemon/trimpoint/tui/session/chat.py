@@ -1,4 +1,4 @@
-"""Offers the actions of the chat over a connection that may end and come back."""
+"""The actions of the chat, over a connection that may be lost and restored."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
@@ -49,7 +49,7 @@ _NOT_CONNECTED = Notice(
 
 
 class Chat:
-    """Everything that keys do. `run` it; the state says the rest."""
+    """The actions of the keys. `run` maintains the connection; the results are in `state`."""
 
     def __init__(self, link: Link, state: ChatState, changes: Changes) -> None:
         self.state = state
@@ -63,7 +63,7 @@ class Chat:
         self._is_settled = anyio.Event()
 
     async def run(self) -> None:
-        """Keeps a connection for as long as the chat lasts."""
+        """Connects, and reconnects whenever the connection is lost, until cancelled."""
         while True:
             try:
                 async with self._link.connected() as client:
@@ -73,7 +73,7 @@ class Chat:
             await anyio.sleep(LOOK_AGAIN_S)
 
     def start_daemon(self) -> None:
-        """Has a daemon started if there is none."""
+        """Requests that a daemon is started if none runs."""
         if self.state.link is not LinkState.CONNECTED:
             self._link.start_one()
 
@@ -104,7 +104,9 @@ class Chat:
         self.changes.note()
 
     async def _arrive(self, client: Client, following: Following) -> None:
-        """Reads where the thread stands, and repeats a command whose answer was lost."""
+        """Loads the thread after connecting, and repeats a command whose answer was lost with the
+        old connection.
+        """
         state = self.state
         try:
             if state.thread_id is not None:
@@ -119,7 +121,7 @@ class Chat:
             await self._command(*self._unanswered)
 
     async def _send_waiting(self, following: Following) -> None:
-        """Sends the prompts that waited for the thread to be free, one after the other."""
+        """Sends queued prompts one after the other, each when the thread is idle."""
         while True:
             await following.settled.wait()
             following.settled = anyio.Event()
@@ -133,9 +135,9 @@ class Chat:
     # --- prompts and commands -------------------------------------------------------------------
 
     async def submit(self, text: str) -> bool:
-        """Sends what was typed, or has it wait while the thread is busy.
+        """Sends a prompt or a command; a prompt is queued while the thread is busy.
 
-        :returns: whether it was accepted; if not, the notice says why
+        :returns: whether the text was accepted; if not, a notice says why.
         """
         self.state.notice = None
         is_prompt = not is_command(text)
@@ -176,7 +178,7 @@ class Chat:
         self.state.model = str(answer.get("model") or "")
 
     async def _command(self, text: str, command_id: str) -> CommandOutcome | None:
-        """Carries out a slash command; None if the daemon is not there or refused."""
+        """Runs a slash command; None if the daemon cannot be reached or refused it."""
         state = self.state
         self._unanswered = (text, command_id)
         state.command = text
@@ -200,7 +202,7 @@ class Chat:
         return outcome
 
     async def complete(self, text: str) -> list[CommandInfo]:
-        """Returns the commands that a text can become; none while the daemon is not there."""
+        """Returns the commands that `text` can become; empty while there is no connection."""
         if self._client is None:
             return []
         try:
@@ -209,7 +211,7 @@ class Chat:
             return []
 
     async def interrupt(self) -> bool:
-        """Stops the turn, or the compaction, that is under way; returns whether there was one."""
+        """Interrupts the running turn or compaction; returns whether there was one."""
         state = self.state
         if state.operation_id is not None and state.turn_id is None:
             params = CancelParams(operation_id=state.operation_id)
@@ -234,7 +236,7 @@ class Chat:
     # --- history --------------------------------------------------------------------------------
 
     async def read_older(self) -> bool:
-        """Loads the page before; returns whether there was one."""
+        """Loads the page before the loaded entries; returns whether there was one."""
         following = self._following
         if following is None:
             return False
@@ -243,12 +245,12 @@ class Chat:
         return bool(found)
 
     def read_newest(self) -> None:
-        """Loads the newest page again, after it was given up."""
+        """Loads the newest page again after it was dropped."""
         if self._following is not None:
             self._following.want("timeline")
 
     async def toggle(self, trim_point_id: str) -> None:
-        """Opens or closes the section that a trim point hides."""
+        """Shows or hides the pruned entries of a trim point."""
         expanded = self.state.expanded
         expanded.symmetric_difference_update({trim_point_id})
         following = self._following
@@ -256,7 +258,9 @@ class Chat:
             await self.attempt(lambda _: following.read("timeline"))
 
     async def reveal(self, hit: HistoryHit) -> str | None:
-        """Loads an entry, with the section that hides it; returns its key, None if it is gone."""
+        """Opens the thread of a search result and loads the entry. Returns the entry's key; None if
+        it no longer exists.
+        """
         await self.open(hit.thread_id)
         following, key = self._following, f"{hit.turn_id}/{hit.entry_id}"
         if following is None:
@@ -272,7 +276,7 @@ class Chat:
             await self.attempt(lambda _: self._open(thread_id))
 
     def open_new(self, folder: str) -> None:
-        """Shows an empty thread, which is begun with its first prompt."""
+        """Shows an empty thread, which is started with its first prompt."""
         self._leave()
         self._sequence = None
         self.state.open(None, folder)
@@ -280,15 +284,15 @@ class Chat:
         self.changes.note()
 
     async def rename(self, thread_id: str, name: str) -> None:
-        """Gives a thread a name."""
+        """Renames a thread."""
         await self._change("thread/name/set", threadId=thread_id, name=" ".join(name.split()))
 
     async def archive(self, thread_id: str, *, back: bool) -> None:
-        """Archives a thread, or brings it back."""
+        """Archives a thread, or with `back` unarchives it."""
         await self._change("thread/unarchive" if back else "thread/archive", threadId=thread_id)
 
     async def fork(self, thread_id: str) -> None:
-        """Copies a thread and shows the copy."""
+        """Forks a thread and shows the fork."""
         answer = await self._change("thread/fork", threadId=thread_id, excludeTurns=True)
         if answer is not None:
             new_id = str(answer["thread"]["id"])
@@ -296,7 +300,7 @@ class Chat:
             self.state.tell(Tone.DONE, "This is a copy of the thread. The files are shared.")
 
     async def continue_session(self, session: SessionOverview) -> None:
-        """Begins a thread that goes on from another agent's session, and shows it."""
+        """Starts a thread with the context of another agent's session, and shows it."""
         params = SessionContinueParams(session_id=session.id, agent=session.agent)
         done = await self.attempt(
             lambda client: client.request("sessions/continue", params, result=ContinuedSession)
@@ -338,14 +342,18 @@ class Chat:
             self._following.end(self.state.thread_id)
 
     async def _awaited_client(self) -> Client | None:
-        """Returns the client; while the first connection is being made, waits for it."""
+        """Returns the client, or None if there is no connection; waits while the first connection
+        is being made.
+        """
         if self.state.link is LinkState.CONNECTING:
             with anyio.move_on_after(_CONNECTING_DEADLINE_S):
                 await self._is_settled.wait()
         return self._client
 
     async def attempt(self, act: Callable[[Client], Awaitable[T]]) -> T | None:
-        """Does something that the daemon may refuse, and says so if it does."""
+        """Runs `act` with the client. If there is no connection, or the daemon refuses, shows a
+        notice and returns None.
+        """
         client = await self._awaited_client()
         if client is None:
             self.state.notice = _NOT_CONNECTED
@@ -362,5 +370,5 @@ class Chat:
 
 
 def _can_be_repeated(outcome: CommandOutcome) -> bool:
-    """Returns whether a command was not carried out, and may succeed when it is typed again."""
+    """Returns whether a command had no effect, so that the person may try it again."""
     return outcome.status == "failed" or outcome.blocker is not None

@@ -1,7 +1,8 @@
-"""Keeps the state of one thread true: by its events, by Codex's notifications, by reading again.
+"""Keeps the state of one thread up to date, from its events, from Codex's notifications, and by
+reading from the daemon.
 
-What an event means for the timeline is for the daemon to say: after one that changes it, its newest
-page is read again. Events only tell when.
+The daemon decides how an event changes the timeline: after such an event the newest page is read
+again.
 """
 
 from typing import Literal
@@ -63,14 +64,16 @@ _LIST_CHANGED = frozenset(
 
 
 class _Subscribed(msgspec.Struct, frozen=True):
-    """The answer to a subscription. Its snapshot has no turns: they are read by pages."""
+    """The answer to a subscription. Its snapshot is requested without turns, which are read page by
+    page.
+    """
 
     mode: str
     sequence: int
 
 
 class Following:
-    """Follows the open thread over one connection, until that ends."""
+    """Follows the open thread over one connection."""
 
     def __init__(self, client: Client, state: ChatState, changes: Changes) -> None:
         self._client = client
@@ -87,9 +90,11 @@ class Following:
     # --- what is followed -----------------------------------------------------------------------
 
     async def begin(self, after: int | None) -> int:
-        """Subscribes to the open thread and reads it; returns the last event that is known.
+        """Subscribes to the open thread and reads it; returns the sequence number of the last known
+        event.
 
-        :param after: the last event that was known before, to have only those after it
+        :param after: the sequence number of the last event known before, to receive only later
+            ones; None if none is known.
         """
         state = self._state
         assert state.thread_id is not None
@@ -112,16 +117,16 @@ class Following:
         return max(after, answer.sequence)
 
     def end(self, thread_id: str) -> None:
-        """Follows a thread no longer."""
+        """Unsubscribes from a thread."""
         self._client.begin("orchestration/unsubscribeThread", ThreadParams(thread_id=thread_id))
         if thread_id in self._joined:
             self._joined.discard(thread_id)
             self._client.begin("thread/unsubscribe", {"threadId": thread_id})
 
     async def join(self) -> None:
-        """Takes part in the thread: from then on what Codex says and asks comes here, too.
+        """Subscribes to Codex's notifications and questions about the thread.
 
-        :raises RemoteError: it is archived, or another process has it open.
+        :raises RemoteError: when the thread is archived, or another process has it open.
         """
         thread_id = self._state.thread_id
         if thread_id is None or thread_id in self._joined:
@@ -135,13 +140,15 @@ class Following:
         self._state.model = str(answer.get("model") or "")
 
     def joined(self, thread_id: str) -> None:
-        """Notes that this client is subscribed already, as the one that begins a thread is."""
+        """Records that this client is already subscribed to Codex's notifications, as after
+        starting a thread.
+        """
         self._joined.add(thread_id)
 
     # --- what arrives ---------------------------------------------------------------------------
 
     def take(self, message: Message) -> int | None:
-        """Takes in a message; returns its sequence number if it is an event of the open thread."""
+        """Processes a message; returns its sequence number if it is an event of the open thread."""
         if isinstance(message, ServerRequest):
             self._take_question(message)
         elif message.method == "orchestration/event":
@@ -206,13 +213,15 @@ class Following:
     # --- what is read ---------------------------------------------------------------------------
 
     def want(self, *readings: Reading) -> None:
-        """Has something read again soon, once for many reasons."""
+        """Requests that parts of the state are read soon; repeated requests for a part are
+        merged.
+        """
         if readings:
             self._wanted.update(dict.fromkeys(readings))
             self._is_wanted.set()
 
     async def keep_reading(self) -> None:
-        """Reads what is wanted, until the connection ends."""
+        """Reads the requested parts until the connection ends."""
         while True:
             await self._is_wanted.wait()
             self._is_wanted = anyio.Event()
@@ -250,7 +259,7 @@ class Following:
         self._changes.note()
 
     async def read_older(self) -> bool:
-        """Reads the page before what is loaded; returns whether there was one."""
+        """Reads the page before the loaded entries; returns whether there was one."""
         state = self._state
         transcript, thread_id = state.transcript, state.thread_id
         if thread_id is None or transcript.cursor is None:
@@ -265,7 +274,9 @@ class Following:
         return True
 
     async def load(self, key: str) -> str | None:
-        """Loads pages, and opens sections, until an entry is there; None if it is not found."""
+        """Loads earlier pages and hidden entries until the entry `key` is loaded; returns the key,
+        None if it is not found.
+        """
         state = self._state
         while state.transcript.find(key) is None:
             if state.transcript.cursor is not None and state.transcript.is_at_end:
@@ -284,7 +295,7 @@ class Following:
         return await self._client.timeline(thread_id, expand=expand, cursor=cursor, limit=limit)
 
     async def _read_timeline(self, thread_id: str) -> None:
-        """Reads as much as was loaded before, from the newest back."""
+        """Reads as many entries as were loaded before, the newest ones."""
         state = self._state
         wanted = max(FIRST_PAGE, min(len(state.transcript.entries), PAGE))
         try:

@@ -1,4 +1,4 @@
-"""Asks the daemon for the data of other screens: the context, files, sessions, search results."""
+"""Requests the data of other screens: the context, checkpoints, sessions, search results."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol, TypeVar
@@ -30,28 +30,30 @@ class _Pins(msgspec.Struct, frozen=True):
 
 
 class _WithPins(msgspec.Struct, frozen=True):
-    """A snapshot of a thread, of which the pins alone are read."""
+    """A snapshot of a thread of which only the pins are decoded."""
 
     thread: _Pins
 
 
 class Access(Protocol):
-    """Reaches the daemon."""
+    """Access to the daemon."""
 
     async def attempt(self, act: Callable[[Client], Awaitable[T]]) -> T | None:
-        """Does something that the daemon may refuse, and says so if it does."""
+        """Runs `act` with the client; shows a notice and returns None if that is not possible."""
         ...
 
 
 class Inquiries:
-    """Each returns None, or nothing, where the daemon is not there or refused."""
+    """The requests. Each returns None or an empty value if the daemon cannot be reached or
+    refused.
+    """
 
     def __init__(self, state: ChatState, access: Access) -> None:
         self._state = state
         self._access = access
 
     async def inspect(self) -> tuple[ContextInspection, ContextMessageList] | None:
-        """Returns what the model is sent next, and what of it may go."""
+        """Returns the items of the model's next input, and which of them can be discarded."""
         thread_id = self._state.thread_id
         if thread_id is None:
             return None
@@ -64,21 +66,23 @@ class Inquiries:
         return await self._access.attempt(both)
 
     async def discard(self, entry_ids: list[str]) -> bool:
-        """Takes entries out of the agent's context; returns whether that was done."""
+        """Discards entries from the agent's context; returns whether that succeeded."""
         command = c.DiscardContext(
             command_id=new_command_id(), thread_id=self._thread_id(), entry_ids=entry_ids
         )
         return await self._access.attempt(lambda client: client.dispatch(command)) is not None
 
     async def pin(self, turn_id: str) -> bool:
-        """Keeps a turn in the context whatever is trimmed; returns whether that was done."""
+        """Pins a turn, which keeps it in the context through every trim; returns whether that
+        succeeded.
+        """
         command = c.PinContext(
             command_id=new_command_id(), thread_id=self._thread_id(), turns=[turn_id]
         )
         return await self._access.attempt(lambda client: client.dispatch(command)) is not None
 
     async def unpin(self, turn_id: str) -> bool:
-        """Unpins a turn; returns whether it was pinned before."""
+        """Unpins a turn; returns whether it was pinned."""
         thread_id = self._thread_id()
 
         async def both(client: Client) -> bool:
@@ -92,13 +96,15 @@ class Inquiries:
         return await self._access.attempt(both) is not None
 
     async def turns(self, limit: int) -> CheckpointList | None:
-        """Returns the newest turns with what each changed."""
+        """Returns the newest turns with the files that each changed."""
         return await self._access.attempt(
             lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
         )
 
     async def preview_revert(self, turn_id: str | None, *, files: bool) -> CommandOutcome | None:
-        """Returns what going back to the end of a turn would do; None for before the first."""
+        """Returns what a revert to the end of a turn would do; `turn_id` None: to before the first
+        turn.
+        """
         params = RevertPreviewParams(
             thread_id=self._thread_id(),
             turn_id=turn_id,
@@ -108,7 +114,7 @@ class Inquiries:
         return await self._access.attempt(lambda client: client.preview_revert(params))
 
     async def sessions(self) -> list[SessionOverview]:
-        """Returns the sessions of other agents, the last changed one first."""
+        """Returns the sessions of other agents, the most recently changed one first."""
         params = SessionListParams(limit=MAX_SESSIONS)
         found = await self._access.attempt(
             lambda client: client.request("sessions/list", params, result=SessionList)
@@ -119,7 +125,7 @@ class Inquiries:
         return [one for one in others if one.agent != "trimpoint" and one.id not in own]
 
     async def search(self, query: str, scope: Scope) -> list[HistoryHit]:
-        """Returns the entries that have these words, the best first."""
+        """Returns the entries that match the query, the best first."""
         state = self._state
         params = HistorySearchParams(
             query=query,

@@ -1,4 +1,4 @@
-"""Connections to the daemon: where it listens, who we are, and when it is there again."""
+"""Connects to the daemon, and waits until one runs."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,11 +21,11 @@ _INFO = ClientInfo("trimpoint-chat", __version__, opt_out=_UNWANTED)
 
 
 class Link:
-    """How to reach the daemon.
+    """Connects to the daemon.
 
-    :param find: returns the socket of a daemon that answers, None when there is none
-    :param start: returns the socket of a daemon, and starts one if there is none
-    :param profile: the Codex that this client brings along, None for the daemon's own
+    :param find: returns the socket of a running daemon, None if there is none.
+    :param start: returns the socket of a running daemon, and starts one if there is none.
+    :param profile: the Codex configuration that this client asks for, None for the daemon's own.
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class Link:
         self._is_start_wanted = False
 
     def start_one(self) -> None:
-        """Has a daemon started, the next time that one is waited for."""
+        """Requests that a daemon is started when the next connection needs one."""
         self._is_start_wanted = True
 
     @asynccontextmanager
     async def connected(self) -> AsyncGenerator[Client]:
-        """Waits for a daemon and introduces this client to it.
+        """Waits for a daemon and yields an initialized client.
 
-        :raises CliError: it could not be started, or is closed to us.
-        :raises ClientError: it refused.
-        :raises OSError: it has ended meanwhile.
+        :raises CliError: when a daemon could not be started, or its socket cannot be connected to.
+        :raises ClientError: when the daemon refused.
+        :raises OSError: when the daemon ended meanwhile.
         """
         socket = await self._socket()
         async with (

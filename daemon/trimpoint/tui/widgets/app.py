@@ -1,4 +1,4 @@
-"""The screen of `trimpoint chat`, put together, and the keys that work everywhere."""
+"""The main screen of `trimpoint chat` and the keys that work everywhere."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ _EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 
 
 class ChatApp(App[None]):
-    """Shows what the state holds, and does what keys say."""
+    """The Textual application: draws the state and runs the actions of keys."""
 
     CSS_PATH = "chat.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -85,16 +85,18 @@ class ChatApp(App[None]):
         self._spinner: Timer
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Returns whether an action of this screen may run: not while another one is shown."""
+        """Returns whether an action may run: most actions of this screen may not while another
+        screen is shown.
+        """
         return action in _EVERYWHERE or len(self.screen_stack) <= 1
 
     @property
     def state(self) -> ChatState:
-        """Returns what is shown."""
+        """Returns the state that is shown."""
         return self._state
 
     def compose(self) -> ComposeResult:
-        """Yields the parts of the screen, from top to bottom."""
+        """Yields the widgets of the screen, from top to bottom."""
         yield self._transcript
         yield self._card
         yield self._activity
@@ -110,7 +112,7 @@ class ChatApp(App[None]):
         self._show()
 
     async def _follow(self) -> None:
-        """Draws after changes, at a limited rate."""
+        """Redraws after changes, at a limited rate."""
         while True:
             await self._chat.changes.wait()
             self._show()
@@ -123,7 +125,7 @@ class ChatApp(App[None]):
         self._show_bars()
 
     def _remember_prompts(self) -> None:
-        """Has the arrow keys bring back the prompts of a thread that was opened."""
+        """Adds the prompts of a thread that was opened to the history for the arrow keys."""
         transcript = self._state.transcript
         if transcript is not self._remembered and transcript.is_loaded:
             self._remembered = transcript
@@ -265,7 +267,9 @@ class ChatApp(App[None]):
     # --- keys -----------------------------------------------------------------------------------
 
     def action_escape(self) -> None:
-        """Closes what is open, else interrupts, else goes back to the composer."""
+        """Closes the menu, or leaves the transcript, or declines a question, or interrupts the
+        turn: the first that applies.
+        """
         if self._composer.close_menu():
             return
         if self._transcript.has_focus:
@@ -284,7 +288,9 @@ class ChatApp(App[None]):
         await self._chat.interrupt()
 
     def action_stop(self) -> None:
-        """Copies what is marked, else clears the composer, else ends the chat the second time."""
+        """Copies the selected text, or clears the composer, or quits when pressed twice: the first
+        that applies.
+        """
         if text := self.screen.get_selected_text():
             self._copy(text)
             self.screen.clear_selection()
@@ -298,7 +304,7 @@ class ChatApp(App[None]):
             self._show_bars()
 
     def action_leave(self) -> None:
-        """Ends the chat where nothing is typed."""
+        """Quits if the composer is empty; otherwise deletes the character at the cursor."""
         if self._composer.text and isinstance(self.focused, TextArea):
             self._composer.action_delete_right()
         else:
@@ -306,29 +312,29 @@ class ChatApp(App[None]):
 
     @on(Driver.SignalResume)
     def action_redraw(self) -> None:
-        """Draws everything anew."""
+        """Redraws the whole screen."""
         self.refresh(repaint=True, layout=True)
 
     def action_fold(self) -> None:
-        """Opens or closes the chosen row, else the last one in sight that can be."""
+        """Opens or closes the chosen row, or else the last visible row that can be opened."""
         if self._transcript.has_focus:
             self._transcript.action_fold()
         else:
             self._transcript.toggle_last()
 
     def action_take_advice(self) -> None:
-        """Types the command that is advised."""
+        """Puts the advised command into the composer."""
         if self._state.advice is not None and not self._composer.text:
             self._composer.put(self._state.advice.command)
 
     # --- other screens --------------------------------------------------------------------------
 
     def action_help(self) -> None:
-        """Shows the keys."""
+        """Shows the table of keys."""
         self.push_screen(HelpScreen())
 
     def action_threads(self) -> None:
-        """Shows the threads."""
+        """Shows the list of threads."""
         self.push_screen(ThreadPicker(self._chat), self._picked)
 
     def _picked(self, picked: Picked | None) -> None:
@@ -353,7 +359,7 @@ class ChatApp(App[None]):
         self._show()
 
     def action_turns(self) -> None:
-        """Shows the turns to go back to."""
+        """Shows the list of turns to revert to."""
         if self._state.thread_id is not None:
             self.push_screen(TurnPicker(self._chat), self._revert)
 
@@ -362,7 +368,7 @@ class ChatApp(App[None]):
             self._submit(command)
 
     def action_search(self) -> None:
-        """Finds what was said."""
+        """Shows the search."""
         self.push_screen(SearchPicker(self._chat), self._found)
 
     def _found(self, hit: HistoryHit | None) -> None:
@@ -378,22 +384,22 @@ class ChatApp(App[None]):
             self._transcript.show_entry(key)
 
     def action_inspect(self) -> None:
-        """Shows what the context holds."""
+        """Shows the items of the context."""
         if self._state.thread_id is not None:
             self.push_screen(InspectionScreen(self._chat))
 
     def action_start_daemon(self) -> None:
-        """Starts a daemon if there is none."""
+        """Starts a daemon if none runs."""
         self._chat.start_daemon()
 
     def action_page(self, pages: int) -> None:
-        """Moves the history by screens."""
+        """Scrolls the history by screens."""
         self._transcript.scroll_page(pages)
 
     def action_lines(self, lines: int) -> None:
-        """Moves the history by lines."""
+        """Scrolls the history by lines."""
         self._transcript.scroll_lines(lines)
 
     def action_end(self) -> None:
-        """Shows the end of the history."""
+        """Scrolls to the end of the history."""
         self._transcript.to_end()

@@ -1,4 +1,4 @@
-"""The lines around the composer: what is going on, what is said, and the status bar."""
+"""The lines around the composer: activity, notices, and the status bar."""
 
 import os
 from itertools import accumulate
@@ -18,22 +18,22 @@ _MAX_QUEUED = 3
 
 
 class Quiet(Static):
-    """Writes to the terminal only where its text is another one."""
+    """A widget that writes to the terminal only when its text changes."""
 
     shown: Text | None = None
 
     def show_text(self, text: Text) -> None:
-        """Draws a text, unless it is there already."""
+        """Draws a text, unless it is drawn already."""
         if text != self.shown or (self.shown is not None and text.spans != self.shown.spans):
             self.shown = text
             self.update(text)
 
 
 class StatusBar(Quiet):
-    """`[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
+    """The status bar: `[folder] [thread] [Context: 72%] [tokens: ~85k/120k]`."""
 
     def show(self, state: ChatState, width: int) -> None:
-        """Draws the bar as the state is now, in a screen of this width."""
+        """Draws the state for a screen of `width` columns."""
         text = Text(no_wrap=True, overflow="crop")
         for piece in status_bar(
             _short_folder(state.folder),
@@ -46,10 +46,10 @@ class StatusBar(Quiet):
 
 
 class ActivityBar(Quiet):
-    """What is going on, the prompts that wait, the advice, and what was said last."""
+    """The lines above the composer: activity, queued prompts, advice, and the last notice."""
 
     def show(self, state: ChatState, frame: int, seconds: float, screen: Size) -> None:
-        """Draws the lines, or hides them where there is nothing to say."""
+        """Draws the lines, or hides the widget if there are none."""
         others = [*_advice(state), *_queued(state), *_doing(state, frame, seconds)]
         room = screen.height // 2 - len(others)
         lines = [*_in_rows(_notice(state), room, max(1, screen.width - 2)), *others]
@@ -132,7 +132,9 @@ def _notice(state: ChatState) -> list[Text]:
 
 
 def _in_rows(lines: list[Text], rows: int, width: int) -> list[Text]:
-    """Returns the first of these lines, and how many more there are where not all have room."""
+    """Returns as many of the lines as fit into `rows` rows; if some do not fit, the last line tells
+    how many.
+    """
     ends = list(accumulate(-(-max(1, line.cell_len) // width) for line in lines))
     if not ends or ends[-1] <= rows:
         return lines

@@ -1,4 +1,4 @@
-"""Edits the prompt: several lines, slash commands with their menu, and earlier prompts."""
+"""The editor of the prompt, with the menu of slash commands and earlier prompts."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
@@ -20,7 +20,7 @@ Complete = Callable[[str], Awaitable[list[CommandInfo]]]
 
 
 class CommandMenu(Static):
-    """The menu above the composer."""
+    """The menu of slash commands above the composer."""
 
     def show(self, popup: Popup, width: int) -> None:
         """Draws the menu, or hides it."""
@@ -30,7 +30,7 @@ class CommandMenu(Static):
 
 
 def menu_text(popup: Popup, width: int) -> Text:
-    """Returns the part of the menu around the choice, a command a line."""
+    """Returns the lines of the menu around the chosen command."""
     commands = popup.commands
     first = max(0, min(popup.chosen - _MENU_ROWS // 2, len(commands) - _MENU_ROWS))
     shown = list(enumerate(commands))[first : first + _MENU_ROWS]
@@ -52,7 +52,9 @@ def _menu_line(command: CommandInfo, column: int, *, is_chosen: bool) -> Text:
 
 
 class Composer(TextArea):
-    """Enter sends; Shift+Enter, Alt+Enter, Ctrl+J or a backslash before Enter begin a line."""
+    """The editor. Enter sends the text; Shift+Enter, Alt+Enter, Ctrl+J, or a backslash before Enter
+    insert a line break.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("shift+enter,alt+enter,ctrl+j", "line", show=False),
@@ -62,20 +64,20 @@ class Composer(TextArea):
     ]
 
     class Sent(Message):
-        """A text is to be sent."""
+        """Posted when the person sends a text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class WantsQueued(Message):
-        """The last prompt that waits is to be changed."""
+        """Posted when the person wants to edit the last queued prompt."""
 
     class WantsHistory(Message):
-        """Tab was pressed where there is nothing to complete."""
+        """Posted when Tab was pressed and there is nothing to complete."""
 
     class WantsHelp(Message):
-        """A question mark was typed where there was nothing."""
+        """Posted when a question mark was typed into an empty composer."""
 
     def __init__(self, menu: CommandMenu, complete: Complete) -> None:
         super().__init__(
@@ -90,12 +92,12 @@ class Composer(TextArea):
         self.highlight_cursor_line = False
 
     def put(self, text: str) -> None:
-        """Shows a text to be changed or sent."""
+        """Replaces the text and moves the cursor to its end."""
         self.text = text
         self.move_cursor(self.document.end)
 
     def show_menu(self) -> None:
-        """Draws the menu anew."""
+        """Redraws the menu."""
         self._menu.show(self.popup, max(20, self.screen.size.width - 2))
 
     def on_text_area_changed(self) -> None:
@@ -120,7 +122,7 @@ class Composer(TextArea):
         return was_open
 
     def action_complete(self) -> None:
-        """Takes the choice of the menu."""
+        """Inserts the command that is chosen in the menu."""
         completed = self.popup.completed()
         if completed is None:
             self.post_message(self.WantsHistory())
@@ -128,7 +130,9 @@ class Composer(TextArea):
             self.put(completed)
 
     def action_send(self) -> None:
-        """Sends the text; where the menu's choice is not typed out, takes the choice."""
+        """Sends the text. If the menu is open and its choice is not typed completely, inserts the
+        choice instead.
+        """
         if self.text.endswith("\\") and self.cursor_location == self.document.end:
             self.action_delete_left()
             self.action_line()
@@ -149,7 +153,7 @@ class Composer(TextArea):
         self.insert("\n")
 
     def action_up(self) -> None:
-        """Goes up: in the menu, in the text, then through the prompts of before."""
+        """Moves up: in the menu, in the text, then to earlier prompts."""
         if self.popup.is_open:
             self.popup.move(-1)
             self.show_menu()
@@ -161,14 +165,14 @@ class Composer(TextArea):
             self.show_older()
 
     def show_older(self) -> None:
-        """Shows the prompt before."""
+        """Shows the previous prompt."""
         text = self.prompts.older(self.text)
         if text is not None:
             self.put(text)
             self.move_cursor((0, 0))
 
     def action_down(self) -> None:
-        """Goes down, as `action_up`."""
+        """Moves down: in the menu, in the text, then to later prompts."""
         if self.popup.is_open:
             self.popup.move(1)
             self.show_menu()
@@ -180,11 +184,11 @@ class Composer(TextArea):
             self.action_cursor_down()
 
     def wrapped_document_up(self) -> bool:
-        """Returns whether there is a line above the cursor in a text that is wrapped."""
+        """Returns whether there is a line above the cursor, in the text as it is wrapped."""
         return self.wrapped_document.location_to_offset(self.cursor_location).y > 0
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keeps keys that have a meaning of their own from being typed."""
+        """Handles keys with a special meaning before they are inserted as text."""
         if event.key == "enter":
             self._take(event)
             self.action_send()

@@ -1,4 +1,4 @@
-"""The keys, on a screen of their own."""
+"""The help screen with the table of keys."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from trimpoint.tui.model.keys import KEYS
 
 
 class HelpScreen(ModalScreen[None]):
-    """Any key closes it, but for those that scroll."""
+    """The help screen. Any key closes it, except those that scroll."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark,f1", "close", show=False, priority=True),
@@ -27,7 +27,7 @@ class HelpScreen(ModalScreen[None]):
             yield Static(_table())
 
     def action_close(self) -> None:
-        """Closes it."""
+        """Closes the screen."""
         self.dismiss(None)
 
 

@@ -1,4 +1,6 @@
-"""Shows the agent's context item by item, to discard some of it and to pin turns."""
+"""The screen with the items of the agent's context, where items can be discarded and turns
+pinned.
+"""
 
 from typing import ClassVar
 
@@ -25,7 +27,7 @@ _PAGE = 10
 
 
 class InspectionScreen(ModalScreen[None]):
-    """Space marks items, D discards them, P pins the turn of an item."""
+    """The screen. Space marks items, D discards the marked ones, P pins the turn of an item."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", show=False, priority=True),
@@ -52,7 +54,7 @@ class InspectionScreen(ModalScreen[None]):
         self._keys = Static(classes="picker-keys")
 
     def compose(self) -> ComposeResult:
-        """Yields the bar, the items and the keys."""
+        """Yields the bar, the items and the line of keys."""
         with Vertical(classes="picker"):
             yield self._heading
             yield self._rows
@@ -78,7 +80,7 @@ class InspectionScreen(ModalScreen[None]):
         self.draw()
 
     def draw(self) -> None:
-        """Draws what is known."""
+        """Draws the items."""
         inspection = self._inspection
         width, height = max(10, self._rows.size.width), max(1, self._rows.size.height)
         if inspection is None:
@@ -108,27 +110,27 @@ class InspectionScreen(ModalScreen[None]):
     # --- keys -----------------------------------------------------------------------------------
 
     def action_move(self, step: int) -> None:
-        """Chooses another item."""
+        """Moves the choice by `step` items."""
         if self._inspection is not None:
             self._said = ""
             self._inspection.move(step)
             self.draw()
 
     def action_mark(self) -> None:
-        """Marks the chosen item, or says why it cannot be."""
+        """Marks or unmarks the chosen item, or shows why it cannot be marked."""
         if self._inspection is not None:
             self._said = self._inspection.mark()
             self.draw()
 
     def action_discard(self) -> None:
-        """Asks whether what is marked is to be discarded."""
+        """Asks for confirmation before the marked items are discarded."""
         if self._inspection is not None:
             self._asks = bool(self._inspection.marked)
             self._said = "" if self._asks else "Mark items with the space bar first."
             self.draw()
 
     def action_confirm(self) -> None:
-        """Discards what is marked, after it was asked."""
+        """Discards the marked items after the confirmation."""
         if self._asks and self._inspection is not None:
             self._asks = False
             self._discard(self._inspection.entry_ids)
@@ -155,7 +157,7 @@ class InspectionScreen(ModalScreen[None]):
         return notice.text if notice is not None else ""
 
     def action_close(self) -> None:
-        """Keeps what is marked where it is asked, else closes."""
+        """Withdraws the question for confirmation if it is shown, otherwise closes the screen."""
         if self._asks:
             self._asks = False
             self.draw()
@@ -178,7 +180,7 @@ def _heading(inspection: Inspection, width: int) -> Text:
 
 
 def _legend(inspection: Inspection, width: int) -> list[Text]:
-    """Returns the classes with their tokens, in as many lines as they need."""
+    """Returns the classes of items with their tokens, wrapped to `width` columns."""
     lines = [Text()]
     for item_class, est_tokens in inspection.totals:
         words = f"{item_class} {tokens(est_tokens)}"

@@ -1,4 +1,4 @@
-"""A list to choose from on a screen of its own, filtered by what is typed."""
+"""A screen with a list to choose from, filtered by typed text."""
 
 from typing import ClassVar, Generic, TypeVar
 
@@ -17,7 +17,9 @@ _PAGE = 10
 
 
 class Picker(ModalScreen[R], Generic[T, R]):
-    """Subclasses say how a value looks, and what Enter does with it."""
+    """The base of lists to choose from. Subclasses define how a value is drawn and what Enter
+    does.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", show=False, priority=True),
@@ -39,7 +41,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self._keys = Static(classes="picker-keys")
 
     def compose(self) -> ComposeResult:
-        """Yields the heading, the filter, the rows and the keys."""
+        """Yields the heading, the filter, the rows and the line of keys."""
         with Vertical(classes="picker"):
             yield self._heading
             yield self._input
@@ -54,7 +56,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self.call_after_refresh(self.draw)
 
     def offer(self, options: list[Option[T]], empty: str) -> None:
-        """Shows other values; `empty` is said where there are none."""
+        """Replaces the options; `empty` is the text for an empty list."""
         self._empty = empty
         self.choosing.offer(options)
         self.draw()
@@ -64,19 +66,19 @@ class Picker(ModalScreen[R], Generic[T, R]):
         return Text(self._title, "bold")
 
     def row(self, value: T, width: int) -> Text:
-        """Returns a value in one line."""
+        """Returns a value as one line."""
         raise NotImplementedError
 
     def keys(self) -> str:
-        """Returns what keys do, in a line."""
+        """Returns the line that explains the keys."""
         raise NotImplementedError
 
     def take(self, value: T) -> None:
-        """Does what Enter means."""
+        """Handles Enter on a value."""
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Draws the part of the list around the choice."""
+        """Draws the rows around the chosen one."""
         self._heading.update(self.heading())
         self._keys.update(Text(self.keys(), "bright_black", no_wrap=True, overflow="ellipsis"))
         height, width = max(1, self._rows.size.height), max(10, self._rows.size.width)
@@ -102,12 +104,12 @@ class Picker(ModalScreen[R], Generic[T, R]):
         self.draw()
 
     def action_move(self, step: int) -> None:
-        """Chooses another value."""
+        """Moves the choice by `step` rows."""
         self.choosing.move(step)
         self.draw()
 
     def action_take(self) -> None:
-        """Takes the chosen value."""
+        """Handles Enter on the chosen value."""
         if (choice := self.choosing.choice) is not None:
             self.take(choice)
 
@@ -117,7 +119,9 @@ class Picker(ModalScreen[R], Generic[T, R]):
 
 
 def columns(left: Text, right: Text, width: int) -> Text:
-    """Returns two texts in a line, the second one at the right edge; the first one is cut."""
+    """Returns two texts on one line, the second one aligned to the right; the first one is
+    shortened to fit.
+    """
     room = max(4, width - right.cell_len - 2)
     left.truncate(room, overflow="ellipsis", pad=True)
     return left.append("  ").append_text(right)

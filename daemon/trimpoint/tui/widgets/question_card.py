@@ -1,4 +1,4 @@
-"""Shows a question of the agent; keys answer it."""
+"""The card that shows a question of the agent and takes the answer."""
 
 from typing import Any, ClassVar
 
@@ -19,7 +19,9 @@ _SHOWN_DETAILS = 14
 
 
 class _Answer(Input):
-    """Takes any other answer than the options; a key that names an option is theirs."""
+    """The input field for a free answer. A key that names an option chooses the option while the
+    field is empty.
+    """
 
     async def _on_key(self, event: events.Key) -> None:
         card = self.parent
@@ -29,7 +31,7 @@ class _Answer(Input):
 
 
 class QuestionCard(Vertical, can_focus=True):
-    """Shows one question at a time; `others` more wait behind it."""
+    """Shows one question at a time; `others` is the number of further questions."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", show=False),
@@ -40,7 +42,7 @@ class QuestionCard(Vertical, can_focus=True):
     ]
 
     class Answered(Message):
-        """The person has chosen."""
+        """Posted when the person has answered."""
 
         def __init__(self, question: Question, result: Any) -> None:
             super().__init__()
@@ -57,12 +59,14 @@ class QuestionCard(Vertical, can_focus=True):
         self._input = _Answer(id="card-input", compact=True)
 
     def compose(self) -> ComposeResult:
-        """Yields the question and the line to type an answer into."""
+        """Yields the question and the input field."""
         yield self._text
         yield self._input
 
     def show(self, question: Question | None, others: int) -> bool:
-        """Shows a question, or hides; returns whether it is another one than before."""
+        """Shows a question, or hides the card if it is None; returns whether the question
+        changed.
+        """
         self.display = question is not None
         is_other = question != self._question
         self._others = others
@@ -74,7 +78,7 @@ class QuestionCard(Vertical, can_focus=True):
         return is_other and question is not None
 
     def take_focus(self) -> None:
-        """Takes the keys: the line to type into where there is one."""
+        """Moves the keyboard focus to the card, to its input field if there is one."""
         (self._input if self._input.display else self).focus()
 
     def _begin_field(self) -> None:
@@ -135,7 +139,7 @@ class QuestionCard(Vertical, can_focus=True):
 
     @property
     def has_keys(self) -> bool:
-        """Returns whether keys go to the card."""
+        """Returns whether the card has the keyboard focus."""
         return self.has_focus or self._input.has_focus
 
     # --- keys -----------------------------------------------------------------------------------
@@ -154,7 +158,7 @@ class QuestionCard(Vertical, can_focus=True):
             self.takes(event)
 
     def takes(self, event: events.Key) -> bool:
-        """Answers where the key names a choice or an option; returns whether it does."""
+        """Handles a key that names a choice or an option; returns whether it did."""
         filling = self._filling
         if filling is None or event.character is None:
             return False
@@ -180,24 +184,24 @@ class QuestionCard(Vertical, can_focus=True):
         self._draw()
 
     def action_move(self, step: int) -> None:
-        """Chooses another line."""
+        """Moves the choice by `step` lines."""
         if self._filling is not None:
             self._filling.move(step)
             self._draw()
 
     def action_mark(self) -> None:
-        """Marks the chosen option."""
+        """Marks or unmarks the chosen option."""
         if self._filling is not None:
             self._filling.mark()
             self._draw()
 
     def action_fold(self) -> None:
-        """Shows all of the details, or only the first lines."""
+        """Switches between all details and their first lines."""
         self._is_open = not self._is_open
         self._draw()
 
     def action_enter(self) -> None:
-        """Takes what is chosen or typed."""
+        """Accepts the chosen or typed value."""
         filling = self._filling
         if filling is None:
             return
@@ -211,7 +215,7 @@ class QuestionCard(Vertical, can_focus=True):
         self._draw()
 
     def decline(self) -> bool:
-        """Declines a question that has fields; returns whether it was one."""
+        """Declines a question that has fields; returns False if the question has none."""
         filling = self._filling
         if filling is None or not filling.card.fields:
             return False

@@ -1,4 +1,4 @@
-"""Rows of the transcript as lines of styled text, kept until they change."""
+"""Draws rows of the transcript as styled lines and caches them."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ _SEALED = "The provider keeps this summary sealed; it cannot be shown."
 
 
 class Place(NamedTuple):
-    """A row with what its look depends on. `before` is the entry above it."""
+    """A row and everything that its drawing depends on; `before` is the entry above it."""
 
     entry: TimelineEntry
     before: TimelineEntry | None
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 class RowDrawing:
-    """Draws rows for one width, and keeps those that were drawn last."""
+    """Draws rows for one width; rows that have not changed come from a cache."""
 
     def __init__(self) -> None:
         self._width = 0
@@ -87,7 +87,7 @@ class RowDrawing:
         return self._strips(Group(*_parts(place)))
 
     def _streamed(self, place: Place, entry: TimelineMessage) -> list[Strip]:
-        """Draws an answer that is being written: only what is not settled is drawn anew."""
+        """Draws a streamed answer; only the part that can still change is rendered again."""
         end = settled(entry.text)
         begun = f"{entry.id} {entry.text[:end]}"
         if self._settled[0] != begun:
@@ -127,7 +127,7 @@ def _without_glyph(line: Strip) -> Strip:
 
 
 def _without_tail(row: list[Segment]) -> list[Segment]:
-    """Drops blanks at the end of a line, so that they are not copied."""
+    """Removes spaces at the end of a line, so that they are not copied."""
     kept = [segment for segment in row if segment.text != "\n"]
     while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
         kept.pop()

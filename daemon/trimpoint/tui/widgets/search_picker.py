@@ -1,4 +1,4 @@
-"""Searches this thread, or all threads, by words."""
+"""The search in the history of this thread, this folder, or all threads."""
 
 import asyncio
 from typing import ClassVar
@@ -22,7 +22,7 @@ _SCOPE_WORDS = {"thread": "this thread", "folder": "this folder", "all": "all th
 
 
 class SearchPicker(Picker[HistoryHit, HistoryHit]):
-    """Its result is the entry to be shown; the daemon finds them."""
+    """Searches through the daemon; its result is the chosen entry."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "scope", show=False, priority=True),
@@ -37,17 +37,17 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
         self.offer([], "Type words; what was pruned is found, too.")
 
     def heading(self) -> Text:
-        """Returns where it is searched."""
+        """Returns the scope of the search."""
         return Text.assemble(
             (self._title, "bold"), " in ", (_SCOPE_WORDS[self._scope], "bold yellow")
         )
 
     def keys(self) -> str:
-        """Returns the keys."""
+        """Returns the line that explains the keys."""
         return "Enter shows it · Tab thread, folder, all · Esc closes"
 
     def row(self, value: HistoryHit, width: int) -> Text:
-        """Returns a hit in one line, with the words of the query marked."""
+        """Returns a search result as one line, with the words of the query marked."""
         snippet = Text(one_line(value.snippet, 1000))
         if len(snippet) == len(value.snippet):
             for start, end in value.marks:
@@ -61,7 +61,7 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
         return columns(left, right, width)
 
     def take(self, value: HistoryHit) -> None:
-        """Has the entry shown."""
+        """Closes the list with the chosen result."""
         self.dismiss(value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -69,7 +69,7 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
         self._search(event.value, _WAIT_S)
 
     def action_scope(self) -> None:
-        """Searches more, or less."""
+        """Changes to the next scope."""
         at = _SCOPES.index(self._scope)
         self._scope = _SCOPES[(at + 1) % len(_SCOPES)]
         if self._scope == _SCOPES[0] and self._chat.state.thread_id is None:
@@ -79,7 +79,7 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
 
     @work(exclusive=True)
     async def _search(self, query: str, wait_s: float) -> None:
-        """Asks the daemon once the person has stopped typing for a moment."""
+        """Searches after the person has stopped typing for `wait_s` seconds."""
         await asyncio.sleep(wait_s)
         if not query.strip():
             self.offer([], "Type words; what was pruned is found, too.")

@@ -1,4 +1,4 @@
-"""The threads, and the sessions of other agents, to choose from."""
+"""The list of threads, and the list of other agents' sessions."""
 
 from typing import ClassVar
 
@@ -28,8 +28,8 @@ _WIDE = 70
 
 
 class ThreadPicker(Picker[Row, Picked]):
-    """Its result is what is to be done. Tab shows the sessions of other agents, and the threads
-    again.
+    """Lists threads; Tab switches to the sessions of other agents and back. Its result is the
+    chosen row with the action.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,7 +51,7 @@ class ThreadPicker(Picker[Row, Picked]):
         self._offer()
 
     def heading(self) -> Text:
-        """Returns which of the two lists is shown."""
+        """Returns a line that shows which list is open."""
         if self._renamed is not None:
             return Text("New name, then Enter", "bold yellow")
         on, off = "bold underline", "bright_black"
@@ -62,7 +62,7 @@ class ThreadPicker(Picker[Row, Picked]):
         )
 
     def keys(self) -> str:
-        """Returns the keys of the list that is shown."""
+        """Returns the line that explains the keys."""
         if self._renamed is not None:
             return "Enter renames · Esc goes back"
         if self._shows_sessions:
@@ -70,17 +70,19 @@ class ThreadPicker(Picker[Row, Picked]):
         return "Enter opens · ^N new · ^R rename · ^F fork · ^X archive · Tab other agents · Esc"
 
     def row(self, value: Row, width: int) -> Text:
-        """Returns a thread or a session in one line."""
+        """Returns a thread or a session as one line."""
         if isinstance(value, ThreadOverview):
             return _thread_row(value, width, is_open=value.id == self._chat.state.thread_id)
         return _session_row(value, width)
 
     def take(self, value: Row) -> None:
-        """Opens a thread, or goes on from a session."""
+        """Opens a thread, or continues a session."""
         self.dismiss(Picked(PickedFor.OPEN, value))
 
     def action_take(self) -> None:
-        """Renames where a name is typed, else takes the choice."""
+        """Handles Enter: renames the thread if a name is being typed, otherwise takes the chosen
+        row.
+        """
         if self._renamed is not None:
             self._rename(self._renamed, self._input.value)
             self._end_renaming()
@@ -88,7 +90,7 @@ class ThreadPicker(Picker[Row, Picked]):
             super().action_take()
 
     def action_close(self) -> None:
-        """Goes back from renaming, else closes."""
+        """Stops renaming if a name is being typed, otherwise closes the list."""
         if self._renamed is not None:
             self._end_renaming()
         else:
@@ -99,7 +101,7 @@ class ThreadPicker(Picker[Row, Picked]):
             super().on_input_changed(event)
 
     def action_other_list(self) -> None:
-        """Shows the other list."""
+        """Switches between threads and sessions."""
         self._shows_sessions = not self._shows_sessions
         if self._shows_sessions and self._sessions is None:
             self._read_sessions()
@@ -127,11 +129,11 @@ class ThreadPicker(Picker[Row, Picked]):
         return choice if isinstance(choice, ThreadOverview) else None
 
     def action_new(self) -> None:
-        """Shows an empty thread."""
+        """Closes the list and shows an empty thread."""
         self.dismiss(Picked(PickedFor.NEW, None))
 
     def action_rename(self) -> None:
-        """Asks for a name."""
+        """Starts to rename the chosen thread."""
         if (thread := self._thread()) is not None:
             self._renamed = thread
             self._input.value = thread.name or ""
@@ -151,13 +153,13 @@ class ThreadPicker(Picker[Row, Picked]):
 
     @work
     async def action_archive(self) -> None:
-        """Archives the chosen thread, or brings it back."""
+        """Archives the chosen thread, or unarchives it."""
         if (thread := self._thread()) is not None:
             await self._chat.archive(thread.id, back=thread.archived)
             self._offer()
 
     def action_fork(self) -> None:
-        """Copies the chosen thread and shows the copy."""
+        """Closes the list, forks the chosen thread and shows the fork."""
         if (thread := self._thread()) is not None:
             self.dismiss(Picked(PickedFor.FORK, thread))
 

@@ -1,4 +1,4 @@
-"""The history, drawn line by line: only what is in sight is laid out."""
+"""The history, drawn line by line: only visible rows are laid out."""
 
 from typing import ClassVar
 
@@ -34,7 +34,7 @@ _THUMB, _TRACK = Style(color="bright_black"), Style.null()
 
 
 class TranscriptView(Widget, can_focus=True):
-    """Draws the entries of the state, and what is live. `chosen` is the key of a row."""
+    """Draws the recorded and the live entries. `chosen` is the key of the selected row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "choose(-1)", "Row up", show=False),
@@ -46,27 +46,27 @@ class TranscriptView(Widget, can_focus=True):
     ]
 
     class Older(Message):
-        """The page before is wanted."""
+        """Posted when the page before the loaded entries is needed."""
 
     class Newest(Message):
-        """The newest page is wanted, which was given up."""
+        """Posted when the newest page is needed again after it was dropped."""
 
     class Toggled(Message):
-        """A pruned section is to be opened or closed."""
+        """Posted when the pruned entries of a trim point are to be shown or hidden."""
 
         def __init__(self, trim_point_id: str) -> None:
             super().__init__()
             self.trim_point_id = trim_point_id
 
     class Typed(Message):
-        """A letter was typed, which belongs into the composer."""
+        """Posted when a character was typed here that belongs into the composer."""
 
         def __init__(self, character: str) -> None:
             super().__init__()
             self.character = character
 
     class Copied(Message):
-        """A row's text is to be copied."""
+        """Posted when the text of a row is to be copied."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -93,7 +93,7 @@ class TranscriptView(Widget, can_focus=True):
         return True
 
     def height(self, row: int) -> int:
-        """Returns how many lines a row has."""
+        """Returns the number of lines of a row."""
         return len(self._lines(row))
 
     def _lines(self, row: int) -> list[Strip]:
@@ -114,7 +114,7 @@ class TranscriptView(Widget, can_focus=True):
         return None
 
     def take_state(self) -> None:
-        """Draws what the state holds now, at the same place."""
+        """Draws the current state and keeps the scroll position."""
         state, anchor = self._state, self._anchor()
         recorded = state.transcript.entries
         live = state.live.entries if state.transcript.is_at_end else []
@@ -147,7 +147,7 @@ class TranscriptView(Widget, can_focus=True):
     # --- drawing --------------------------------------------------------------------------------
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Returns lines of the screen, after it was settled which ones are in sight."""
+        """Returns the lines of a region, after computing which lines are visible."""
         self._shown = self._viewport.visible(self, self.size.height)
         return super().render_lines(crop)
 
@@ -184,19 +184,19 @@ class TranscriptView(Widget, can_focus=True):
         return Segment("▐", _THUMB) if begin <= y < end else Segment(" ", _TRACK)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Returns the text that the mouse has marked."""
+        """Returns the text that was selected with the mouse."""
         lines = ["" + self._lines(row)[line].text for row, line in self._shown]
         text = "\n".join(f" {line}".rstrip() for line in lines)
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Draws the marked text."""
+        """Redraws after the selection has changed."""
         self.refresh()
 
     # --- moving ---------------------------------------------------------------------------------
 
     def scroll_lines(self, lines: int) -> None:
-        """Moves up or down; loads older pages when the start comes near."""
+        """Scrolls by lines; requests older pages near the beginning of the loaded entries."""
         if not self._rows:
             return
         self.screen.clear_selection()
@@ -205,11 +205,11 @@ class TranscriptView(Widget, can_focus=True):
         self.refresh()
 
     def scroll_page(self, pages: int) -> None:
-        """Moves by screens, with two lines in common."""
+        """Scrolls by screens; two lines stay visible."""
         self.scroll_lines(pages * max(1, self.size.height - 2))
 
     def to_end(self) -> None:
-        """Shows the end and follows it."""
+        """Scrolls to the end and follows it."""
         if not self._state.transcript.is_at_end:
             self.post_message(self.Newest())
         self._viewport.to_end()
@@ -247,7 +247,7 @@ class TranscriptView(Widget, can_focus=True):
             self.post_message(self.Typed(event.character))
 
     def show_entry(self, key: str) -> None:
-        """Brings an entry into sight and chooses it."""
+        """Scrolls to an entry and selects it."""
         row = self._row_of(key)
         if row is not None:
             self._choose_row(row)
@@ -261,14 +261,14 @@ class TranscriptView(Widget, can_focus=True):
     # --- keys -----------------------------------------------------------------------------------
 
     def action_choose(self, step: int) -> None:
-        """Goes to the next row."""
+        """Selects the row `step` rows away."""
         at = self._row_of(self._chosen)
         if self._rows:
             last = len(self._rows) - 1
             self._choose_row(last if at is None else max(0, min(last, at + step)))
 
     def action_fold(self) -> None:
-        """Opens or closes the chosen row."""
+        """Opens or closes the selected row."""
         row = self._row_of(self._chosen)
         if row is not None:
             self.toggle(self._rows[row])
@@ -284,25 +284,25 @@ class TranscriptView(Widget, can_focus=True):
         self.refresh()
 
     def toggle_last(self) -> None:
-        """Opens or closes the last row in sight that can be."""
+        """Opens or closes the last visible row that can be opened."""
         for row in sorted({line.row for line in self._shown}, reverse=True):
             if can_open(self._rows[row]):
                 self.toggle(self._rows[row])
                 return
 
     def action_copy(self) -> None:
-        """Copies the chosen row."""
+        """Copies the text of the selected row."""
         row = self._row_of(self._chosen)
         if row is not None:
             self.post_message(self.Copied(text_of(self._rows[row])))
 
     def action_start(self) -> None:
-        """Goes to the first row that is loaded, and loads more."""
+        """Selects the first loaded row and requests earlier ones."""
         if self._rows:
             self._choose_row(0)
 
     def action_end(self) -> None:
-        """Goes to the end."""
+        """Selects the last row."""
         self.to_end()
         if self._rows:
             self._choose_row(len(self._rows) - 1)

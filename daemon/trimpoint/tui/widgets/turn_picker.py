@@ -1,4 +1,4 @@
-"""The turns to go back to, with what a revert would do before it is done."""
+"""The list of turns to revert to, with a preview of what the revert would do."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ _MAX_FILES = 12
 
 
 class TurnPicker(Picker[TurnCheckpoint, str]):
-    """Its result is the `/revert` to be carried out; None where the person went away."""
+    """Lists the turns; its result is the `/revert` command to run, None if the person cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "files", show=False, priority=True),
@@ -47,20 +47,20 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         self.offer(options, "There is no turn before the last one.")
 
     def heading(self) -> Text:
-        """Returns what is chosen, or to which turn the preview is."""
+        """Returns the scope of the revert, or the turn that the preview is for."""
         if self._previewed is None:
             scope = "files and context" if self._with_files else "the context alone"
             return Text.assemble((self._title, "bold"), (f"  {scope}", "yellow"))
         return Text(f"Back to the end of turn {self._previewed.number}", "bold")
 
     def keys(self) -> str:
-        """Returns the keys of the list or of the preview."""
+        """Returns the line that explains the keys."""
         if self._previewed is None:
             return "Enter shows what would happen · Tab with or without files · Esc closes"
         return "Enter goes back · Tab with or without files · Esc back to the list"
 
     def row(self, value: TurnCheckpoint, width: int) -> Text:
-        """Returns a turn in one line."""
+        """Returns a turn as one line."""
         left = Text.assemble((f"{value.number:>4}  ", "cyan"), one_line(value.prompt, 300))
         if value.number == 0:
             left = Text.assemble(("   0  ", "cyan"), "before the first turn")
@@ -75,7 +75,7 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         return columns(left, right, width)
 
     def take(self, value: TurnCheckpoint) -> None:
-        """Shows what would happen; the second time does it."""
+        """Shows the preview; the second time, closes the list with the command."""
         if self._previewed is not None:
             scope = "" if self._with_files else " --context"
             self.dismiss(f"/revert {self._previewed.number}{scope}")
@@ -97,14 +97,14 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
             self._rows.update(preview_text(self._preview))
 
     def action_files(self) -> None:
-        """Has files reverted, or left as they are."""
+        """Includes the files in the revert, or excludes them."""
         self._with_files = not self._with_files
         if self._previewed is not None:
             self._look(self._previewed)
         self.draw()
 
     def action_close(self) -> None:
-        """Goes back to the list, else closes."""
+        """Returns from the preview to the list, or closes the list."""
         if self._previewed is None:
             super().action_close()
             return
@@ -115,7 +115,7 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
 
 
 def preview_text(preview: CommandOutcome) -> Text:
-    """Returns what a revert would do."""
+    """Returns what the revert would do."""
     lines = [Text(line) for line in printable(preview.message or "").splitlines()]
     return Text("\n").join([*lines, *(_files(preview.files) if preview.files else [])])
 

@@ -1,6 +1,7 @@
-"""Commands and prompts: `typed_commands` finds commands in prompts, `slash_runner` carries them out
-with `slash_requests` and `slash_outcomes`, `turn_starts` starts turns, `agent_tools` answers the
-agent's tools, `lone_messages` says something outside of any turn.
+"""Commands and prompts. `typed_commands` finds slash commands in prompts, `slash_runner` executes
+them with `slash_requests` and `slash_outcomes`, `turn_starts` starts turns, `agent_tools` answers
+the agent's tool calls, and `lone_messages` shows messages outside of any turn.
 
-`views` has the answers that only look at a thread, `codex_tui` what Codex's own terminal UI needs.
+`views` holds the answers that do not change a thread, `codex_tui` the parts for Codex's own
+terminal UI.
 """

@@ -1,10 +1,10 @@
-"""The tools of an agent that the daemon answers itself, no client being asked: `get_messages` and
-`discard_messages`, and those of `history_answers` (docs/spec/context.md).
+"""The agent tools that the daemon answers itself, without a client: `get_messages` and
+`discard_messages`, and the history tools of `history_answers` (docs/spec/context.md).
 
-The law: what an agent chose is taken out when its turn has ended well, and a turn follows by itself
-only then. Whatever a person does meanwhile goes first: a prompt of theirs takes the place of the
-follow-up, and what a trim of theirs took is not looked for again. Choices live in memory: a daemon
-that dies with them has ended the turn too.
+Always true: the messages that an agent chose are discarded when its turn has completed, and only
+then does the daemon start a follow-up turn. A person's action has priority: their prompt replaces
+the follow-up turn, and messages that their trim has pruned need not be discarded. Choices are kept
+in memory only, because a daemon that dies with them has ended the turn too.
 """
 
 from typing import Any
@@ -49,8 +49,8 @@ class _Call(msgspec.Struct, rename="camel"):
 
 
 class _Chosen(msgspec.Struct):
-    """What to discard when the turn has ended, any turn if `turn_id` is None. `follows_up`: start a
-    turn afterwards.
+    """The messages to discard when the turn has ended; any turn, if `turn_id` is None. `follows_up`
+    tells whether to start a turn afterwards.
     """
 
     names: list[str]
@@ -59,7 +59,9 @@ class _Chosen(msgspec.Struct):
 
 
 class AgentTools:
-    """`wait_s` bounds how long another operation is waited for."""
+    """Answers calls of the agent tools. `wait_s` is how many seconds the discard waits for another
+    operation.
+    """
 
     def __init__(
         self,
@@ -84,11 +86,13 @@ class AgentTools:
         engine.keep_in_memory(self.is_in_use)
 
     def is_in_use(self, thread_id: str) -> bool:
-        """Returns whether something is still to be taken out of the thread."""
+        """Returns whether messages of the thread wait to be discarded."""
         return thread_id in self._chosen
 
     def intercept(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> bool:
-        """Returns whether the question is a call of one of our tools; then it is answered here."""
+        """Answers the request of Codex if it is a call of an agent tool, and returns whether it
+        is.
+        """
         writer = (
             self._engine.loaded(thread_id)
             if thread_id is not None and method == TOOL_CALL
@@ -125,7 +129,7 @@ class AgentTools:
                 return await self._history.answer(writer, call.tool, call.arguments)
             await self._sessions.complete_context(writer)
             return self._list_or_choose(writer, call)
-        except Exception:  # whatever the defect, an agent without an answer would wait for ever
+        except Exception:  # an agent that gets no answer would wait for ever
             log.exception("tool_broke", thread_id=writer.thread_id, tool=call.tool)
             return tools.Answer(
                 "The tool failed and nothing was discarded; the daemon's log has the details.",
@@ -171,7 +175,7 @@ class AgentTools:
         except (EngineError, ProviderFailure) as error:
             log.warning("choice_not_applied", thread_id=thread_id, detail=str(error))
             self._forget(thread_id, chosen)
-        except Exception:  # a defect in what an agent asked for must not end the daemon
+        except Exception:  # a defect in discarding must not end the daemon
             log.exception("choice_broke", thread_id=thread_id)
             self._forget(thread_id, chosen)
 
@@ -184,8 +188,8 @@ class AgentTools:
             log.info("follow_up_gave_way", thread_id=thread_id)
 
     async def _discard(self, writer: ThreadWriter, chosen: _Chosen) -> str | None:
-        """Take it out, in words for the agent; None when a turn runs and it has to wait once
-        more.
+        """Discards the chosen messages, and returns a text about it for the agent, or None if a
+        turn is running and the discard has to wait for its end.
         """
         while names := tools.to_discard(writer.state, self._policy, chosen.names):
             command = DiscardContext(
@@ -198,7 +202,7 @@ class AgentTools:
                     chosen.turn_id, chosen.follows_up = (
                         None,
                         False,
-                    )  # a person's turn came first; after it, then
+                    )  # a person's turn came first; discard after it
                     return None
                 if refused.reason is not Reason.ALREADY_IN_PROGRESS:
                     return str(refused)
@@ -210,8 +214,8 @@ class AgentTools:
         return "What you chose has left your context already."
 
     async def _wait_for_other(self, writer: ThreadWriter, chosen: _Chosen) -> None:
-        """Drops the choice when the thread is trimmed; after an automatic compaction the follow-up
-        turn still starts.
+        """Waits for another open operation. No follow-up turn starts if the thread was trimmed
+        meanwhile, except by an automatic compaction.
         """
         operation = writer.state.open_operation
         start_automatic = (
@@ -226,13 +230,15 @@ class AgentTools:
 
 
 def with_agent_tools(params: dict[str, Any], *, by_default: bool) -> tuple[dict[str, Any], bool]:
-    """`thread/start`'s parameters as Codex takes them, and whether the agent gets our tools beside
-    the client's own.
+    """Returns the parameters of `thread/start` for Codex, and whether the agent gets trimpoint's
+    tools beside the client's own.
 
-    `params["trimpoint"]["agentTools"]` says so, else the configuration. Where no client asked for
-    them, a client's tool of the same name goes before ours.
+    The option `params["trimpoint"]["agentTools"]` decides, or else the configuration. If only the
+    configuration asks for the tools, and the client has a tool of the same name, trimpoint's tools
+    are left out.
 
-    :raises Refusal: the option is not right, or the client has tools of the same name.
+    :raises Refusal: when the option is invalid, or asks for the tools although the client has tools
+        of the same names.
     """
     option = params.get(OPTION)
     rest = {name: value for name, value in params.items() if name != OPTION}

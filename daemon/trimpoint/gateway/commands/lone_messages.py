@@ -1,5 +1,5 @@
-"""What trimpoint says in a transcript outside of any turn. Nothing of it reaches the model or the
-ledger.
+"""Shows messages of trimpoint in a transcript, outside of any turn. They reach neither the model
+nor the ledger.
 """
 
 import time
@@ -14,7 +14,7 @@ from trimpoint.threads.ids import new_uuid7
 
 
 def say_to(clients: Iterable[Client], thread_id: str, text: str) -> None:
-    """Send some clients a message that is part of no turn."""
+    """Sends some clients a message that belongs to no turn."""
     method = "item/completed"
     now_ms = round(time.time() * 1000)
     params = {
@@ -27,6 +27,6 @@ def say_to(clients: Iterable[Client], thread_id: str, text: str) -> None:
 
 
 def agent_message(text: str) -> dict[str, Any]:
-    """Return an item that says `text`."""
+    """Returns an `agentMessage` item with this text."""
     unknown = {"phase": None, "memoryCitation": None, "delivery": None, "questions": None}
     return {"type": "agentMessage", "id": new_uuid7(), "text": text, **unknown}

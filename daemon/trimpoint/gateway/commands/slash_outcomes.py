@@ -1,4 +1,4 @@
-"""How a slash command ended, in the shape of its answer."""
+"""Builds the outcome of a slash command, as clients receive it."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from trimpoint.operations.messages import UNDO
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writer import ThreadWriter
 
-# A refusal for one of these left everything as it was, and need not be repaired.
+# A command refused for one of these reasons is skipped: it changed nothing, and nothing is wrong.
 SKIPS = frozenset(
     {
         Reason.NOTHING_TO_TRIM,
@@ -34,7 +34,9 @@ STATUS_OF: dict[Phase, CommandStatus] = {
 
 
 def revert_members(operation: Operation) -> dict[str, Any]:
-    """Returns what a revert did to the files, and what takes it back."""
+    """Returns the members of the outcome for a revert: the written, removed and kept files, and the
+    undo command.
+    """
     reverting = operation.reverting
     if reverting is None:
         return {}
@@ -45,7 +47,9 @@ def revert_members(operation: Operation) -> dict[str, Any]:
 
 
 def trim_point_members(state: ThreadState, operation: Operation) -> dict[str, Any]:
-    """Returns the trim point of the thread's last operation, as members of the outcome."""
+    """Returns the members of the outcome for the trim point that the operation made; empty if it
+    made none.
+    """
     point = max(state.boundaries, key=lambda one: one.generation, default=None)
     if point is None or point.created_at_ms < operation.started_at_ms:
         return {}
@@ -65,7 +69,9 @@ def failed_outcome(command: str, reason: Reason, message: str) -> CommandOutcome
 
 
 def successor_of(writer: ThreadWriter, refused: CommandRefused) -> str | None:
-    """Returns the thread that an archived one went on as, if that is why it was refused."""
+    """Returns the id of the thread that continues an archived one, if the command was refused for
+    that; otherwise None.
+    """
     is_archived = refused.reason is Reason.THREAD_ARCHIVED
     return writer.state.new_thread_id if is_archived else None
 

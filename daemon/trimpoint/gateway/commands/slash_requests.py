@@ -1,4 +1,4 @@
-"""A slash command as the command of the thread that it stands for."""
+"""Turns a parsed slash command into a command for the thread's writer."""
 
 from typing import NamedTuple, assert_never
 

@@ -1,5 +1,5 @@
-"""Slash commands carried out: a command to the engine, then its operation watched to the end
-(docs/spec/clients.md).
+"""Executes slash commands: dispatches a command to the thread and reports its operation until it
+ends (docs/spec/clients.md).
 """
 
 import time
@@ -72,8 +72,8 @@ Progress = Callable[[CommandProgress], None]
 
 
 class SlashRunner:
-    """`wait_s` bounds how long the answer waits for an operation; the operation continues after
-    that.
+    """Executes slash commands. `wait_s` is how many seconds the answer waits for an operation;
+    after that, the operation continues without it.
     """
 
     def __init__(
@@ -103,9 +103,10 @@ class SlashRunner:
         *,
         dry_run: bool = False,
     ) -> CommandOutcome:
-        """Carry out one input, or with `dry_run` only say what it would do.
+        """Executes one parsed input and returns its outcome. With `dry_run`, only returns what the
+        command would do.
 
-        :raises EngineError: when the thread does not exist or nothing can be written down.
+        :raises EngineError: when the thread does not exist, or its journal cannot be written.
         """
         match parsed:
             case invocations.NotACommand():
@@ -172,7 +173,9 @@ class SlashRunner:
     async def _with_tokens(
         self, outcome: CommandOutcome, writer: ThreadWriter, before: ContextSize | None
     ) -> CommandOutcome:
-        """The answer with what it did to the context, and how to undo it as its last line."""
+        """Returns the outcome with the change of the context's size added, and as its last line the
+        command that undoes it.
+        """
         new_id = outcome.new_thread_id
         present = writer if new_id is None else await self._engine.thread(new_id)
         change = None if before is None else self._change(before, present.state)
@@ -184,8 +187,8 @@ class SlashRunner:
 
     @staticmethod
     def _way_back(outcome: CommandOutcome, state: ThreadState) -> tuple[str | None, str]:
-        """The command that undoes it, and the line that says so; None and nothing if there is
-        none.
+        """Returns the command that undoes the outcome, and the line that says so; None and an empty
+        line if it cannot be undone.
         """
         if outcome.new_thread_id is not None:
             return f"thread/unarchive {state.id}", unarchive_line(state)
@@ -200,7 +203,7 @@ class SlashRunner:
         return token_change(before, context_size(state, policy), window)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
-        """Returns what a command would do; nothing is written down."""
+        """Returns what a command would do, without writing anything to the journal."""
         writer = await self._engine.thread(request.thread_id)
         await self._sessions.complete_context(writer)
         stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
@@ -239,7 +242,9 @@ class SlashRunner:
         return msgspec.structs.replace(outcome, message=f"{said} {left}{newline}{undo}")
 
     async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
-        """Returns a preview of the discard; the thread may be busy, because nothing changes."""
+        """Returns what the discard would take. The thread may be busy, because nothing is
+        changed.
+        """
         writer = await self._engine.thread(thread_id)
         await self._sessions.complete_context(writer)
         plan = plan_compression(writer.state, target_tokens, self._discard)
@@ -270,7 +275,7 @@ class SlashRunner:
         operation = writer.state.operation
         if (
             operation is None or operation.id != operation_id
-        ):  # a repeated command id: its operation ended long ago
+        ):  # a repeated command id, whose operation has ended
             return CommandOutcome(
                 handled=True,
                 command=command,
@@ -346,9 +351,11 @@ class SlashRunner:
         )
 
     async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
-        """Report the thread's operation until it has ended."""
+        """Reports the phases of the thread's operation until the operation has ended or `wait_s`
+        has passed.
+        """
 
-        def hear(thread_id: str, record: ev.Record) -> None:
+        def report(thread_id: str, record: ev.Record) -> None:
             for event in record.events if thread_id == writer.thread_id else ():
                 if isinstance(event, ev.OperationAdvanced):
                     progress(
@@ -361,8 +368,8 @@ class SlashRunner:
                         )
                     )
 
-        self._engine.subscribe(hear)
+        self._engine.subscribe(report)
         try:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
-            self._engine.unsubscribe(hear)
+            self._engine.unsubscribe(report)

@@ -1,8 +1,8 @@
-"""How a turn begins, whichever client asks for it: in a session that is ready, with the files noted
-as they were, and written down beforehand.
+"""Starts turns, for clients and for the daemon itself: in a ready session, after a baseline
+checkpoint, and with the prompt recorded beforehand.
 
-A person goes first: a turn that the daemon begins by itself gives way to a prompt that waits, and
-to whatever keeps the thread busy.
+A person's prompt has priority: a turn that the daemon would start itself gives way to a waiting
+prompt and to a busy thread.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from trimpoint.threads.ids import new_uuid7
 
 
 class TurnStarts:
-    """The one way to `turn/start`."""
+    """Sends `turn/start`; no other code does."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class TurnStarts:
 
     @contextmanager
     def client_prompt_pending(self, thread_id: str) -> Generator[None]:
-        """While a client's prompt is on its way to the thread."""
+        """Marks a client's prompt as waiting for the thread until the block ends."""
         self._client_prompts[thread_id] += 1
         try:
             yield
@@ -48,8 +48,10 @@ class TurnStarts:
             self._client_prompts[thread_id] -= 1
 
     async def ready(self, thread_id: str) -> tuple[ReadySession, Baseline | None]:
-        """The session, and its files as they are before the turn; both as of now, though either may
-        take a while.
+        """Waits until the thread is ready for a turn, and returns its session and the baseline
+        checkpoint, or None for the latter if there are no checkpoints.
+
+        Repeats both if an operation, such as a revert of files, happened in between.
         """
         while True:
             session = await self._sessions.ready_for_turn(thread_id)
@@ -58,7 +60,7 @@ class TurnStarts:
             session = await self._sessions.ready(thread_id)
             if (
                 session.writer.state.operation is operation
-            ):  # else it may have been a revert, and the files are others now
+            ):  # otherwise a revert may have changed the files since
                 return session, baseline
 
     async def send(
@@ -68,8 +70,12 @@ class TurnStarts:
         params: dict[str, Raw],
         answered: Callable[[Raw], None],
     ) -> None:
-        """Send `params` without delay after `ready`; `answered` is told what Codex says, before
-        anything else of the turn is passed on.
+        """Sends `turn/start` with `params`. Call it directly after `ready`, without waiting in
+        between.
+
+        `answered` receives Codex's response before anything else of the turn is passed on.
+
+        :raises ProviderFailure: when Codex did not accept the turn.
         """
         writer, request_id = session.writer, new_uuid7()
         writer.record_facts(ev.TurnRequested(request_id))
@@ -85,8 +91,8 @@ class TurnStarts:
             answered(raw)
 
         try:
-            # Durable before Codex can act on it: after a crash it says that a prompt may have been
-            # taken.
+            # The record is durable before Codex can act on the prompt: after a crash it shows that
+            # the prompt may have been accepted.
             await writer.flush()
             await request_in_order(self._threads.link, "turn/start", params, taken)
         # Whatever the error is, a request that no task waits for must not keep the thread busy.
@@ -95,10 +101,12 @@ class TurnStarts:
             raise
 
     async def start_automatic(self, thread_id: str, text: str) -> bool:
-        """Prompt the agent with `text`, unless a person comes first; whether it was sent.
+        """Starts a turn with the prompt `text`, unless a client's prompt is waiting or the thread
+        is busy or archived. Returns whether the turn was started.
 
-        :raises EngineError: the thread could not be made ready, or nothing can be written down.
-        :raises ProviderFailure: Codex did not take it.
+        :raises EngineError: when the thread could not be made ready, or its journal cannot be
+            written.
+        :raises ProviderFailure: when Codex did not accept the turn.
         """
         if self._client_prompts[thread_id]:
             return False

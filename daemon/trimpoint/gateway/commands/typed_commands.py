@@ -1,8 +1,8 @@
-"""Carries out slash commands that are typed as prompts, so that any client has them unchanged.
+"""Executes slash commands that are typed as prompts, so that they work in every client.
 
-The client sees a turn whose answer is the command's message. The law: nothing of a command reaches
-the model or the ledger (docs/spec/clients.md), whichever method brought it. It is carried out, or
-refused where it cannot be.
+The client sees a played turn whose answer is the command's message. Always true: no part of a
+command reaches the model or the ledger (docs/spec/clients.md), whichever method carried it. A
+command that cannot be executed in its place is refused.
 """
 
 import time
@@ -36,8 +36,8 @@ OWN_NEW = (
     "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was "
     "changed."
 )
-# The methods that bring input for the model beside `turn/start`: into the turn that runs, or to
-# come after it.
+# The methods, besides `turn/start`, that add input for the model: to the running turn, or to the
+# queue behind it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
 
@@ -46,19 +46,21 @@ TypedCommand: TypeAlias = invocations.UsageError | invocations.Invocation
 
 
 class Typed(NamedTuple):
-    """A command, as typed; `text` is None when there is more than text."""
+    """A typed command. `text` is the typed text, or None if the input holds more than text."""
 
     parsed: TypedCommand
     text: str | None
 
     @property
     def name(self) -> str:
-        """The command's name, which is in the registry."""
+        """The command's name, which is in `slash.REGISTRY`."""
         return self.parsed.command
 
 
 class TypedCommands:
-    """`wrap` puts it before the handlers that bring input to the agent."""
+    """Executes typed commands. `wrap` places it in front of the handlers that take input for the
+    agent.
+    """
 
     def __init__(
         self,
@@ -77,8 +79,8 @@ class TypedCommands:
         self._picker = picker
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
-        """The table of handlers with those in it that take input; what it does not name goes to
-        `forward`.
+        """Returns the handlers, with those that take input changed to execute or refuse commands.
+        The inner handler of a method that is not in `handlers` is `forward`.
         """
         inner = {method: handlers.get(method, forward) for method in ("turn/start", *INTO_A_TURN)}
         into = {method: self._refusing(inner[method]) for method in INTO_A_TURN}
@@ -183,8 +185,8 @@ class TypedCommands:
     async def _completed(
         self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
     ) -> TypedCommand | None:
-        """Return the command, completed with the turn that the person chooses if it lacks one;
-        None if they choose none.
+        """Returns the command, completed with the turn that the person chooses if the command names
+        none. Returns None if the person chooses no turn.
         """
         with anyio.CancelScope() as turn.asking:
             try:
@@ -194,7 +196,7 @@ class TypedCommands:
         return None
 
     async def _outcome(self, turn: PlayedTurn, parsed: TypedCommand) -> tuple[str, str, str | None]:
-        """The status of the turn, what it answers, and its error."""
+        """Runs the command, and returns the played turn's status, answer and error."""
 
         def note(step: CommandProgress) -> None:
             turn.operation_id = step.operation_id
@@ -212,8 +214,7 @@ class TypedCommands:
     def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
         text = item.get("text")
-        # Many clients show what is streamed and nothing else, so an answer is streamed, as the
-        # agent's are.
+        # Many clients show only streamed text, so the answer is sent as a delta too.
         begun = item if text is None else {**item, "text": ""}
         self._send(turn, "item/started", item=begun, turnId=turn.turn_id, startedAtMs=now_ms)
         if text is not None:
@@ -228,8 +229,10 @@ class TypedCommands:
 
 
 def typed_in(turn_input: Any) -> Typed | None:
-    """The command that an input is; None when it is none. A command is the first text of an input,
-    and all of it.
+    """Returns the command in a turn's input, or None if the input is no command.
+
+    All text parts of the input, joined by newlines, have to make up the command. An entry of
+    Codex's `$` menu counts as a typed command.
     """
     parts = [as_dict(part) for part in as_list(turn_input)]
     chosen = command_in(turn_input)
@@ -248,7 +251,7 @@ def typed_in(turn_input: Any) -> Typed | None:
 
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
-    # As it came: by name and content a client recognizes what it shows already.
+    # Unchanged, because a client recognizes by these members the prompt that it already shows.
     marked: list[dict[str, Any]] = [
         {"text_elements": [], **as_dict(part)} for part in as_list(params.get("input"))
     ]
@@ -265,8 +268,8 @@ def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _not_steerable(message: str, hint: str) -> WireError:
-    """A refusal in Codex's form for a turn that takes no input: its UI keeps the text and sends it
-    when the turn has ended.
+    """Returns the refusal in Codex's form for a turn that takes no input. Codex's terminal UI then
+    keeps the text, and sends it when the turn has ended.
     """
     code = ERROR_KINDS[Reason.USAGE].code
     data = {

@@ -1,6 +1,6 @@
-"""Methods that the daemon answers itself or changes on their way.
+"""Methods that the daemon answers itself, or changes before Codex receives them.
 
-`threads` and `lists` speak Codex's protocol: one thread, and lists and searches of threads.
-`history` builds what they answer of a thread's history. `extension` has the methods of our own,
-`agent_sessions` those of them that are about the sessions of all agents.
+`threads` and `lists` handle Codex's own methods about one thread, and about lists and searches of
+threads. `history` builds their answers about a thread's whole history. `extension` handles
+trimpoint's own methods, and `agent_sessions` those about the sessions of all agents.
 """

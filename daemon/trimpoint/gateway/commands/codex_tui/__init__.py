@@ -1,3 +1,4 @@
-"""For Codex's own terminal UI: `skill_menu` lists the commands, `turn_picker` asks for a turn,
-`status_line` has the footer's meter, `trim_notices` and `clear_hint` say what it would not see.
+"""Parts for Codex's own terminal UI: `skill_menu` lists the commands, `turn_picker` asks for a
+turn, `status_line` shows the meter in the footer, and `trim_notices` and `clear_hint` show
+messages.
 """

@@ -1,5 +1,5 @@
-"""Answers `/clear 3` in Codex's own terminal UI, which makes it a new thread with the name "3",
-with a line there.
+"""Explains `/clear 3` in Codex's own terminal UI, where it starts a new thread with the name "3"
+and trims nothing.
 """
 
 import re
@@ -13,7 +13,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class ClearHint:
-    """Stands before `rename`, the handler of `thread/name/set`."""
+    """Wraps `rename`, the handler of `thread/name/set`, and sends the hint after its answer."""
 
     def __init__(self, engine: ThreadRegistry, identity: Identity, rename: Handler) -> None:
         self._engine = engine

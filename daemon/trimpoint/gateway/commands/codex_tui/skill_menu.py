@@ -1,7 +1,7 @@
-"""The commands in the `$` menu of Codex's own terminal UI, which shows skills there.
+"""Adds trimpoint's commands to the `$` menu of Codex's own terminal UI, which lists skills.
 
-The entries are added to the answer of `skills/list` and are in no file. The UI sends a chosen one
-back beside the text; it is recognized by its path and never reaches Codex.
+The entries are added to the answer of `skills/list` and exist in no file. The UI sends a chosen
+entry together with the text; it is recognized by its path, and never reaches Codex.
 """
 
 from typing import Any
@@ -16,14 +16,16 @@ from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.ordered_request import request_in_order
 from trimpoint.gateway.session.request import ClientRequest, Handler
 
-# Clients take it for a file's path; there is no such file.
+# Clients expect the path of a file; there is no such file.
 FOLDER = "/trimpoint/commands/"
-# `/new` would archive the thread that the UI shows; it has a `/new` of its own.
+# Left out: `/new` would archive the thread that the UI shows, and the UI has its own `/new`.
 OFFERED = tuple(name for name in slash.REGISTRY if name != "new")
 
 
 class SkillMenu:
-    """Adds the commands to the answer that `forward`ing a client's `skills/list` gives."""
+    """Adds the commands to Codex's answer to `skills/list`; `forward` serves clients other than
+    Codex's terminal UI.
+    """
 
     def __init__(self, link: CodexLink, forward: Handler) -> None:
         self._link = link
@@ -47,8 +49,10 @@ class SkillMenu:
 
 
 def command_in(turn_input: Any) -> str | None:
-    """Return what a person typed with one of the entries, as a typed command; None if there is none
-    of them.
+    """Returns the text of a menu entry as a typed command, or None if the input holds no entry of
+    ours.
+
+    Text around the entry that makes no command becomes `/help`.
     """
     parts = [as_dict(part) for part in as_list(turn_input)]
     chosen = [str(part.get("name")) for part in parts if _is_ours(part)]
@@ -57,8 +61,8 @@ def command_in(turn_input: Any) -> str | None:
     text = " ".join(str(part.get("text")) for part in parts if part.get("type") == "text").strip()
     mark, name = text[:1], text[1:].split(maxsplit=1)[:1]
     stands_alone = mark == "$" and name == chosen and len(parts) == 2
-    # With words before it, it is no command that could be carried out; the answer then says which
-    # ones there are.
+    # With words before the entry, the input is no command that could be executed; the help then
+    # lists the commands.
     return f"/{text[1:]}" if stands_alone else f"/help {text or chosen[0]}"
 
 

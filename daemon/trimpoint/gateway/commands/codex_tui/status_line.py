@@ -1,7 +1,7 @@
 """The meter in the footer of Codex's own terminal UI, whose status line comes from an MCP server.
 
-There is no such server. The list of servers shows one called `trimpoint`, and what the UI reads
-from it is answered here, for the thread that the UI shows. Shapes and limits: Codex 0.171.
+There is no such server. The list of servers shows one called `trimpoint`, and reads from it are
+answered here, for the thread that the UI shows. Shapes and limits: Codex 0.171.
 """
 
 from typing import Any
@@ -30,7 +30,9 @@ Element = dict[str, Any]
 
 
 class StatusLine:
-    """`forward` passes on what is not about our server."""
+    """Answers requests about the server `trimpoint`; `forward` handles requests about other
+    servers.
+    """
 
     def __init__(
         self, link: CodexLink, meters: ContextMeters, identity: Identity, forward: Handler
@@ -75,7 +77,9 @@ class StatusLine:
         return {"contents": [content], "originCallId": None}
 
     async def _status(self, thread_id: Any) -> ContextStatus | None:
-        """Return the meter; None for a thread without one. An error would end the status line."""
+        """Returns the meter, or None for a thread without one. An error would remove the status
+        line.
+        """
         try:
             known = self._identity.thread_of(str(thread_id)) or str(thread_id)
             return await self._meters.status(known)
@@ -84,7 +88,7 @@ class StatusLine:
 
 
 def status_line(shown: dict[str, Any], status: ContextStatus | None) -> Element:
-    """Return the tree for the thread that the UI shows: what its own footer says, and the meter."""
+    """Returns the elements of the status line: those of the UI's own footer, and the meter."""
     model = as_dict(shown.get("model"))
     words = (model.get("display_name"), model.get("reasoning_level"))
     parts = [
@@ -123,7 +127,9 @@ def _text(text: str, color: str) -> Element:
 
 
 def _with_own(answer: dict[str, Any]) -> dict[str, Any]:
-    """Add our server to the last page, unless the configuration has one of this name."""
+    """Adds our server to the last page of servers, unless the configuration has one of the same
+    name.
+    """
     servers = as_list(answer.get("data"))
     if answer.get("nextCursor") or any(as_dict(one).get("name") == SERVER for one in servers):
         return answer

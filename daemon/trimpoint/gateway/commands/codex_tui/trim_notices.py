@@ -1,8 +1,8 @@
-"""What clients of Codex are sent after a trim, whichever client made it: the size of the context,
-and in Codex's terminal UI a line.
+"""Notifies clients after a trim, whichever client made it: of the new context size, and in Codex's
+terminal UI with a message.
 
-Codex reports a size with each answer of the model and knows nothing of trims, so that a client's
-meter would stay at what was before.
+Codex reports a context size with each model call, and does not know of trims, so a client's own
+meter would keep the old size.
 """
 
 from functools import partial
@@ -28,14 +28,14 @@ from trimpoint.gateway.session.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"
-# A compaction is shown by an item of Codex's own.
+# Without compactions, which Codex shows with an item of its own.
 REVERT = "revert"
 SAID = frozenset({"clear", "discard", REVERT, "undo", "redo", "pin", "unpin"})
 TRIMS = SAID | {"compact"}
 
 
 class TrimNotices:
-    """Listens to `engine`; `played` are the commands that are shown as turns already."""
+    """Notifies clients after trims. Commands in `played` already show their own message."""
 
     def __init__(
         self, engine: ThreadRegistry, clients: Clients, identity: Identity, played: PlayedTurns
@@ -47,7 +47,9 @@ class TrimNotices:
         engine.subscribe(self._on_record)
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
-        """The table of handlers, with what follows the answer to `thread/resume`."""
+        """Returns the handlers, with `thread/resume` changed to notify the client after its
+        answer.
+        """
         resume = handlers["thread/resume"]
 
         async def handle(client_request: ClientRequest) -> Any:
@@ -72,11 +74,13 @@ class TrimNotices:
         if operation.kind in SAID and not self._played.runs_in(thread_id):
             shown = [*filter(is_codex_tui, self._clients.subscribers(thread_id))]
             if operation.kind == REVERT:
-                shown = send_to_read_again(shown)  # each is told when it has come back
+                shown = send_to_read_again(shown)  # the others get the message when they reconnect
             say_to(shown, thread_id, as_typed_there(operation.message))
 
     def _catch_up(self, client: Client, state: ThreadState) -> None:
-        """Tell a client that has come to a thread what Codex cannot tell it."""
+        """Notifies a client that has resumed a thread of the context size, and of a revert that it
+        may not have seen.
+        """
         if len(state.generations) > 1 and state.turns:
             Delivery(USAGE, partial(self._usage_message, state)).to([client])
         if is_codex_tui(client) and (last := _newest_revert(state)) is not None:
@@ -95,7 +99,9 @@ class TrimNotices:
 
 
 def _newest_revert(state: ThreadState) -> Operation | None:
-    """Return the thread's last operation if it was a revert and no turn has begun since."""
+    """Returns the thread's last operation if it was a revert and no turn has begun since; otherwise
+    None.
+    """
     last = state.operation
     if last is None or last.kind != REVERT or last.phase != Phase.READY:
         return None

@@ -1,6 +1,6 @@
-"""Asks a person which turn is meant, where `/clear` or `/revert` was typed without one.
+"""Asks a person to choose a turn if `/clear` or `/revert` was typed without one.
 
-Only Codex's own terminal UI is asked: other clients may not be able to show a choice.
+Only Codex's own terminal UI is asked, because other clients may not be able to show a choice.
 """
 
 from collections.abc import Callable, Hashable
@@ -27,7 +27,7 @@ _QUESTION = "turn"
 
 
 class Choice(NamedTuple):
-    """`number` is what the command is given."""
+    """One choice. `number` becomes the command's argument."""
 
     label: str
     description: str
@@ -42,14 +42,17 @@ class _Asked(NamedTuple):
 
 
 class TurnPicker:
-    """Completes commands that lack the turn."""
+    """Completes commands that name no turn."""
 
     def __init__(self, engine: ThreadRegistry, questions: OwnQuestions) -> None:
         self._engine = engine
         self._questions = questions
 
     async def completed(self, client: Client, turn: PlayedTurn, parsed: P) -> P | None:
-        """Return the command with the turn that the person chose; None if they chose none."""
+        """Returns the command with the turn that the person chose, or None if they chose none.
+
+        A command that needs no choice is returned unchanged.
+        """
         asked = ASKED.get(parsed) if is_codex_tui(client) else None
         writer = self._engine.loaded(turn.thread_id)
         if asked is None or writer is None or writer.state.running_turn_id is not None:
@@ -66,7 +69,9 @@ class TurnPicker:
 
 
 def choices_to_keep(state: ThreadState) -> list[Choice]:
-    """Return what `/clear` can keep, nothing first: that is what it does without a number."""
+    """Returns the numbers of turns that `/clear` can keep. The first choice is nothing, as for a
+    `/clear` without a number.
+    """
     active = state.active_turns
     kept = [Choice("Nothing", "The agent starts afresh", 0)] if active else []
     for count in range(1, min(len(active), MAX_CHOICES)):
@@ -76,7 +81,7 @@ def choices_to_keep(state: ThreadState) -> list[Choice]:
 
 
 def choices_to_go_back_to(state: ThreadState) -> list[Choice]:
-    """Return the turns that `/revert` can go back to, the one before the last first."""
+    """Returns the turns that `/revert` can go back to, the turn before the last one first."""
     last = len(state.turns) - 1
     turns = [
         Choice(f"Turn {number}", first_words(state, state.turns[number - 1]), number)
@@ -87,7 +92,7 @@ def choices_to_go_back_to(state: ThreadState) -> list[Choice]:
 
 
 def first_words(state: ThreadState, turn: Turn) -> str:
-    """Return the beginning of a turn's prompt."""
+    """Returns the first words of a turn's prompt, at most `MAX_WORDS_CHARS` characters."""
     index = state.turn_index[turn.id]
     entries = state.entries[turn.first_entry_index : state.entries_end(index)]
     text = next((entry.text for entry in entries if entry.role == "user"), "")
@@ -117,7 +122,7 @@ ASKED: dict[Hashable, _Asked] = {
         _revert_to,
     ),
 }
-"""The commands with nothing after their name."""
+"""The commands that are asked about: those without arguments."""
 
 
 def _params(turn: PlayedTurn, asked: _Asked, choices: list[Choice]) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""`context/inspect`, `context/advice` and `/context`: what the model is sent, and what helps."""
+"""Handles `context/inspect`, `context/advice` and `/context`: what the model's next input holds,
+and how to make it smaller.
+"""
 
 import anyio.to_thread
 from trimpoint_protocol.methods import (
@@ -21,7 +23,7 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class ContextInspections:
-    """`table` maps method names to handlers. Nothing here changes a thread."""
+    """Answers inspections. `table` maps method names to handlers. No handler changes a thread."""
 
     def __init__(self, engine: ThreadRegistry, sessions: Sessions) -> None:
         self._engine = engine
@@ -32,9 +34,9 @@ class ContextInspections:
         }
 
     async def run(self, thread_id: str) -> CommandOutcome:
-        """`/context`.
+        """Returns the outcome of `/context`.
 
-        :raises EngineError: there is no such thread, or its journal cannot be read.
+        :raises EngineError: when there is no such thread, or its journal cannot be read.
         """
         writer = await self._with_items(thread_id)
         found = await self._inspected(writer)
@@ -77,7 +79,9 @@ async def _items_in(rollout_path: str | None) -> list[bytes]:
 
 
 async def _items_before(state: ThreadState) -> list[bytes]:
-    """The items of the newest generation that Codex has any of."""
+    """Returns the raw items of the newest earlier generation that has a rollout with items; empty
+    if there is none.
+    """
     for generation in reversed(state.generations[:-1]):
         if items := await _items_in(generation.rollout_path):
             return items

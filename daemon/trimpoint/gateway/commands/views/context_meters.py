@@ -1,8 +1,7 @@
-"""The context meter for clients: answered when asked, and told to those concerned whenever it
-changes.
+"""The context meter for clients: returned on request, and sent to clients whenever it changes.
 
-A client that knows nothing of trimpoint hears of a context that fills up as it hears of anything
-else that Codex wants a person to know: by a `warning`.
+Clients that do not know trimpoint receive a `warning`, Codex's own notification for people, when
+the context fills up.
 """
 
 from functools import partial
@@ -28,10 +27,10 @@ from trimpoint.threads.registry import ThreadRegistry
 
 CONTEXT_UPDATED = "context/updated"
 PROGRESS = "commands/progress"
-# Codex's own notification of what a person should know (measured: 0.163, 0.171).
+# Codex's own notification for people (measured: 0.163, 0.171).
 WARNING = "warning"
 LEVELS = ("ok", "warning", "critical")
-# What can move the meter; everything else, a long turn's items above all, does not make it be read.
+# Events that can change the meter. It is not computed for others, such as a long turn's many items.
 _MOVES = (
     ev.UsageReported
     | ev.TurnCompleted
@@ -58,10 +57,10 @@ class ContextMeters:
         engine.subscribe(self.on_record)
 
     async def status(self, thread_id: str) -> ContextStatus:
-        """The meter of a thread, one that only Codex knows included.
+        """Returns the meter of a thread, which may also be one that only Codex knows.
 
-        :raises ThreadNotFound: neither trimpoint nor Codex knows it.
-        :raises JournalRefuses: its journal cannot be opened.
+        :raises ThreadNotFound: when neither trimpoint nor Codex knows the thread.
+        :raises JournalRefuses: when the thread's journal cannot be opened.
         """
         if (foreign_usage := self._foreign_status(thread_id)) is not None:
             return foreign_usage
@@ -69,7 +68,9 @@ class ContextMeters:
         return context_status(writer.state, self._engine.policy)
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Tell of a change in a thread of ours, when it is durable."""
+        """Sends clients the meter when a durable record has changed it, and the progress of
+        automatic compactions.
+        """
         writer = self._engine.loaded(thread_id)
         for event in record.events:
             self._publish_progress(thread_id, event)
@@ -104,7 +105,7 @@ class ContextMeters:
             )
 
     def _publish_progress(self, thread_id: str, event: ev.AnyEvent) -> None:
-        """Reports the progress of a compaction that no client asked for."""
+        """Sends clients the progress of an automatic compaction."""
         match event:
             case ev.CompactionRequested(trigger=trigger) if trigger == AUTO:
                 self._compacting.add(event.operation_id)
@@ -131,7 +132,9 @@ class ContextMeters:
 
 
 def _is_worse(status: ContextStatus, before: ContextStatus | None) -> bool:
-    """Returns whether there is something to warn of that was not warned of before."""
+    """Returns whether the meter's level has risen, or automatic compaction has just stopped, so
+    that clients need a warning.
+    """
     if status.auto is None or not status.auto.message or status.auto.state == "running":
         return False
     had_stopped = before is not None and before.auto is not None and before.auto.state == "stopped"

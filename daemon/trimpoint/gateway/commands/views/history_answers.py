@@ -1,5 +1,5 @@
-"""`search_history` and `read_history`: what the agent of a thread is answered of its own thread's
-history, and of no other (docs/recall.md).
+"""Answers the agent tools `search_history` and `read_history`, from the agent's own thread only
+(docs/recall.md).
 """
 
 from typing import Any
@@ -13,13 +13,13 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class HistoryAnswers:
-    """Answers from `history`."""
+    """Answers the history tools from `history`."""
 
     def __init__(self, history: History) -> None:
         self._history = history
 
     async def answer(self, writer: ThreadWriter, tool: str, arguments: Any) -> Answer:
-        """Returns the answer of one of the two tools."""
+        """Returns the answer to a call of `search_history` or `read_history`."""
         if tool == tools.SEARCH_HISTORY:
             return await self._search(writer, tools.search_call(arguments))
         return _read(writer, tools.read_call(arguments))

@@ -1,4 +1,4 @@
-"""`/search`: what is found in a thread's history, in lines for a chat."""
+"""Answers `/search`: the matches in a thread's history, as lines for a chat."""
 
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
@@ -13,13 +13,15 @@ SHOWN = 10
 
 
 class HistorySearches:
-    """Searches in `history`."""
+    """Answers `/search` from `history`."""
 
     def __init__(self, history: History) -> None:
         self._history = history
 
     async def run(self, thread_id: str, query: str) -> CommandOutcome:
-        """Returns what is found, or why nothing can be."""
+        """Returns an outcome with one line for each match, or one that says why the search
+        failed.
+        """
         if not terms_in(query):
             return _failed(Reason.USAGE, "/search takes some words, such as /search KeyError.")
         try:

@@ -1,5 +1,5 @@
-"""`/revert --dry-run` and `checkpoint/preview`: what a revert would do, in the shape of its
-answer.
+"""Handles `/revert --dry-run` and `checkpoint/preview`: returns what a revert would do, in the
+shape of a revert's outcome.
 """
 
 import time
@@ -28,7 +28,7 @@ _NO_FILES = Preview((), (), (), ())
 
 
 class RevertPreviews:
-    """`table` maps method names to handlers."""
+    """Answers previews of reverts. `table` maps method names to handlers."""
 
     def __init__(
         self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees
@@ -40,9 +40,9 @@ class RevertPreviews:
         self.table: dict[str, Handler] = {"checkpoint/preview": self._preview}
 
     async def preview(self, command: RevertToCheckpoint) -> CommandOutcome:
-        """Find out what the command would do. Nothing is changed.
+        """Returns the outcome that the command would have. Nothing is changed.
 
-        :raises EngineError: when the thread does not exist
+        :raises EngineError: when the thread does not exist.
         """
         writer = await self._engine.thread(command.thread_id)
         await self._sessions.prepare(writer, command)

@@ -1,6 +1,5 @@
-"""Handlers of `sessions/…`: sessions of all agents, page by page and bounded.
-
-Reading blocks, so it is done in a thread beside the event loop.
+"""Handlers of `sessions/…`: the sessions of all agents, in bounded pages. Reading logs blocks, so
+it runs in worker threads.
 """
 
 import os
@@ -47,21 +46,24 @@ from trimpoint.threads.registry import ThreadRegistry
 DEFAULT_PAGE = 100
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 MAX_EXPORT_BYTES = 16 * 1024 * 1024
-# What every model of Codex holds beside its instructions, where no thread has said its window.
+# Every model of Codex can hold this many tokens beside its instructions. Used while the window is
+# unknown.
 DEFAULT_MAX_TOKENS = 150_000
 # How much of a window a session may fill: instructions, tools and the next answer need the rest.
 SHARE_OF_WINDOW = 0.75
 
 
 class SessionPlaces(NamedTuple):
-    """Where the agents keep their sessions, and where the list of them is kept."""
+    """The folders in which agents keep their session logs, and the file that caches overviews of
+    them, or None for no cache.
+    """
 
     homes: Homes
     cache: Path | None
 
 
 def places_of(profile: LaunchProfile) -> SessionPlaces:
-    """Returns the places that programs run by this daemon would use."""
+    """Returns the session folders that programs run by this Codex would use."""
     environment = {**os.environ, **dict(profile.environment)}
     homes = homes_in(environment)
     if profile.codex_home is not None:
@@ -70,7 +72,7 @@ def places_of(profile: LaunchProfile) -> SessionPlaces:
 
 
 class AgentSessionMethods:
-    """`table` maps method names to handlers."""
+    """Handles `sessions/…`. `table` maps method names to handlers."""
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class AgentSessionMethods:
             limit=params.limit or DEFAULT_PAGE,
             max_bytes=MAX_PAGE_BYTES,
         )
-        taken: list[Any] = [msgspec.Raw(line) for line in page.lines]  # as they were encoded
+        taken: list[Any] = [msgspec.Raw(line) for line in page.lines]  # encoded already
         cursor = str(start + len(taken)) if page.more else None
         return a.SessionRecords(records=taken, next_cursor=cursor)
 
@@ -187,7 +189,9 @@ class AgentSessionMethods:
 
 
 def _room(summaries: Iterable[ThreadSummary]) -> int:
-    """Returns how many tokens a session may bring: a share of the window that was reported last."""
+    """Returns how many tokens a session may bring into a new thread: a share of the context window
+    that was reported last.
+    """
     reported = [
         (one.updated_at_ms, one.size.window_tokens)
         for one in summaries

@@ -1,4 +1,4 @@
-"""Threads of ours in the list of all sessions."""
+"""Trimpoint's own threads as sessions."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from trimpoint.threads.catalogue import ThreadSummary
 
 
 def own_sessions(summaries: Iterable[ThreadSummary]) -> list[SessionOverview]:
-    """Returns what the list says of each thread. Counts are null for those that were not opened
-    since they were counted.
+    """Returns an overview of each thread. Counts are null for threads that have not been opened
+    since counts are kept.
     """
     return [_overview(summary) for summary in summaries]
 

@@ -1,7 +1,7 @@
-"""Pages of sessions of other agents, without reading a log from its beginning for each page.
+"""Pages of session logs, without reading a log from its beginning for each page.
 
-What must always be true: a page is what reading from the beginning would give. A reading is gone on
-with only at the place where it stopped, and only while the files are as they were.
+Always true: a page equals what reading from the beginning would give. A paused reading is resumed
+only at the record where it stopped, and only while the files are unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,12 +12,14 @@ from typing import NamedTuple
 from trimpoint.sessionlogs.overviews import FileKey, key_of
 from trimpoint.sessionlogs.sessions import FoundSession
 
-# Each holds its files open and what its reader remembers.
+# Each paused reading keeps its files open and its reader in memory.
 MAX_PAUSED = 4
 
 
 class Place(NamedTuple):
-    """Where a page begins: in which files, with which messages, behind how many records."""
+    """The place where a page begins: the files, the session, and the number of records before the
+    page.
+    """
 
     keys: tuple[FileKey, ...]
     session_id: str
@@ -26,14 +28,14 @@ class Place(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The records of a page as they were encoded, and whether others follow."""
+    """The encoded records of a page, and whether more records follow."""
 
     lines: list[bytes]
     more: bool
 
 
 class SessionPages:
-    """Reads pages, and remembers where the newest ones ended."""
+    """Reads pages of sessions, and keeps the newest readings paused for the next page."""
 
     def __init__(self) -> None:
         self._paused: dict[Place, Iterator[bytes]] = {}
@@ -47,10 +49,11 @@ class SessionPages:
         limit: int,
         max_bytes: int,
     ) -> Page:
-        """Returns a page.
+        """Returns the page that begins at `place`.
 
-        :param read: begins a reading.
-        :param max_bytes: it has no more than this, but at least one record.
+        :param read: begins a reading from the first record.
+        :param limit: the greatest number of records.
+        :param max_bytes: the greatest size, but a page has at least one record.
         """
         lines = self._at(place) or islice(read(), place.start, None)
         taken: list[bytes] = []
@@ -74,6 +77,6 @@ class SessionPages:
 
 
 def place_in(found: FoundSession, *, include_compacted: bool, start: int) -> Place:
-    """Returns the place behind so many records of a session."""
+    """Returns the place after `start` records of a session."""
     keys = tuple(key_of(path) for path, _ in found.parts)
     return Place(keys, found.id, include_compacted, start)

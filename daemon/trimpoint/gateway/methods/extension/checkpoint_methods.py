@@ -1,5 +1,5 @@
-"""`checkpoint/list` and `checkpoint/diff`: the files of a thread's past, looked at and compared.
-Nothing here writes to a worktree.
+"""Handles `checkpoint/list` and `checkpoint/diff`: lists the checkpoints of a thread and compares
+their files. No handler writes to a worktree.
 """
 
 import time
@@ -29,7 +29,7 @@ _MAX_REMEMBERED = 10_000
 
 
 class CheckpointMethods:
-    """`table` maps method names to handlers."""
+    """Handles `checkpoint/list` and `checkpoint/diff`. `table` maps method names to handlers."""
 
     def __init__(self, engine: ThreadRegistry, identity: Identity, limits: CaptureLimits) -> None:
         self._engine = engine
@@ -81,8 +81,8 @@ class CheckpointMethods:
     async def _changed(
         self, repository: Repository | None, row: TurnFiles
     ) -> cp.FilesChanged | None:
-        """Returns what the turn changed; never computed twice, since a commit is for ever what it
-        is.
+        """Returns how many files and lines the turn changed, or None if that is unknown. The result
+        is cached, because commits never change.
         """
         if repository is None or row.before is None or row.after is None:
             return None

@@ -1,8 +1,8 @@
-"""`checkpoint/storage` and `checkpoint/prune`: what checkpoints keep, and letting go of those of
-threads that are gone.
+"""Handles `checkpoint/storage` and `checkpoint/prune`: the size of the stored checkpoints, and the
+removal of those whose thread is gone.
 
-Refs go on request only, and those of a thread that this daemon has in its books only when
-everything is to go.
+Refs are removed only on request, and those of an existing thread only when everything is to be
+removed.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,9 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class CheckpointStorage:
-    """`table` maps method names to handlers."""
+    """Handles `checkpoint/storage` and `checkpoint/prune`. `table` maps method names to
+    handlers.
+    """
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
@@ -85,7 +87,7 @@ class CheckpointStorage:
 
     @property
     def _books(self) -> dict[str, str]:
-        """The threads there are, by what their refs are called."""
+        """Returns the ids of all threads, by the names that their refs contain."""
         return {thread_part(thread_id): thread_id for thread_id in self._engine.summaries}
 
     def _chosen(self, thread_ids: list[str] | None) -> set[str] | None:

@@ -1,5 +1,5 @@
-"""`context/messages/list`: what the agent's context holds, for a client that chooses what
-goes.
+"""Handles `context/messages/list`: the messages in the agent's context, for a client that chooses
+which to discard.
 """
 
 from trimpoint_protocol import methods as m
@@ -14,7 +14,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class ContextMessages:
-    """`table` maps method names to handlers."""
+    """Handles `context/messages/list`. `table` maps method names to handlers."""
 
     def __init__(self, engine: ThreadRegistry, sessions: Sessions, policy: DiscardPolicy) -> None:
         self._engine = engine
@@ -31,7 +31,7 @@ class ContextMessages:
 
 
 def message_list(state: ThreadState, policy: DiscardPolicy) -> m.ContextMessageList:
-    """The context as clients see it."""
+    """Returns the segments of the thread's context as messages for clients."""
     units, refusal = context_segments(state), discard_refusal(state)
     return m.ContextMessageList(
         messages=[_shown(segment) for segment in units],

@@ -1,4 +1,6 @@
-"""Handlers of trimpoint's own methods: one for each row of `trimpoint_protocol.methods.METHODS`."""
+"""Handlers of trimpoint's own methods, of which each is a row of
+`trimpoint_protocol.methods.METHODS`.
+"""
 
 import os
 import time
@@ -51,7 +53,7 @@ class HandlerDeps(NamedTuple):
 
 
 class ExtensionHandlers:
-    """`table` maps method names to handlers."""
+    """Handles trimpoint's own methods. `table` maps method names to handlers."""
 
     def __init__(self, deps: HandlerDeps) -> None:
         self._deps = deps
@@ -107,7 +109,7 @@ class ExtensionHandlers:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
             writer = await self._engine.thread(params.command.thread_id)
             result = await self._deps.sessions.dispatch(params.command)
-        # Only what the journal has: the same command again must get the same answer.
+        # The answer holds only journaled facts: the same command again must get the same answer.
         shown = list(envelopes(writer.state, result.record))
         return m.DispatchResult(
             sequence=result.sequence, events=shown, operation_id=result.operation_id
@@ -117,7 +119,7 @@ class ExtensionHandlers:
         writer = await self._engine.thread(params.thread_id)
         if (
             writer.read_only is None
-        ):  # else nothing waits to be written, and it can be followed all the same
+        ):  # a read-only journal has nothing to write, and can still be followed
             await writer.flush()
         sequence = writer.state.sequence
         missed = self._missed(writer, params)
@@ -142,8 +144,8 @@ class ExtensionHandlers:
         )
 
     def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
-        """The records after the client's cursor; None where they cannot be replayed as they were
-        told.
+        """Returns the records after the client's cursor, or None if there is no cursor or a replay
+        would not give the same events.
         """
         if params.after_sequence is None:
             return None
@@ -217,7 +219,7 @@ class ExtensionHandlers:
         )
 
     async def _use_profile(self, call: Call, params: m.ProfileParams) -> m.ProfileChosen:
-        # The gateway answers it before the client has introduced itself.
+        # Before `initialize` the gateway answers this method itself.
         raise Refusal(
             Reason.ALREADY_INITIALIZED, "A profile is chosen before initialize, or not at all."
         )

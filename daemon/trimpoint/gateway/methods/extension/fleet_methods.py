@@ -1,4 +1,4 @@
-"""`fleet/*`: the threads of other machines, for clients of this one (docs/fleet.md)."""
+"""Handles `fleet/*`: the threads of other machines, for clients of this daemon (docs/fleet.md)."""
 
 from typing import Protocol
 
@@ -11,13 +11,13 @@ from trimpoint.gateway.session.errors import Refusal
 
 
 class FleetView(Protocol):
-    """The fleet as the person at this machine sees it.
+    """The fleet, as the person at this machine may see it.
 
-    Each method raises `Refusal` where the hub cannot be reached, or does not allow it.
+    Each method raises `Refusal` when the hub cannot be reached, or does not permit the request.
     """
 
     async def overview(self) -> f.FleetOverview:
-        """Returns machines and threads."""
+        """Returns the hosts of the fleet and their threads."""
         ...
 
     async def events(self, params: f.FleetEventsParams) -> f.FleetEventsResult:
@@ -25,7 +25,7 @@ class FleetView(Protocol):
         ...
 
     async def execute(self, params: f.FleetExecuteParams) -> CommandOutcome:
-        """Asks a machine to carry out a command, and waits for the outcome."""
+        """Sends a command to a host, and returns its outcome."""
         ...
 
 
@@ -33,26 +33,32 @@ class NoFleet:
     """The view of a daemon that belongs to no fleet."""
 
     async def overview(self) -> f.FleetOverview:
-        """Returns an overview of nothing."""
+        """Returns an overview without hosts and threads."""
         return f.FleetOverview(hosts=[], threads=[])
 
     async def events(self, params: f.FleetEventsParams) -> f.FleetEventsResult:
-        """:raises Refusal: always."""
+        """Refuses the request.
+
+        :raises Refusal: always.
+        """
         raise no_fleet()
 
     async def execute(self, params: f.FleetExecuteParams) -> CommandOutcome:
-        """:raises Refusal: always."""
+        """Refuses the request.
+
+        :raises Refusal: always.
+        """
         raise no_fleet()
 
 
 def no_fleet() -> Refusal:
-    """Returns the refusal of a daemon that shows no fleet."""
+    """Returns the refusal for a daemon without a configured fleet."""
     hint = "Set servers and person_credentials in [fleet]; docs/fleet.md tells how."
     return Refusal(Reason.NOT_SUPPORTED, "This daemon shows no fleet.", hint)
 
 
 class FleetMethods:
-    """`table` maps method names to handlers."""
+    """Handles `fleet/*`. `table` maps method names to handlers."""
 
     def __init__(self, view: FleetView) -> None:
         self._view = view

@@ -1,4 +1,4 @@
-"""`history/search` and `history/read`: what was said and done in threads, also what has left the
+"""Handles `history/search` and `history/read`: the history of threads, including what has left the
 context (docs/recall.md).
 """
 
@@ -18,11 +18,11 @@ from trimpoint.threads.registry import ThreadRegistry
 
 DEFAULT_HITS = 20
 MAX_TEXT_CHARS = 4 * 1024 * 1024
-"""How much text one answer has at most; the messages of a connection are bounded."""
+"""The most text of one answer; a connection's messages have a limit too."""
 
 
 class HistoryMethods:
-    """`table` maps method names to handlers."""
+    """Handles `history/search` and `history/read`. `table` maps method names to handlers."""
 
     def __init__(self, engine: ThreadRegistry, history: History) -> None:
         self._engine = engine

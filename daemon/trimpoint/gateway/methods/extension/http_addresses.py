@@ -1,6 +1,4 @@
-"""Where the daemon listens for HTTP, and the one-time addresses with which its owner logs a browser
-in.
-"""
+"""The daemon's HTTP addresses, and one-time addresses that log its owner's browser in."""
 
 import time
 
@@ -13,36 +11,38 @@ from trimpoint.gateway.session.login_codes import LIFETIME_S, LoginCodes
 
 
 class HttpAddresses:
-    """`known` are the addresses of the TCP listeners that take the token, as `http://host:port`."""
+    """The addresses at which the daemon serves HTTP. `known` has those of the TCP listeners that
+    accept the token, as `http://host:port`.
+    """
 
     def __init__(self) -> None:
         self.known: list[str] = []
         self.takes_home_of_client = False
-        """Whether a login may be for another home of Codex than the daemon's own: of a daemon that
-        clients start in the background, and no person with a home in mind.
+        """Whether a login may be for another `CODEX_HOME` than the daemon's own. True for a daemon
+        that clients start in the background.
         """
         self.codes = LoginCodes()
         self.asked = anyio.Event()
-        """Set when an address is wanted though none is configured."""
+        """Set when a client wants an address although none is configured."""
         self.answered = anyio.Event()
-        """Set when that was tried."""
+        """Set when the daemon has opened an address after `asked`, or has failed to."""
 
     @property
     def first(self) -> str | None:
-        """The address to tell people; None while HTTP is not served over TCP."""
+        """Returns the address to show to people, or None while HTTP is not served over TCP."""
         return self.known[0] if self.known else None
 
     async def have_one(self) -> None:
-        """Return when there is an address, or when it is known that none can be had."""
+        """Waits until there is an address, or opening one has failed."""
         if self.first is None:
             self.asked.set()
             await self.answered.wait()
 
     def login_url(self, codex_home: str | None = None) -> LoginUrl:
-        """Return an address that logs in the first browser that opens it, for pages that use
-        `codex_home`; the daemon's own if it is None.
+        """Returns an address that logs in the first browser that opens it. Its pages use
+        `codex_home`, or the daemon's own if that is None.
 
-        :raises Refusal: HTTP is not served over TCP.
+        :raises Refusal: when HTTP is not served over TCP.
         """
         if self.first is None:
             hint = (

@@ -1,5 +1,5 @@
-"""`session/export`: a whole thread in one answer, for a client that cannot read the daemon's disk
-from.
+"""Handles `session/export`: a whole thread in one answer, for a client that cannot read the
+daemon's files.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ ENTRIES_AT_ONCE = 500
 
 
 async def export(state: ThreadState, params: ExportParams) -> ExportResult:
-    """The thread in the wanted form.
+    """Returns the thread in the requested format.
 
-    :raises Refusal: when it is too large for one answer, or changed while it was read.
+    :raises Refusal: when the thread is too large for one answer, or changed while it was read.
     """
     if params.format == "unified":
         whole = params.pruned or params.include_compacted

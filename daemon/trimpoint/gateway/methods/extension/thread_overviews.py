@@ -1,4 +1,4 @@
-"""One line for each thread, without opening it: for lists, and for the fleet."""
+"""Overviews of threads without opening them, for lists and for the fleet."""
 
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.readmodel import ContextStatus
@@ -19,7 +19,9 @@ class ThreadOverviews:
         self._engine = engine
 
     def of(self, summary: ThreadSummary) -> m.ThreadOverview:
-        """Returns a thread's line; what only an open thread knows is null for the others."""
+        """Returns a thread's overview. Values that only an open thread has are null for other
+        threads.
+        """
         writer = self._engine.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
         size = summary.size

@@ -1,5 +1,5 @@
-"""Pages of a timeline: back from the newest, bounded in entries and bytes, oldest first within a
-page (docs/spec/model.md).
+"""Pages of a timeline, from the newest backwards. They are bounded in entries and bytes, and list
+the oldest entry first (docs/spec/model.md).
 """
 
 import base64
@@ -19,11 +19,11 @@ MAX_PAGE_BYTES = 4 * 1024 * 1024
 
 
 def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
-    """One page. A cursor says how many entries, counted from the oldest, lie before the page that
-    was given out with it.
+    """Returns one page. A cursor holds the number of entries before the page with which it was
+    returned.
 
-    :raises Refusal: when the cursor or an expanded trim point is none of this thread's, or the
-        cursor is of another view of it.
+    :raises Refusal: when the thread has no such trim point, or the cursor is invalid or belongs to
+        another view of the thread.
     """
     known = frozenset(point.id for point in state.boundaries)
     expanded = known if params.expand == "all" else frozenset(params.expand or ())
@@ -39,7 +39,9 @@ def timeline_page(state: ThreadState, params: TimelineParams) -> TimelinePage:
 
 
 def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:
-    """The entries before `end`, as many as a page may hold and at least one, oldest first."""
+    """Returns the entries before `end`, as many as fit into a page but at least one, oldest
+    first.
+    """
     entries: list[TimelineEntry] = []
     room_bytes = MAX_PAGE_BYTES
     for at in range(end - 1, max(-1, end - 1 - limit), -1):
@@ -52,8 +54,11 @@ def _back_from(timeline: Timeline, end: int, limit: int) -> list[TimelineEntry]:
 
 
 def _view(state: ThreadState, expanded: frozenset[str]) -> int:
-    """What a cursor depends on. New entries come last and move none; a trim, or another `expand`,
-    moves all.
+    """Returns a checksum of the trim points and of `expanded`, which decide where entries stand in
+    a timeline.
+
+    New entries are added at the end and keep cursors valid, but a trim or another `expand` does
+    not.
     """
     return zlib.crc32(
         msgspec.json.encode([point.id for point in state.boundaries] + sorted(expanded))

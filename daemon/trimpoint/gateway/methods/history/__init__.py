@@ -1,4 +1,4 @@
-"""A thread's whole history in Codex's own form, from the ledger: `history` has its turns and items,
-`history_markers` what shows its trims, `history_occurrences` where a word stands in it and
-`history_positions` its order.
+"""A thread's whole history in Codex's own form, built from the ledger. `history` has its turns and
+items, `history_markers` the items that show trims, `history_occurrences` finds words in it, and
+`history_positions` lists it in order.
 """

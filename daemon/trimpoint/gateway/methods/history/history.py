@@ -1,9 +1,9 @@
-"""A thread's whole history in Codex's own display form, from the ledger: what one thread with
-several generations looks like.
+"""A thread's whole history in Codex's display form, built from the ledger, which also has the turns
+of earlier generations.
 
-Codex only knows the turns of one provider thread; the ledger knows all of them. Shapes, defaults
-and directions are those of Codex's `thread/turns/list` and `thread/items/list` (measured: 0.163). A
-cursor is a place in the ledger, so that what is added meanwhile moves no page.
+Codex knows only the turns of one provider thread. Shapes, defaults and directions are those of
+Codex's `thread/turns/list` and `thread/items/list` (measured: 0.163). A cursor is an index into the
+ledger, so that new turns do not shift pages.
 """
 
 from typing import Any, Literal
@@ -50,7 +50,7 @@ class _ItemsReadParams(msgspec.Struct, rename="camel"):
 
 
 def all_turns(state: ThreadState) -> list[dict[str, Any]]:
-    """Every turn with its items, oldest first."""
+    """Returns every turn with its items, oldest first."""
     markers = Markers(state, with_messages=False)
     return [turn_object(state, index, markers) for index in range(len(state.turns))]
 
@@ -58,7 +58,9 @@ def all_turns(state: ThreadState) -> list[dict[str, Any]]:
 def turn_object(
     state: ThreadState, index: int, markers: Markers, items_view: ItemsView = "full"
 ) -> dict[str, Any]:
-    """One turn; `items_view`: full | summary (messages only) | notLoaded (no items)."""
+    """Returns one turn. `items_view` is `full`, `summary` (messages only) or `notLoaded` (no
+    items).
+    """
     turn = state.turns[index]
     runs = turn.status == "running" or turn.id == state.recovering_turn_id
     items = (
@@ -82,7 +84,7 @@ def turn_object(
 
 
 def _error_object(turn: Turn) -> dict[str, Any]:
-    # Of most kinds only the word is kept, and not what Codex says with it.
+    # For other kinds only the name was recorded, without the data that Codex's form needs.
     info = turn.error_kind if turn.error_kind == EXCEEDED else None
     return {
         "message": turn.error,
@@ -92,8 +94,8 @@ def _error_object(turn: Turn) -> dict[str, Any]:
 
 
 def item_object(entry: Entry) -> dict[str, Any]:
-    """An entry as Codex displays it; the item itself where it was kept, else rebuilt from its
-    text.
+    """Returns an entry as Codex's item: the recorded item if there is one, otherwise an item built
+    from the entry's text.
     """
     if entry.detail:
         item: dict[str, Any] = msgspec.json.decode(entry.detail)
@@ -108,11 +110,11 @@ def item_object(entry: Entry) -> dict[str, Any]:
 def turns_page(
     state: ThreadState, params: dict[str, Any], *, with_messages: bool = False
 ) -> dict[str, Any]:
-    """`thread/turns/list`: newest first and summaries, unless asked otherwise. `with_messages` as
-    in `Markers`.
+    """Returns the answer to `thread/turns/list`, by default summaries with the newest first.
+    `with_messages` is as for `Markers`.
 
-    :raises Refusal: for a cursor that is none of ours.
-    :raises msgspec.ValidationError: for parameters of another type.
+    :raises Refusal: when the cursor is invalid.
+    :raises msgspec.ValidationError: when a parameter has a wrong type.
     """
     wanted = msgspec.convert(params, _TurnsParams)
     start = _position("t", wanted.cursor) if wanted.cursor is not None else None
@@ -127,10 +129,14 @@ def turns_page(
 def items_page(
     state: ThreadState, params: dict[str, Any], *, with_messages: bool = False
 ) -> dict[str, Any]:
-    """`thread/items/list`: a thread's items, or one turn's, oldest first unless asked otherwise.
+    """Returns the answer to `thread/items/list`: the items of a thread or of one turn, by default
+    the oldest first.
 
-    What stands for a trim is on the page of the entry that it follows, beyond the page's limit.
-    `with_messages` as in `Markers`. Raises as `turns_page` does.
+    An item that shows a trim is on the page of the entry before it, in addition to the page's
+    limit. `with_messages` is as for `Markers`.
+
+    :raises Refusal: when the cursor is invalid, or names an unknown item.
+    :raises msgspec.ValidationError: when a parameter has a wrong type.
     """
     wanted = msgspec.convert(params, _ItemsParams)
     markers = Markers(state, with_messages=with_messages)
@@ -144,8 +150,9 @@ def items_page(
 
 
 def items_read(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
-    """`thread/items/read`: those items of a turn that are named, in the order of the ledger. Raises
-    as `turns_page` does.
+    """Returns the answer to `thread/items/read`: the named items of a turn, in the ledger's order.
+
+    :raises msgspec.ValidationError: when a parameter has a wrong type.
     """
     wanted = msgspec.convert(params, _ItemsReadParams)
     rows = (state.entries[index] for index in _places_of(state, wanted.turn_id))
@@ -162,27 +169,35 @@ def _places_of(state: ThreadState, turn_id: str) -> range:
 
 
 def turn_cursor(state: ThreadState, turn_id: str) -> str:
-    """The cursor that reads turns from this one on, which is included."""
+    """Returns the cursor of a page that begins with this turn."""
     return _cursor("t", state.turn_index[turn_id])
 
 
 def newest_turns(state: ThreadState) -> str | None:
-    """The cursor that reads turns back from the newest, which is included."""
+    """Returns the cursor of a page that begins with the newest turn, or None if there is no
+    turn.
+    """
     return _cursor("t", len(state.turns) - 1) if state.turns else None
 
 
 def newest_items(state: ThreadState) -> str | None:
-    """The cursor that reads items back from the newest, which is included."""
+    """Returns the cursor of a page that begins with the newest item, or None if there is no
+    entry.
+    """
     return _cursor("i", len(state.entries) - 1) if state.entries else None
 
 
 def item_rows(state: ThreadState, place: int, markers: Markers) -> list[dict[str, Any]]:
-    """The row of an entry by its place in the ledger, and those of what stands behind it."""
+    """Returns the row of the entry at an index of the ledger, and the rows of the trims behind
+    it.
+    """
     return _rows(state, range(place, place + 1), markers)
 
 
 def _rows(state: ThreadState, places: range, markers: Markers) -> list[dict[str, Any]]:
-    """The rows of these places in their order, with what stands behind each."""
+    """Returns the rows of the entries at these indexes, in the order of `places`, and the rows of
+    the trims behind each entry.
+    """
     rows: list[dict[str, Any]] = []
     for place in places:
         entry = state.entries[place]
@@ -215,8 +230,9 @@ def _item_row(entry: Entry) -> dict[str, Any]:
 def _items_start(
     state: ThreadState, cursor: str | _ItemAnchor | None, direction: Direction, markers: Markers
 ) -> tuple[int | None, list[dict[str, Any]]]:
-    """Where a page begins, and the rows before that: an anchor is exclusive, but what stands at
-    the same place behind it is not.
+    """Returns the index at which a page begins, and rows that come before it on the page.
+
+    An anchor item itself is not on the page, but items that stand at the same index after it are.
     """
     if not isinstance(cursor, _ItemAnchor):
         return (None if cursor is None else _position("i", cursor)), []
@@ -237,8 +253,9 @@ def _items_start(
 def _page(
     rows: range, kind: str, start: int | None, limit: int | None, direction: Direction
 ) -> tuple[range, dict[str, str | None]]:
-    """Of `rows`, places in the ledger in its order, a page from `start` (included) on in
-    `direction`.
+    """Returns the indexes of a page, and its cursors.
+
+    The page begins at `start`, which is included, and takes indexes of `rows` in `direction`.
     """
     if direction == "desc":
         following = range(
@@ -255,7 +272,7 @@ def _page(
 
 
 def page_size(limit: int | None, default: int, most: int) -> int:
-    """Returns how many rows a page has: `limit`, within what Codex accepts."""
+    """Returns the number of rows of a page: `limit` or the default, between 1 and `most`."""
     return max(1, min(default if limit is None else limit, most))
 
 

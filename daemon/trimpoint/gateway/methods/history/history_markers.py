@@ -1,7 +1,7 @@
-"""What a thread's history in Codex's own form shows of its trims.
+"""Items that show trims in a thread's history in Codex's own form.
 
-A compaction has an item of Codex's own. Of other trims Codex knows nothing: where it is wanted, a
-message says what left the context. Each stands behind the entry that the boundary follows.
+Codex has an item for a compaction. Other trims are unknown to it; for clients that want it, a
+message tells what left the context. Each item stands after the entry at which the boundary lies.
 """
 
 from collections import defaultdict
@@ -14,16 +14,16 @@ from trimpoint.gateway.commands.lone_messages import agent_message
 
 
 class Marker(NamedTuple):
-    """An item, and when the trim was made."""
+    """An item that shows a trim, and the time of the trim in milliseconds."""
 
     item: dict[str, Any]
     at_ms: int
 
 
 class Markers:
-    """Those of a thread, by the place in the ledger behind which they stand.
+    """The items that show a thread's trims, by the index of the entry that they follow.
 
-    `with_messages`: trims without an item of Codex's own are shown by a message.
+    With `with_messages`, trims for which Codex has no item are shown as messages.
     """
 
     def __init__(self, state: ThreadState, *, with_messages: bool) -> None:
@@ -35,7 +35,9 @@ class Markers:
                 self._behind[boundary.entry_index - 1].append(marker)
 
     def place_of(self, item_id: str) -> int | None:
-        """Return the place behind which an item stands; None if it is none of these."""
+        """Returns the index of the entry that an item follows, or None if the item shows no
+        trim.
+        """
         found = (
             place
             for place, markers in self._behind.items()
@@ -44,7 +46,7 @@ class Markers:
         return next(found, None)
 
     def behind(self, place: int) -> list[Marker]:
-        """Return what stands behind an entry, oldest first."""
+        """Returns the markers that follow an entry, oldest first."""
         return self._behind.get(place, [])
 
 

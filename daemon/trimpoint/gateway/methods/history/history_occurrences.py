@@ -1,8 +1,8 @@
-"""Where a word stands in the messages of a thread's whole history, as `thread/searchOccurrences`
-of Codex says it of one provider thread.
+"""Finds a term in the messages of a thread's whole history, as Codex's `thread/searchOccurrences`
+does for one provider thread.
 
-Codex searches a message with its whitespace collapsed, regardless of case, and shows what stands
-around a match. Measures and limits are Codex's (measured: 0.163).
+Codex collapses the whitespace of a message, ignores case, and returns the text around each match.
+Lengths and limits are Codex's (measured: 0.163).
 """
 
 import re
@@ -23,7 +23,7 @@ DEFAULT_PAGE = 50
 MAX_PAGE = 250
 CHARACTERS_BEFORE = 49
 CHARACTERS_AFTER = 96
-# Other clients are served between so many entries.
+# After this many entries, other tasks of the event loop may run.
 ENTRIES_AT_ONCE = 200
 
 
@@ -34,7 +34,9 @@ class _Params(msgspec.Struct, rename="camel"):
 
 
 class _Cursor(msgspec.Struct, array_like=True):
-    """The match to go on with: the place of its entry in the ledger, and which of that entry."""
+    """The first match of the next page: the index of its entry in the ledger, and its number within
+    that entry.
+    """
 
     search_term: str
     place: int = 0
@@ -49,8 +51,8 @@ class _Found(NamedTuple):
 async def occurrences_page(state: ThreadState, params: dict[str, Any]) -> dict[str, Any]:
     """Returns a page of occurrences, oldest first.
 
-    :raises Refusal: for an empty term, and for a cursor that was not given out for this term.
-    :raises msgspec.ValidationError: for parameters of another type.
+    :raises Refusal: when the term is empty, or the cursor does not belong to this term.
+    :raises msgspec.ValidationError: when a parameter has a wrong type.
     """
     wanted = msgspec.convert(params, _Params)
     term = wanted.search_term

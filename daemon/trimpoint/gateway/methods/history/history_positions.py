@@ -1,8 +1,8 @@
-"""A thread's whole history in the order in which it came to be, turn boundaries included, as
-`thread/timeline/list` of Codex lists one provider thread.
+"""A thread's whole history in order, with the start and end of each turn, as Codex's
+`thread/timeline/list` returns it for one provider thread.
 
-A position counts what stands before it in the ledger: entries, and the two boundaries of each turn.
-A page is of the newest that stand before its cursor, oldest first (measured: 0.163).
+A position is the number of entries and turn boundaries before it, plus one. A page holds the newest
+rows before its cursor, oldest first (measured: 0.163).
 """
 
 from bisect import bisect_right
@@ -28,11 +28,11 @@ class _Params(msgspec.Struct, rename="camel"):
 def positions_page(
     state: ThreadState, params: dict[str, Any], *, with_messages: bool = False
 ) -> dict[str, Any]:
-    """Returns a page. What stands for a trim has the position of the entry that it follows, beyond
-    the page's limit; `with_messages` as in `Markers`.
+    """Returns a page. An item that shows a trim has the position of the entry before it, and is in
+    addition to the page's limit. `with_messages` is as for `Markers`.
 
-    :raises Refusal: for a cursor that is none of ours.
-    :raises msgspec.ValidationError: for parameters of another type.
+    :raises Refusal: when the cursor is invalid.
+    :raises msgspec.ValidationError: when a parameter has a wrong type.
     """
     wanted = msgspec.convert(params, _Params)
     end = _end(state)
@@ -50,7 +50,7 @@ def positions_page(
 
 
 def _end(state: ThreadState) -> int:
-    """The first position behind all; a turn that runs has no end yet."""
+    """Returns the first position after all rows. A running turn has no end row yet."""
     runs = bool(state.turns) and _turn(state, len(state.turns) - 1)["status"] == "inProgress"
     return len(state.entries) + 2 * len(state.turns) + 1 - runs
 

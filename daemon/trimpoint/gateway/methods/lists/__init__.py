@@ -1,3 +1,3 @@
-"""Codex's lists of threads, one row a thread: `thread_lists` lists them, `thread_search` searches
-their text, `list_pages` cuts what was found into pages.
+"""Codex's lists of threads, with one row for each thread. `thread_lists` lists threads,
+`thread_search` searches their text, and `list_pages` cuts the rows into pages.
 """

@@ -1,9 +1,9 @@
 """Pages of a list of threads in the client's order, where Codex's own order and pages do not fit.
-Pure.
+Pure functions.
 
-Codex sorts and counts provider threads. A trimmed thread has a younger one than the thread is, and
-an empty one is in no list of Codex's at all; so pages that hold such threads are made here, of all
-rows.
+Codex sorts and counts provider threads. A trimmed thread has a provider thread that is younger than
+the thread, and Codex does not list empty ones. So lists with such threads are read completely and
+divided into pages here.
 """
 
 import base64
@@ -17,7 +17,7 @@ from trimpoint.core.model.lenient import as_dict
 # As Codex has it (measured: 0.163).
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 PREFIX = "trimpoint:"
-# What each sort key compares; `section_position` is known to Codex alone.
+# The member that each sort key compares. Only Codex can sort by `section_position`.
 SORTED_BY = {"created_at": "createdAt", "updated_at": "updatedAt", "recency_at": "recencyAt"}
 DIRECTIONS = ("asc", "desc")
 
@@ -25,13 +25,13 @@ Key = tuple[int, str]
 
 
 class Order(NamedTuple):
-    """How a client wants a list sorted."""
+    """The order of a list: the member to sort by, and the direction."""
 
     member: str
     descending: bool
 
     def precedes(self, one: Key, other: Key) -> bool:
-        """Returns whether a row with the key `one` stands before one with `other`."""
+        """Returns whether a row with the key `one` comes before a row with the key `other`."""
         return one > other if self.descending else one < other
 
 
@@ -39,8 +39,8 @@ NEWEST_FIRST = Order("createdAt", descending=True)
 
 
 class Listed(NamedTuple):
-    """A row of a list; `row` is None where Codex lists no such thread, so that it is read when it
-    is shown.
+    """A row of a list. `row` is None for a thread that Codex does not list; it is read when it is
+    on a page.
     """
 
     key: Key
@@ -48,18 +48,20 @@ class Listed(NamedTuple):
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """A place in a list: at a row (`inclusive`) or behind it."""
+    """A place in a list: at the row with this key if `inclusive`, otherwise after it."""
 
     key: Key
     inclusive: bool
 
     def encode(self) -> str:
-        """The cursor as clients are given it."""
+        """Returns the cursor as clients receive it."""
         return PREFIX + base64.urlsafe_b64encode(msgspec.json.encode(self)).decode()
 
 
 def decode_cursor(text: Any) -> Cursor | None:
-    """Returns the cursor that `encode` made, None when it is another's."""
+    """Returns the cursor that `encode` made, or None if the text is a cursor of Codex or
+    invalid.
+    """
     if not isinstance(text, str) or not text.startswith(PREFIX):
         return None
     try:
@@ -69,8 +71,8 @@ def decode_cursor(text: Any) -> Cursor | None:
 
 
 def order_of(params: dict[str, Any]) -> Order | None:
-    """Returns the order that `params` of `thread/list` ask for, None when it is not one that can be
-    made here.
+    """Returns the order that the parameters of `thread/list` request, or None if only Codex can
+    sort that way.
     """
     member = SORTED_BY.get(params.get("sortKey") or "created_at")
     direction = params.get("sortDirection") or "desc"
@@ -80,8 +82,8 @@ def order_of(params: dict[str, Any]) -> Order | None:
 
 
 def limit_of(params: dict[str, Any]) -> int | None:
-    """Returns how many rows a page may have, None when Codex has to say what is wrong with
-    `limit`.
+    """Returns the greatest number of rows on a page, or None if `limit` is invalid, so that Codex
+    refuses it.
     """
     limit = params.get("limit")
     if limit is None:
@@ -91,14 +93,18 @@ def limit_of(params: dict[str, Any]) -> int | None:
 
 
 def key_of(row: dict[str, Any], order: Order) -> Key:
-    """Returns what a row is sorted by; ids begin with the time, so they decide within a second."""
+    """Returns the sort key of a row. Ids begin with the time of creation, so they decide between
+    rows of the same second.
+    """
     value = row.get(order.member)
     fallback = row.get("updatedAt")
     return int(value if value is not None else fallback or 0), str(row.get("id"))
 
 
 def merged(listed: list[Listed], displaced: Iterable[Listed], order: Order) -> list[Listed]:
-    """Returns `listed`, in Codex's order, with the `displaced` rows where they belong."""
+    """Returns the rows of `listed`, which are in Codex's order, with the `displaced` rows inserted
+    where they belong.
+    """
     rest = sorted(displaced, key=lambda one: one.key, reverse=order.descending)
     rows: list[Listed] = []
     place = 0
@@ -111,9 +117,7 @@ def merged(listed: list[Listed], displaced: Iterable[Listed], order: Order) -> l
 
 
 def rows_from(rows: list[Listed], cursor: Cursor | None, order: Order) -> list[Listed]:
-    """Returns the rows from a place in the list on; if its row is gone, from where it would
-    stand.
-    """
+    """Returns the rows from the cursor's place on. If the cursor's row is gone, its key decides."""
     if cursor is None:
         return rows
     thread_id = cursor.key[1]
@@ -124,32 +128,33 @@ def rows_from(rows: list[Listed], cursor: Cursor | None, order: Order) -> list[L
 
 
 def is_enough(rows: list[Listed], end: int, cursor: Cursor | None, limit: int) -> bool:
-    """Returns whether rows with the newest first, of which none younger than `end` is missing, hold
-    a whole page and a row behind it.
+    """Returns whether the rows, newest first, contain a full page and one more row.
+
+    No row younger than `end` is missing from them; older rows may be.
     """
     begin = cursor.key[0] if cursor is not None else None
     on_page = (one for one in rows if end < one.key[0] and (begin is None or one.key[0] < begin))
     return sum(1 for _ in on_page) > limit
 
 
-# Filters of `thread/list` that look at members of a row, and which.
+# Filters of `thread/list` that compare a member of the row, with the name of that member.
 ROW_FILTERS = {"modelProviders": "modelProvider", "sourceKinds": "source"}
-# What Codex lists where a client names no source: threads that a person talks in.
+# Codex lists no threads of these sources unless a client asks for them.
 NOT_INTERACTIVE = ("exec", "appServer", "unknown")
 
 
 def has_row_filter(params: dict[str, Any]) -> bool:
-    """Returns whether `params` have a filter for which the thread itself must be looked at."""
+    """Returns whether a filter in `params` needs the thread's row."""
     return any(params.get(name) for name in ROW_FILTERS) or has_changing_filter(params)
 
 
 def has_changing_filter(params: dict[str, Any]) -> bool:
-    """Returns whether a filter looks at a member of a row that a client can change."""
+    """Returns whether a filter in `params` compares a member that clients can change."""
     return "projectId" in params or "sectionId" in params
 
 
 def passes_filters(row: dict[str, Any], params: dict[str, Any]) -> bool:
-    """Returns whether a row that Codex did not list would have passed the filters."""
+    """Returns whether a row passes the filters in `params`, by Codex's rules."""
     for name, member in ROW_FILTERS.items():
         wanted = params.get(name)
         if wanted and row.get(member) not in wanted:

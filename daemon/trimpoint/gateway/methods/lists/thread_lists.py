@@ -1,4 +1,4 @@
-"""Lists of threads as clients see them: one row a thread, whatever number of provider threads it
+"""Lists of threads as clients see them: one row for each thread, however many provider threads it
 has had (docs/spec/clients.md).
 """
 
@@ -36,12 +36,13 @@ from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.registry import ThreadRegistry
 
 CLOCKS_DIFFER_S = 60
-"""By so much a thread may be younger than its provider thread: it is noted a little later."""
+"""The most seconds by which a thread may be recorded after its provider thread was created."""
 
 
 class ThreadLists:
-    """`handlers` is the table, as in `ThreadMethods`. `is_here(thread_id)`: this Codex keeps the
-    thread, in its `CODEX_HOME`.
+    """Handles lists of threads. `handlers` maps method names to handlers.
+
+    `is_here(thread_id)` returns whether the thread is stored in this Codex's `CODEX_HOME`.
     """
 
     def __init__(
@@ -55,8 +56,7 @@ class ThreadLists:
         self._engine = engine
         self._link = link
         self._identity = identity
-        # What a provider thread comes from never changes, so a thousand of them need not be read
-        # for each page.
+        # These members of a provider thread's row never change, so they are read only once.
         self._origins: dict[str, dict[str, Any]] = {}
         self.handlers: dict[str, Handler] = {
             "thread/list": self._list,
@@ -80,7 +80,9 @@ class ThreadLists:
     async def codex_page(
         self, client_request: ClientRequest, params: dict[str, Any]
     ) -> dict[str, Any]:
-        """Codex's page with our ids in it, without the provider threads that serve no more."""
+        """Returns Codex's page with stable ids in it, and without provider threads that no longer
+        serve a thread.
+        """
         asked = Raw(self._identity.to_provider(msgspec.json.encode(params)))
         raw = await request_in_order(
             self._link, client_request.method, asked, Raw.copy, on_sent=client_request.on_sent
@@ -94,8 +96,8 @@ class ThreadLists:
         return {**rest, "data": rows}
 
     async def _own_page(self, client_request: ClientRequest, asked: "Asked") -> dict[str, Any]:
-        """A page of all threads, each where the thread and not its present provider thread
-        belongs.
+        """Returns a page of all threads, sorted by the threads themselves and not by their present
+        provider threads.
         """
         answer, listed, end = await self._listed(client_request, asked)
         # Codex has sorted a trimmed thread by the creation of its present provider thread.
@@ -124,8 +126,11 @@ class ThreadLists:
     async def _listed(
         self, client_request: ClientRequest, asked: "Asked"
     ) -> tuple[dict[str, Any], list[Listed], int | None]:
-        """Codex's answer, with the read states of its pages, its rows that serve a thread at
-        present, and a time: of what is younger no row is missing. None if these are all rows.
+        """Reads Codex's pages, and returns Codex's answer, its rows that serve a thread at present,
+        and a time.
+
+        The answer has the read states of all pages. No row younger than the time is missing; the
+        time is None if all rows were read.
         """
         rows: list[Listed] = []
         states: dict[str, Any] = {}
@@ -143,9 +148,10 @@ class ThreadLists:
                 return {**answer, **read}, rows, end
 
     def _end_of_seen(self, rows: list[Listed], order: Order) -> int | None:
-        """Returns a time of which no younger row can follow in Codex's list, if that can be said.
+        """Returns a time such that no younger row can follow in Codex's list, or None if that is
+        unknown.
 
-        With the newest first Codex lists a trimmed thread before its place, never behind it.
+        With the newest first, Codex lists a trimmed thread before its place, never after it.
         """
         if order != NEWEST_FIRST:
             return None
@@ -154,8 +160,8 @@ class ThreadLists:
         return last.key[0] + CLOCKS_DIFFER_S if last is not None else None
 
     async def shown(self, rows: list[Listed], limit: int) -> tuple[list[Listed], bool]:
-        """Returns the first rows of a list, `limit` of them, read where Codex had not listed them;
-        and whether there are more.
+        """Returns the first `limit` rows, read from Codex where the list does not have them, and
+        whether there are more.
         """
         shown: list[Listed] = []
         for place, one in enumerate(rows):
@@ -187,12 +193,14 @@ class ThreadLists:
         return self.is_current_or_foreign(str(thread.get("id")))
 
     def is_current_or_foreign(self, provider_id: str) -> bool:
-        """Returns whether a provider thread is in use, or none of ours."""
+        """Returns whether a provider thread serves a thread at present, or belongs to no thread of
+        ours.
+        """
         return self._engine.owner_of(provider_id) is None or self._identity.is_current(provider_id)
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Returns a row of Codex's with our ids, and what is the thread's own and not that of its
-        present provider thread.
+        """Returns a row of Codex with stable ids, and with the creation time and preview of the
+        thread instead of its provider thread's.
         """
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
@@ -206,7 +214,7 @@ class ThreadLists:
         return shown
 
     def has_renewed(self) -> bool:
-        """Returns whether this Codex keeps a thread that was trimmed."""
+        """Returns whether this Codex stores a thread that was trimmed."""
         return any(
             _was_renewed(summary) and self._is_here(summary.thread_id)
             for summary in self._engine.summaries.values()
@@ -217,9 +225,11 @@ class ThreadLists:
         return summary is not None and _was_renewed(summary)
 
     async def _unlisted(self, listed: set[str], asked: "Asked", end: int | None) -> list[Listed]:
-        """Threads whose present provider thread had no turn yet: Codex lists none of those, and a
-        cleared thread must not vanish. Only those younger than `end`, if Codex's list was read to
-        there.
+        """Returns the threads whose present provider thread has no turn yet. Codex does not list
+        those, but a cleared thread must not vanish.
+
+        With `end`, only threads younger than `end` are returned, because Codex's list was read only
+        that far.
         """
         rows: list[Listed] = []
         for summary in self._engine.summaries.values():
@@ -253,8 +263,8 @@ class ThreadLists:
         return passes_filters(row, params)
 
     async def _read(self, thread_id: str) -> dict[str, Any] | None:
-        """A thread's row from the newest of its provider threads that Codex still has; an empty one
-        does not outlive Codex.
+        """Returns a thread's row from the newest of its provider threads that Codex still has, or
+        None if it has none of them. Codex forgets an empty provider thread when it ends.
         """
         for provider_id in reversed(self._engine.summaries[thread_id].provider_thread_ids):
             if provider_id is None:
@@ -271,7 +281,7 @@ class ThreadLists:
 
 
 class Asked(NamedTuple):
-    """What a client asks for with `thread/list`."""
+    """The parameters of a client's `thread/list`."""
 
     params: dict[str, Any]
     order: Order
@@ -285,9 +295,7 @@ def _was_renewed(summary: ThreadSummary) -> bool:
 
 
 def _fits(summary: ThreadSummary, params: dict[str, Any]) -> bool:
-    """Returns whether a thread passes the filters that need no more than what is known of every
-    thread.
-    """
+    """Returns whether a thread passes the filters that need only its summary."""
     cwd, term = params.get("cwd"), params.get("searchTerm")
     wanted = [cwd] if isinstance(cwd, str) else cwd
     return (

@@ -1,8 +1,8 @@
-"""Searches in the text of threads, in that of former generations too: Codex finds provider threads,
-and clients see one row for each thread (docs/spec/clients.md).
+"""Searches the text of threads, including former generations. Codex finds provider threads, clients
+get one row for each thread (docs/spec/clients.md).
 
-Codex keeps the provider thread of a former generation archived. So what a trim pruned is looked for
-among the archived ones, and stands where the thread stands.
+Codex keeps the provider threads of former generations archived, so pruned text is found among the
+archived ones, and is listed at the thread's place.
 """
 
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class _Matches(NamedTuple):
-    """`rows` are those of Codex for provider threads in use; `former` has a snippet for each thread
-    of which a former generation matches.
+    """The matches of a search. `rows` are Codex's rows for provider threads in use; `former` maps
+    threads to a snippet from a matching former generation.
     """
 
     rows: list[Listed]
@@ -40,7 +40,7 @@ class _Matches(NamedTuple):
 
 
 class ThreadSearch:
-    """`handlers` is the table, as in `ThreadLists`, whose rows these are."""
+    """Handles `thread/search`. `handlers` maps method names to handlers; `lists` makes the rows."""
 
     def __init__(
         self, engine: ThreadRegistry, link: CodexLink, identity: Identity, lists: ThreadLists
@@ -87,8 +87,8 @@ class ThreadSearch:
     async def _all_found(
         self, client_request: ClientRequest, params: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """All that Codex finds, as Codex says it. A page of ours cannot be made of one of Codex's,
-        which sorts by the provider threads.
+        """Returns all results of Codex, unchanged. Codex sorts them by provider threads, so its
+        pages cannot be used.
         """
         found: list[dict[str, Any]] = []
         asked = {**params, "limit": MAX_LIMIT, "cursor": None}

@@ -1,5 +1,5 @@
-"""`thread/archive`, `thread/unarchive` and `thread/delete`: a thread goes, or comes back, with all
-its generations.
+"""Handles `thread/archive`, `thread/unarchive` and `thread/delete`, for a thread with all its
+generations.
 """
 
 import anyio
@@ -19,13 +19,13 @@ from trimpoint.operations.routing.routes import ThreadRole
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.writer import ThreadWriter
 
-# How long `thread/archive` waits for Codex to archive the thread. For clients it is archived then,
-# whether Codex has done so or not.
+# How long `thread/archive` waits for Codex to archive the thread. After that, clients see the
+# thread as archived even if Codex has not archived it.
 ARCHIVE_WAIT_S = 10.0
 
 
 class ArchiveMethods:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles archiving and deletion. `handlers` maps method names to handlers."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class ArchiveMethods:
         writer = await self._engine.thread(thread_id)
         if busy(writer.state) is not None:
             await self._archive_thread(thread_id)  # refused, with the reason
-        # The present one first: Codex refuses while forks refer to it, and then nothing has
-        # changed.
+        # The present generation is deleted first: Codex refuses that while forks refer to it, and
+        # then nothing has changed.
         for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
@@ -83,31 +83,31 @@ class ArchiveMethods:
             if not writer.state.archived:
                 # Codex has nothing left to archive.
                 await self._archive_thread(thread_id, waits=False)
-            untold.clear()  # to clients it is gone, and not archived
+            untold.clear()  # clients are notified of the deletion, not of the archiving
             client_request.answer({})
         self._announcements.deleted(thread_id)
         return None
 
     def _is_in_codex_archive(self, thread_id: str) -> bool:
-        """Codex refuses to archive a thread twice, in its own words; one whose terminals run is
-        archived for clients only.
+        """Returns whether Codex has archived the thread. If it has, Codex itself refuses to archive
+        it twice; a thread with running terminals is archived for clients only.
         """
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
         return self._engine.summaries[thread_id].archived and not is_loaded
 
     async def _archive_thread(self, thread_id: str, *, waits: bool = True) -> None:
-        """Archive a thread; when this returns, Codex has it in its archive too, if there is a Codex
-        and it `waits`.
+        """Archives a thread. With `waits`, also waits for a bounded time until Codex has archived
+        it.
         """
         stopped = anyio.Event()
 
-        def hear(of_thread: str, record: ev.Record) -> None:
+        def note(of_thread: str, record: ev.Record) -> None:
             if of_thread == thread_id and any(
                 isinstance(event, ev.SessionStopped) for event in record.events
             ):
                 stopped.set()
 
-        self._engine.subscribe(hear)
+        self._engine.subscribe(note)
         try:
             result = await self._sessions.dispatch(
                 ArchiveThread(command_id=new_uuid7(), thread_id=thread_id)
@@ -116,11 +116,11 @@ class ArchiveMethods:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
         finally:
-            self._engine.unsubscribe(hear)
+            self._engine.unsubscribe(note)
 
     async def _unarchive_thread(self, writer: ThreadWriter) -> Raw | None:
-        """Returns Codex's answer; None when it never archived the thread, because that has no turn
-        in its present generation or terminals run in it.
+        """Returns Codex's answer, or None if Codex never archived the thread, because its
+        generation has no turn or its terminals are running.
         """
         if self._threads.reattach(writer):
             return None
@@ -141,8 +141,7 @@ class ArchiveMethods:
         return Raw(msgspec.json.encode({"thread": thread}))
 
     async def _delete_provider_thread(self, provider_id: str) -> None:
-        # Retired, because clients are not told that one generation is deleted; the answer says that
-        # the thread is.
+        # Retired, so that clients are not notified of the deletion of a single generation.
         route = self._threads.inbound.route_of(provider_id)
         if route is not None:
             self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))

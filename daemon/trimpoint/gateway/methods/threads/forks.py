@@ -1,8 +1,8 @@
-"""`thread/fork`, from wherever in a thread's history a client names a turn.
+"""Handles `thread/fork`, at any turn of a thread's history.
 
-Codex forks what it knows: the turns that ran in the present provider thread. Turns from before a
-trim, and a thread that was cleared to nothing, are forked from the ledger: a new provider thread is
-given the context as it was after the turn.
+Codex can fork only at turns that ran in the present provider thread. At turns from before a trim,
+and in a thread that was cleared to nothing, the fork is made from the ledger: a new provider thread
+gets the context as it was after the turn.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ from trimpoint.operations.sessions import ReadySession
 
 
 class Forks:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles `thread/fork`. `handlers` maps method names to handlers."""
 
     def __init__(self, deps: MethodDeps, requests: ThreadRequests, methods: ThreadMethods) -> None:
         _, self._sessions, self._threads, self._identity = deps
@@ -63,8 +63,8 @@ class Forks:
         except ProviderError:
             if not (_is_fresh(state) if named is None else _is_past_turn(state, named)):
                 raise
-        # Codex has no file of a thread without a turn, and of a fork it does not know what came
-        # before.
+        # Codex has no rollout of a thread without a turn, and does not know the turns that a fork
+        # inherited.
         kept = None if named is None else _turns_kept(state, params)
         return await self._from_ledger(client_request, session, params, kept)
 
@@ -75,7 +75,9 @@ class Forks:
         params: dict[str, Any],
         kept: int | None,
     ) -> None:
-        """A fork with the context as it was after the first `kept` turns; None: as it is."""
+        """Answers with a fork that has the context after the first `kept` turns, or the present
+        context if `kept` is None.
+        """
         state = session.writer.state
         items = await self._items(session, kept)
         parent = as_it_was(state, len(state.turns) if kept is None else kept, now=kept is None)
@@ -91,7 +93,10 @@ class Forks:
         await self._methods.adopt(client_request, settings, "forked", parent, opened)
 
     async def _items(self, session: ReadySession, kept: int | None) -> list[bytes]:
-        """:raises Refusal: the context begins with a summary that only Codex can read."""
+        """Returns the raw items of the context after the first `kept` turns.
+
+        :raises Refusal: when the context begins with a sealed summary, which only Codex can read.
+        """
         writer = session.writer
         if kept is None:
             await complete_context(writer, writer.state.active_turns)
@@ -109,8 +114,8 @@ class Forks:
 
 
 def ran_in_provider_thread(state: ThreadState, turn_id: str) -> bool:
-    """Returns whether Codex knows the turn; True also for one that the ledger does not have, of
-    which Codex says that it does not exist.
+    """Returns whether Codex knows the turn. Returns True also for a turn that is not in the ledger,
+    so that Codex reports it as unknown.
     """
     at = state.turn_index.get(turn_id)
     if at is None:
@@ -126,7 +131,7 @@ def _is_past_turn(state: ThreadState, turn_id: str) -> bool:
 
 
 def _is_fresh(state: ThreadState) -> bool:
-    """Returns whether the present provider thread has had no turn."""
+    """Returns whether no turn has run in the present provider thread."""
     generation = state.generation
     ran = any(
         turn.generation == generation.number and turn.id not in generation.turn_ids

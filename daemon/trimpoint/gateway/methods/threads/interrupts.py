@@ -1,5 +1,5 @@
-"""`turn/interrupt`: it ends whatever a client was told is a turn, and the turn ends whatever Codex
-makes of it.
+"""Handles `turn/interrupt`, for every turn that clients see, and ends the turn even if Codex does
+not answer.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 
 
 class Interrupts:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles `turn/interrupt`. `handlers` maps method names to handlers."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Interrupts:
         self.handlers: dict[str, Handler] = {"turn/interrupt": self._interrupt}
 
     async def _interrupt(self, client_request: ClientRequest) -> Any:
-        """A running turn, a typed command, or a compaction that clients are shown."""
+        """Interrupts a running turn, a played turn, or a compaction whose turn clients see."""
         turn_id = str(client_request.params().get("turnId"))
         played = self._played.by_id(turn_id)
         if played is not None:
@@ -48,7 +48,7 @@ class Interrupts:
         return await self._interrupt_turn(client_request, thread_id, turn_id)
 
     async def _interrupt_command(self, turn: PlayedTurn) -> dict[str, Any]:
-        """Answered when the turn has ended, as Codex does."""
+        """Interrupts a played turn, and returns the answer when it has ended, as Codex does."""
         if turn.asking is not None:
             turn.asking.cancel()
             await turn.ended.wait()
@@ -65,7 +65,7 @@ class Interrupts:
         return {}
 
     async def _interrupt_compaction(self, turn_id: str) -> bool:
-        """Returns whether the turn was that of a compaction, and was given up."""
+        """Cancels the compaction whose turn has this id, and returns whether there was one."""
         inbound = self._threads.inbound
         for scratch_id, watch in inbound.watches.items():
             if watch.turn_id is not None and watch.turn_id == turn_id:
@@ -74,9 +74,9 @@ class Interrupts:
         return False
 
     async def _interrupt_operation(self, thread_id: str, operation_id: str) -> bool:
-        """Returns whether the thread's open operation has this id, and was given up.
+        """Cancels the thread's compaction if it has this operation id, and returns whether it did.
 
-        A client of `commands/execute` knows its compaction by that id, from `commands/progress`.
+        A client of `commands/execute` knows a compaction by that id, from `commands/progress`.
         """
         is_meant = self._sessions.open_operation_id(thread_id) == operation_id
         return is_meant and await self._sessions.cancel_compaction(thread_id)

@@ -1,8 +1,8 @@
-"""Answers `thread/revert` and `thread/rollback`: a thread is one history, whatever its generations
+"""Handles `thread/revert` and `thread/rollback`, over all generations of a thread
 (docs/spec/clients.md).
 
-Turns that ran in the present provider thread are reverted there, by Codex. Turns that were carried
-into it are unknown to Codex: a new generation is opened with what is left.
+Codex reverts turns that ran in the present provider thread. It does not know turns that were
+carried into that thread, so for those a new generation is opened with the remaining turns.
 """
 
 from typing import Any
@@ -22,8 +22,8 @@ from trimpoint.operations.sessions import ReadySession
 
 
 class RevertMethods:
-    """`handlers` is the table, as in `ThreadMethods`. `wait_s` bounds how long a new generation is
-    waited for.
+    """Handles `thread/revert` and `thread/rollback`. `handlers` maps method names to handlers, and
+    `wait_s` is how many seconds a new generation is waited for.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RevertMethods:
         session = await self._sessions.ready(thread_id)
         turn_id = client_request.params().get("beforeTurnId")
         if not isinstance(turn_id, str) or turn_id not in session.writer.state.turn_index:
-            return await self._requests.forward(client_request)  # Codex says what is wrong with it
+            return await self._requests.forward(client_request)  # Codex answers with the error
         return await self._roll_back_turns(client_request, session, turn_id)
 
     async def _rollback(self, client_request: ClientRequest) -> Any:
@@ -74,7 +74,9 @@ class RevertMethods:
     ) -> Any:
         state = session.writer.state
         turn = state.turns[state.turn_index[turn_id]]
-        await session.writer.flush()  # Codex is not asked while nothing can be written down
+        await (
+            session.writer.flush()
+        )  # fails if the journal cannot be written, before Codex is asked
         if turn.generation == state.generation.number and turn_id not in state.generation.turn_ids:
             request = {**client_request.params(), "threadId": session.provider_thread_id}
             if "beforeTurnId" in request:
@@ -82,7 +84,7 @@ class RevertMethods:
             try:
                 raw = await self._link.request(client_request.method, request)
             except ProviderError as error:
-                # A fork has turns from its parent that ran where Codex does not see them.
+                # A fork has turns of its parent, which Codex does not know.
                 if state.parent_thread_id is None or lacks_method(error):
                     raise
             else:
@@ -99,10 +101,11 @@ class RevertMethods:
         return self._reads.with_whole_history(raw, current.writer.state, {})
 
     async def _open_without(self, session: ReadySession, turn_id: str) -> None:
-        """A new generation with the turns before `turn_id`.
+        """Opens a new generation with the turns before `turn_id`.
 
-        :raises CommandRefused: the turn is out of reach, or the thread is busy.
-        :raises ProviderUnavailable: it could not be brought up yet; the next turn will try again.
+        :raises CommandRefused: when the turn cannot be reverted, or the thread is busy.
+        :raises ProviderUnavailable: when the generation could not be opened; the next turn tries
+            again.
         """
         await session.writer.execute(RollBackTurns(turn_id, provider_did=False))
         await self._sessions.operation_ended(session.writer, self._wait_s)

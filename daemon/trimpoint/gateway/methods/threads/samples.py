@@ -1,5 +1,5 @@
-"""`thread/sample`: one answer over the context of a thread, which Codex gives behind the newest
-turn that it ran itself.
+"""Handles `thread/sample`: one answer of the model over a thread's context, which Codex gives only
+after a turn that it ran itself.
 """
 
 from typing import Any
@@ -16,7 +16,9 @@ from trimpoint.operations.sessions import Sessions
 
 
 class Samples:
-    """`handlers` is the table, as in `ThreadMethods`; `ask` is how Codex is asked."""
+    """Handles `thread/sample`. `handlers` maps method names to handlers; `ask` forwards the request
+    to Codex.
+    """
 
     def __init__(self, sessions: Sessions, identity: Identity, ask: Handler) -> None:
         self._sessions = sessions
@@ -43,6 +45,8 @@ class Samples:
 
 
 def _came_before_a_trim(state: ThreadState, turn_id: Any) -> bool:
-    """Returns whether that is the newest turn, and Codex has started anew since."""
+    """Returns whether `turn_id` is the newest turn, and ran before the present provider thread was
+    started.
+    """
     newest = state.turns[-1].id if state.turns else None
     return newest is not None and newest == turn_id and not ran_in_provider_thread(state, newest)

@@ -1,5 +1,5 @@
-"""`thread/backgroundTerminals/*` on a stable id: the terminals of all generations, wherever they
-still run (docs/spec/sessions.md).
+"""Handles `thread/backgroundTerminals/*` for a thread: the terminals of all its generations
+(docs/spec/sessions.md).
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from trimpoint.operations.provider.provider_threads import ProviderThreads
 
 
 class TerminalMethods:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles requests about background terminals. `handlers` maps method names to handlers."""
 
     def __init__(self, threads: ProviderThreads, identity: Identity) -> None:
         self._threads = threads
@@ -39,7 +39,9 @@ class TerminalMethods:
         return {"data": running, "nextCursor": None}
 
     async def _on_each(self, client_request: ClientRequest) -> Any:
-        """Ask each provider thread that may hold the terminal; one that has it is enough."""
+        """Forwards the request to each provider thread that may have the terminal. Succeeds if any
+        of them has it.
+        """
         params, answer, refusal = client_request.params(), None, None
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
@@ -58,7 +60,9 @@ class TerminalMethods:
         return answer
 
     def _holders(self, thread_id: str) -> list[str]:
-        """The thread's provider threads that may run something, the present one last."""
+        """Returns the ids of the thread's provider threads that may have terminals, the present one
+        last.
+        """
         current = self._identity.provider_of(thread_id)
         return [
             *self._threads.terminals.retained(thread_id),

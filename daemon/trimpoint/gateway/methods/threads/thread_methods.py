@@ -1,4 +1,4 @@
-"""App-server methods for which trimpoint speaks for the thread; all others go to Codex as they are
+"""Handles app-server methods about whole threads. Methods without a handler go to Codex unchanged
 (docs/spec/clients.md).
 """
 
@@ -28,10 +28,10 @@ from trimpoint.threads.ids import new_uuid7
 
 
 class ThreadMethods:
-    """`handlers` is the table; each handler returns the result to answer, or answers by itself and
-    returns None.
+    """Starts, resumes and adopts threads. `handlers` maps method names to handlers, which return
+    the result, or answer the request themselves and return None.
 
-    `agent_tools`: whether agents get tools to reduce their context where the client does not say.
+    `agent_tools` tells whether agents get the agent tools if the client does not say.
     """
 
     def __init__(
@@ -80,8 +80,7 @@ class ThreadMethods:
         if thread_id is None:
             return await self.adopt(client_request, params, "adopted")
         if self._requests.is_archived(thread_id):
-            # Codex says it is archived, in its own words, unless another program has taken it out
-            # of the archive.
+            # Codex refuses an archived thread itself, unless another program has unarchived it.
             await self._sessions.note_unarchived(thread_id, params)
         with ClientResume(params, lambda: not self._subscriptions.exist_for(thread_id)) as asked:
             session = await self._sessions.ready(thread_id, asked)
@@ -93,7 +92,7 @@ class ThreadMethods:
         thread_id, params = session.writer.thread_id, asked.params
 
         def attached(raw: Raw) -> None:
-            # Answered first, then asked what is open there; from here on the client misses nothing.
+            # The answer is sent before the open requests; from here on the client misses nothing.
             client_request.answer(self._reads.with_whole_history(raw, session.writer.state, params))
             self._subscriptions.join(client_request.client, thread_id, again=True)
 
@@ -112,7 +111,7 @@ class ThreadMethods:
             if not is_missing_error(error):
                 raise
         raw = await self._threads.attach(session.provider_thread_id, params)
-        # What Codex answered at the start; the settings may have been changed since.
+        # Codex answered when the thread was loaded; the settings may have changed since.
         now = in_force(session.writer.state.settings, msgspec.json.decode(raw))
         return attached(Raw(msgspec.json.encode(now)))
 
@@ -124,12 +123,13 @@ class ThreadMethods:
         parent: ThreadState | None = None,
         open_thread: Callable[[], Awaitable[Raw]] | None = None,
     ) -> None:
-        """Opens a thread that is new to us, and records it unless it is ephemeral.
+        """Opens a thread that is not in the registry, and records it unless it is ephemeral.
 
-        `open_thread` opens it in the client's place, and gives what Codex would have answered.
+        `open_thread`, if given, opens the thread instead of the client's request, and returns the
+        response that Codex would have given.
         """
         with self._threads.inbound.buffering():
-            # Its turns are recorded; Codex returns none of a thread that is kept nowhere.
+            # The turns are needed to record them; Codex returns no turns of an ephemeral thread.
             whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
             if open_thread is not None:
                 raw = await open_thread()
@@ -168,7 +168,7 @@ class ThreadMethods:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self._requests.forward(client_request)
-        # A client that asks Codex to compact means it, however short the conversation.
+        # Forced, because Codex itself also compacts a short conversation.
         await self._sessions.dispatch(
             CompactContext(command_id=new_uuid7(), thread_id=thread_id, force=True)
         )

@@ -1,5 +1,5 @@
-"""`thread/read`, `thread/turns/list` and the like: the whole history of a thread, whichever Codex
-threads it ran in.
+"""Handles `thread/read`, `thread/turns/list` and similar methods: the whole history of a thread,
+over all its provider threads.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ log = structlog.get_logger()
 
 
 class ThreadReads:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles reads of a thread. `handlers` maps method names to handlers."""
 
     def __init__(self, deps: MethodDeps, requests: ThreadRequests) -> None:
         self._engine, self._sessions, threads, self._identity = deps
@@ -35,9 +35,10 @@ class ThreadReads:
         }
 
     def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
-        """Codex's answer about the current provider thread, as one about the whole thread.
+        """Returns Codex's answer about the present provider thread, changed into one about the
+        whole thread.
 
-        `params` are those of `thread/resume`, as far as they ask for turns.
+        `params` are the parameters of `thread/resume` that concern turns.
         """
         if is_one_provider_thread(state):
             return raw
@@ -49,7 +50,7 @@ class ThreadReads:
             "preview": first,
             "createdAt": state.created_at_ms // 1000,
             "name": state.name,
-            # To Codex, the present provider thread may be a fork of an earlier one.
+            # The present provider thread may be a fork of an earlier one.
             **({"forkedFromId": self._parent_of(state)} if "forkedFromId" in thread else {}),
         }
         if state.recovering_turn_id is not None:
@@ -73,10 +74,10 @@ class ThreadReads:
         return self.with_whole_history(raw, state, {"excludeTurns": not params.get("includeTurns")})
 
     async def _provider_thread(self, state: ThreadState) -> Raw:
-        """Returns what Codex says of the thread, without its turns.
+        """Returns Codex's answer about the thread, without its turns.
 
-        Codex forgets a thread without a turn when it ends. The thread is still there for clients,
-        so another is made.
+        Codex forgets a thread without a turn when it ends. For clients the thread still exists, so
+        a new provider thread is started then.
         """
         provider_id = state.generation.provider_thread_id
         if provider_id is None:
@@ -112,8 +113,11 @@ class ThreadReads:
         )
 
     async def _forward_page(self, client_request: ClientRequest, state: ThreadState | None) -> Any:
-        """Codex has no history of a thread before its first prompt and refuses; a client that comes
-        back then needs a page.
+        """Forwards the request, and returns an empty page if Codex refuses it for a thread without
+        turns.
+
+        Codex has no history of a thread before its first prompt, but a client that reconnects then
+        needs a page.
         """
         try:
             return await self._requests.forward(client_request)
@@ -129,8 +133,8 @@ class ThreadReads:
         return history.items_read(state, client_request.params())
 
     async def known_in_part(self, client_request: ClientRequest) -> ThreadState | None:
-        """Returns the thread that is named, with what other programs did to it, if Codex knows only
-        a part of its history; else None.
+        """Returns the thread's state, updated with changes by other programs, if Codex knows only a
+        part of its history; otherwise None.
         """
         state = await self._requests.state_of(client_request)
         if state is None or is_one_provider_thread(state):
@@ -139,14 +143,14 @@ class ThreadReads:
         return state
 
     async def _take_in(self, state: ThreadState) -> None:
-        """Have in the ledger what other programs did with the thread, as far as Codex says so."""
+        """Records changes that other programs made to the thread, as far as Codex reports them."""
         try:
             await self._sessions.take_in(await self._engine.thread(state.id))
         except ProviderFailure as error:
             log.info("not_taken_in", thread_id=state.id, detail=str(error))
 
     def without_turns(self, state: ThreadState, raw: Raw) -> Any:
-        """Returns what `with_whole_history` makes of an answer that has no turns."""
+        """Returns the same as `with_whole_history` for an answer without turns."""
         return self.with_whole_history(raw, state, {"excludeTurns": True})
 
     def _parent_of(self, state: ThreadState) -> str | None:
@@ -155,7 +159,7 @@ class ThreadReads:
 
 
 def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:
-    """In place of Codex's places in one provider thread's history, places in the whole of it."""
+    """Returns the cursors of `answer` replaced by cursors into the thread's whole history."""
     own = {
         "turnsBackwardsCursor": history.newest_turns(state),
         "itemsBackwardsCursor": history.newest_items(state),
@@ -167,12 +171,13 @@ def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) ->
 
 
 def is_one_provider_thread(state: ThreadState) -> bool:
-    """Returns whether Codex knows the thread just as clients do: under its own id, with all its
-    turns.
+    """Returns whether Codex knows the thread exactly as clients do: under the stable id, and with
+    all its turns.
 
-    After `/new` the id is ours, and a fork of a trimmed thread has a past that Codex does not know.
+    After `/new` the id is trimpoint's own, and a fork of a trimmed thread has turns that Codex does
+    not know.
     """
     served_by_one = len(state.generations) == 1 and state.generation.provider_thread_id == state.id
     served_by_one = served_by_one and not state.generation.turn_ids
-    # To Codex, a turn that is about to be tried again is over.
+    # For Codex, a turn that the overflow recovery is about to repeat has ended.
     return served_by_one and not state.trim_points and state.recovering_turn_id is None

@@ -1,5 +1,5 @@
-"""What handlers of app-server methods have in common: they find the thread of a request, refuse
-archived ones, and pass requests on to Codex.
+"""Parts that handlers of app-server methods share: finding the thread of a request, refusing
+archived threads, and forwarding to Codex.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
 from trimpoint.threads.registry import ThreadRegistry
 
-# These take as long as a program, a tool, a download or a person takes.
+# Requests that may run as long as a program, a tool, a download or a person takes.
 MAY_TAKE_LONG = frozenset(
     {
         "command/exec", "mcpServer/tool/call", "mcpServer/oauth/login", "marketplace/add",
@@ -39,7 +39,7 @@ class MethodDeps(NamedTuple):
 
 
 class ThreadRequests:
-    """Requests about threads, as far as all of them are handled alike."""
+    """Forwards requests about threads, and refuses those about archived ones."""
 
     def __init__(self, deps: MethodDeps) -> None:
         self._engine, _, self._threads, self._identity = deps
@@ -51,8 +51,10 @@ class ThreadRequests:
         deadline_s: float | None = None,
         shown: Callable[[Raw], Any] | None = None,
     ) -> None:
-        """Passes a request on as it is, and its answer back with the ids that clients know, or as
-        `shown` returns it.
+        """Forwards a request to Codex, and answers with Codex's result. Ids are translated in both
+        directions.
+
+        `shown`, if given, makes the result instead.
         """
         mapped = self.mapped_params(client_request)
 
@@ -72,7 +74,9 @@ class ThreadRequests:
         )
 
     def mapped_params(self, client_request: ClientRequest) -> Raw | None:
-        """Returns the parameters with the ids that Codex knows; None without parameters."""
+        """Returns the request's parameters with Codex's ids in them, or None if there are no
+        parameters.
+        """
         params = client_request.message.params
         return (
             Raw(self._identity.to_provider(bytes(params), client_request.method))
@@ -83,12 +87,16 @@ class ThreadRequests:
     def with_provider_id(
         self, client_request: ClientRequest, session: ReadySession
     ) -> dict[str, Raw]:
-        """Returns the parameters for the Codex thread that serves the thread."""
+        """Returns the request's parameters with the id of the provider thread that serves the
+        thread.
+        """
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
 
     async def state_of(self, client_request: ClientRequest) -> ThreadState | None:
-        """Returns the state of the thread that is named; None when it is not one of ours."""
+        """Returns the state of the thread that a request names, or None if it is not one of
+        ours.
+        """
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return None
@@ -98,10 +106,11 @@ class ThreadRequests:
             return None
 
     def is_archived(self, thread_id: str) -> bool:
-        """Returns whether Codex has the thread in its archive, as it may not while terminals of it
-        run.
+        """Returns whether Codex has archived the thread. Codex may not have done so while the
+        thread's terminals run.
 
-        :raises Refusal: when it is archived for clients only, or went on as another thread.
+        :raises Refusal: when the thread is archived for clients only, or continues as another
+            thread.
         """
         has_successor = self._engine.summaries[thread_id].new_thread_id is not None
         if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
@@ -109,7 +118,10 @@ class ThreadRequests:
         return self._engine.summaries[thread_id].archived
 
     def refuse_archived(self, thread_id: str) -> None:
-        """:raises Refusal: the thread is archived."""
+        """Raises if the thread is archived.
+
+        :raises Refusal: when the thread is archived.
+        """
         writer = self._engine.loaded(thread_id)
         archived = (
             writer.state.archived

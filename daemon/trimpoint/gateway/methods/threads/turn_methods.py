@@ -1,8 +1,8 @@
-"""`turn/start`, `turn/steer` and all requests that act on a thread's session: the session is made
-ready first, and what Codex acknowledges is recorded.
+"""Handles `turn/start`, `turn/steer` and all requests that need a thread's session. The session is
+made ready first, and what Codex acknowledges is recorded.
 
-Always true: nothing is awaited between a session that is ready and the request that uses it; a
-trim could take its place.
+Always true: nothing is awaited between a ready session and the request that uses it, because a trim
+could replace the session.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from trimpoint.operations.sessions import ReadySession
 
 Facts = tuple[ev.AnyEvent, ...]
 
-# These act on a session, so the thread's context must be in place before they reach Codex.
+# These need a session, so the thread's context must be complete before they reach Codex.
 NEED_SESSION = frozenset(
     {
         "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set",
@@ -42,12 +42,12 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
-# These begin a turn by another name.
+# These start a turn too.
 BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
 
 
 class TurnMethods:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles requests that need a session. `handlers` maps method names to handlers."""
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class TurnMethods:
         except ProviderError as error:
             if not is_missing_error(error):
                 raise
-        # Codex unloaded the thread by itself; it did not take the prompt, so this is no second
-        # sending (docs/spec/sessions.md).
+        # Codex has unloaded the thread and did not accept the prompt, so it may be sent again
+        # (docs/spec/sessions.md).
         provider_id = self._identity.provider_of(thread_id)
         if provider_id is not None:
             self._threads.forget(provider_id)
@@ -94,8 +94,8 @@ class TurnMethods:
     async def _start_turn(self, client_request: ClientRequest, thread_id: str) -> None:
         session, baseline = await self._starts.ready(thread_id)
         self._requests.refuse_archived(thread_id)  # it may have been archived meanwhile
-        # Unlike with Codex, a client that sends a prompt is subscribed: the thread may have been
-        # loaded on its behalf just now.
+        # Unlike in Codex, a client that sends a prompt is subscribed: the thread may have been
+        # loaded for it just now.
         self._subscriptions.join(client_request.client, thread_id)
         params = self._requests.with_provider_id(client_request, session)
         await self._starts.send(
@@ -162,11 +162,14 @@ class TurnMethods:
         params: Any,
         facts: Callable[[ThreadState], Facts],
     ) -> None:
-        """Ask Codex, record what that makes true of the thread, and answer once it is durable.
+        """Sends a request to Codex, records the facts that its response makes true, and answers
+        once they are durable.
 
-        What Codex says of the thread meanwhile waits: it answers first and speaks of it afterwards.
+        Codex's notifications about the thread are held back until then, because Codex sends its
+        response first.
 
-        :raises JournalRefuses: Codex did it, and it could not be written down.
+        :raises JournalRefuses: when Codex has acted on the request but the journal cannot be
+            written.
         """
         writer = session.writer
         with ExitStack() as paused:
@@ -185,8 +188,8 @@ class TurnMethods:
 
 
 def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
-    """Injected items belong to the context from here on: they share the fate of the last turn
-    before them.
+    """Returns the facts about injected items. The items belong to the last turn before them, and
+    are pruned together with it.
     """
     active = state.active_turns
     items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
@@ -209,8 +212,8 @@ def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
     return (ev.ThreadRenamed(str(params["name"])),)
 
 
-# Codex acknowledges these first and says what came of them a moment later; a trim in between must
-# not lose them (measured: 0.163).
+# Codex acknowledges these, and reports the change a moment later; a trim in between must not lose
+# the change (measured: 0.163).
 _ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,

@@ -1,5 +1,5 @@
-"""What is answered about a thread that Codex knows only a part of: its provider thread of now. For
-all other threads Codex itself answers.
+"""Answers methods for threads of which Codex knows only the present provider thread. For all other
+threads Codex answers itself.
 """
 
 from typing import Any
@@ -13,7 +13,9 @@ from trimpoint.gateway.session.request import ClientRequest, Handler
 
 
 class WholeThreads:
-    """`handlers` is the table, as in `ThreadMethods`."""
+    """Handles `thread/searchOccurrences` and `thread/timeline/list`. `handlers` maps method names
+    to handlers.
+    """
 
     def __init__(self, requests: ThreadRequests, reads: ThreadReads) -> None:
         self._requests = requests

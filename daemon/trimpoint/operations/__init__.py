@@ -1,8 +1,9 @@
-"""The application layer: work on a thread that takes several steps and several parties.
+"""The application layer: work on a thread that takes several steps in Codex, git and the journal.
 
-`sessions` is the entry: it connects a thread to Codex and takes its commands. `thread_starts`
-begins threads, `session_reactions` does what their events ask for. `runner` carries an operation
-from phase to phase (`phases`); `reverts` goes back to a turn; `messages` words the results.
-`routing` sorts what Codex reports, `provider` manages the Codex threads behind a thread,
-`compaction` summarizes, `checkpoints` saves and restores files.
+`sessions` connects a thread to Codex and dispatches its commands. `thread_starts` begins threads,
+`imports` begins them from other programs' sessions, and `session_reactions` changes Codex threads
+after recorded events. `runner` runs an operation from phase to phase (`phases`), `reverts` runs a
+revert, and `messages` words the results. `routing` routes Codex's notifications, `provider` manages
+the provider threads of a thread, `compaction` summarizes, and `checkpoints` saves and restores
+files. `build` puts them together.
 """

@@ -1,4 +1,4 @@
-"""Builds the application layer: how a thread is connected to Codex and to its files."""
+"""Builds the application layer for one Codex, and the part of it that works on files."""
 
 from typing import NamedTuple
 
@@ -17,24 +17,28 @@ from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
 
-# A turn waits for an operation a little longer than the longest operation may take.
+# The longest operation is a compaction; a turn waits this much longer than it may take.
 WAIT_BEYOND_COMPACTION_S = 60.0
 
 
 class OperationRules(NamedTuple):
-    """`compaction_deadline_s` bounds one compaction, `captures` what a checkpoint may cost."""
+    """The limits of operations. `compaction_deadline_s` is for one compaction, `captures` for
+    checkpoints.
+    """
 
     compaction_deadline_s: float
     captures: CaptureRules
 
     @property
     def wait_s(self) -> float:
-        """Returns how long a turn waits for an operation, in seconds."""
+        """Returns how many seconds a turn waits for an operation."""
         return self.compaction_deadline_s + WAIT_BEYOND_COMPACTION_S
 
 
 class Operations(NamedTuple):
-    """One of each; `router` handles what the link receives."""
+    """The objects of the application layer for one Codex. `router` handles the messages of the link
+    to Codex.
+    """
 
     router: NotificationRouter
     threads: ProviderThreads
@@ -46,14 +50,16 @@ class Operations(NamedTuple):
 
 
 class Files(NamedTuple):
-    """The operations on the files of all threads, whichever Codex works on them."""
+    """The operations on the files of all threads, whichever Codex serves them."""
 
     captures: TurnCaptures
     worktrees: FileReverts
 
 
 def build_files(engine: ThreadRegistry, rules: CaptureRules, tasks: TaskGroup) -> Files:
-    """Builds what captures and restores files, and has it listen to `engine`."""
+    """Builds the objects that capture and restore files, and subscribes them to the records of
+    `engine`.
+    """
     captures = TurnCaptures(engine, lambda state: working_folder(state.settings), rules, tasks)
     return Files(captures, FileReverts(engine, captures))
 
@@ -66,8 +72,8 @@ def build_operations(
     rules: OperationRules,
     tasks: TaskGroup,
 ) -> Operations:
-    """Builds the layer for one Codex, subscribes it to the records of `engine`, and runs its work
-    in `tasks`.
+    """Builds the application layer for one Codex, subscribes it to the records of `engine`, and
+    runs its background work in `tasks`.
     """
     captures, worktrees = files
     router = NotificationRouter(engine, sink, captures.settled, tasks)

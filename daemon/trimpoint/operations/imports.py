@@ -1,7 +1,7 @@
-"""Begins a thread of ours that holds what another program's session held.
+"""Begins a thread from the session of another program.
 
-What must always be true: the ledger has the turns that the model sees. Codex does not know them as
-turns, so they are inherited, as those of a fork are.
+Always true: the ledger contains the turns that the model sees. Codex does not know them as turns,
+so they are recorded as inherited, like those of a fork.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class ImportedTurn(NamedTuple):
-    """A turn of another program: its raw items, and what was said for the ledger, by role."""
+    """A turn of another program: its raw items, and pairs of role and text for the ledger."""
 
     items: list[bytes]
     said: list[tuple[str, str]]
@@ -39,10 +39,10 @@ class Imports:
         self._threads = threads
 
     async def begin(self, params: dict[str, Any], turns: list[ImportedTurn]) -> str:
-        """Starts a thread with these turns as its context and returns its id.
+        """Starts a thread with these turns as its context, and returns the thread's id.
 
-        :raises ProviderFailure: Codex refused or is gone.
-        :raises JournalRefuses: the thread could not be written down.
+        :raises ProviderFailure: when Codex refused or has ended.
+        :raises JournalRefuses: when the thread's journal cannot be written.
         """
         facts = [fact for turn in turns for fact in _facts(turn)]
         with self._threads.inbound.buffering():

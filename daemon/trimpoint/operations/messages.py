@@ -1,4 +1,4 @@
-"""Words an operation's outcome in a sentence for a person."""
+"""Words the outcome of an operation, for a person."""
 
 from collections.abc import Sequence
 
@@ -19,17 +19,17 @@ AFTER_OVERFLOW = (
     "/clear N keeps the last N turns in the agent's context, /clear keeps none. "
     "Neither needs the model, so both work when nothing fits any more."
 )
-"""What a person can do about a context that is full."""
+"""The advice for a person whose context is full."""
 
 
 UNDO = "/revert --undo"
-"""Takes back a revert, another undo included."""
+"""The command that undoes a revert, or the undo of one."""
 
 SHOWN_PATHS = 10
 
 
 def ready_message(state: ThreadState, operation: Operation, not_carried: list[str]) -> str:
-    """Returns the sentence for an operation that succeeded; it names what could not be carried
+    """Returns the message for an operation that succeeded. It names what could not be carried
     over.
     """
     if operation.kind == "revert":
@@ -59,7 +59,9 @@ def ready_message(state: ThreadState, operation: Operation, not_carried: list[st
 
 
 def recovered_message(state: ThreadState, messages: int, not_carried: list[str]) -> str:
-    """Returns the sentence for a turn that was made to fit; `state` is from before."""
+    """Returns the message for a turn that continues after an overflow; `state` is the state before
+    the recovery.
+    """
     message = (
         f"The turn continues: {counted(messages, 'message')} before it summarized to make room."
     )
@@ -69,7 +71,9 @@ def recovered_message(state: ThreadState, messages: int, not_carried: list[str])
 def reverted_message(
     state: ThreadState, operation: Operation, restored: Restored, not_carried: list[str]
 ) -> str:
-    """Returns the sentence for a revert that succeeded; call it before the final record."""
+    """Returns the message for a revert that succeeded. Call it before the final record is
+    written.
+    """
     reverting = operation.reverting
     assert reverting is not None
     message = (
@@ -92,7 +96,7 @@ def reverted_message(
 def previewed_message(
     state: ThreadState, reverting: Reverting, files: Preview, tokens: TokenChange
 ) -> str:
-    """Returns what a revert would do. Nothing has been done."""
+    """Returns the message that says what a revert would do, or why it would be refused."""
     refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
     if refusals:
         return (
@@ -124,7 +128,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _kept(paths: Sequence[str]) -> str:
-    """Returns what others have done meanwhile."""
+    """Returns the sentence about files that others have changed; empty if there are none."""
     return f" Changed by others since, so not touched: {_listed(paths)}." if paths else ""
 
 
@@ -163,7 +167,7 @@ _REVERT_STEPS = {
 
 
 def failure_message(operation: Operation, detail: str) -> str:
-    """Returns the sentence for an operation that failed, and what that means for the thread."""
+    """Returns the message for an operation that failed, with the consequence for the thread."""
     detail = detail.rstrip(".")
     if operation.reverting is not None:
         return (
@@ -211,7 +215,9 @@ def _cleared(state: ThreadState, point: TrimPoint) -> str:
 
 
 def _brought_back(state: ThreadState) -> str:
-    """Said where a person insisted on turns that Codex had compacted away."""
+    """Returns the sentence about turns that Codex had compacted and that are in the context again;
+    empty if there are none.
+    """
     back = turns_brought_back(state)
     return (
         f" {counted(back, 'turn')} of them that Codex had compacted came back word for word."

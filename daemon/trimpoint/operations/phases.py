@@ -1,6 +1,4 @@
-"""What every driven operation does: write down where it stands, and have the raw items of turns at
-hand.
-"""
+"""Functions for all operations: journaling a phase, and completing the raw items of turns."""
 
 from collections.abc import Iterable
 
@@ -31,10 +29,10 @@ async def journal_phase(
     reason: str = "",
     *facts: ev.AnyEvent,
 ) -> None:
-    """Journal a step that has to survive before anything builds on it.
+    """Records that the operation is in a phase, and waits until that is durable.
 
-    :raises CommandRefused: the operation is not in a phase that this can follow.
-    :raises JournalRefuses: it could not be written down.
+    :raises CommandRefused: when the operation cannot be in this phase next.
+    :raises JournalRefuses: when the journal cannot be written.
     """
     await writer.execute(internal.AdvanceOperation(operation.id, phase, message, reason, facts))
 
@@ -42,11 +40,11 @@ async def journal_phase(
 def journal_phase_deferred(
     writer: ThreadWriter, operation: Operation, phase: Phase, message: str, *facts: ev.AnyEvent
 ) -> None:
-    """Journal a step that may be taken again: it is appended now and durable with the next one that
-    has to be.
+    """Records that the operation is in a phase that may be repeated. It becomes durable together
+    with the next durable record.
 
-    :raises CommandRefused: see `journal_phase`.
-    :raises JournalRefuses: see `journal_phase`.
+    :raises CommandRefused: as `journal_phase`.
+    :raises JournalRefuses: as `journal_phase`.
     """
     outcome = writer.submit(internal.AdvanceOperation(operation.id, phase, message, "", facts))
     if isinstance(outcome, Rejected):
@@ -54,10 +52,10 @@ def journal_phase_deferred(
 
 
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
-    """Have the raw items of `turns`: from the rollout where events did not bring them all, from the
-    journal where that is gone.
+    """Records the missing raw items of `turns`: from the rollout, or from the journal where the
+    rollout is gone.
 
-    Returns what could not be had, in words for a person.
+    Returns descriptions for a person of what is lost, empty if nothing is.
     """
     rollouts: dict[str, ItemsByTurn] = {}
     complete: list[ev.AnyEvent] = []
@@ -68,7 +66,7 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             if found.own:
                 complete.append(_recorded(turn, found))
             elif turn.injected_apart or _has_activities(writer.state, turn):
-                # Of any other turn nothing is lost: what was said in it is in the ledger.
+                # Other turns lose nothing, because their messages are in the ledger.
                 missing.append(turn)
     if missing:
         in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
@@ -82,8 +80,8 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
 
 
 async def complete_context(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
-    """Does what `complete_items` does for a context's `turns` and all that is pinned beside them,
-    but for a turn that still runs.
+    """Records the missing raw items of a context's `turns` and of the pinned turns, except for a
+    running turn; see `complete_items`.
     """
     wanted = {turn.id: turn for turn in (*pinned_turns(writer.state), *turns)}
     return await complete_items(
@@ -107,8 +105,10 @@ def _lost(count: int) -> list[str]:
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
-    """Returns the turn's items. What was injected behind it is at hand, and may stand in a later
-    rollout; of an adopted turn only the rollout has it, unless a revert took that back.
+    """Returns the fact with the turn's raw items.
+
+    Items injected behind the turn are in the ledger already, and may be in a later rollout. Of an
+    adopted turn only the rollout has them, unless a revert removed them.
     """
     at_hand = turn.injected_items
     injected = at_hand if turn.is_cut or at_hand else found.injected
@@ -123,7 +123,7 @@ async def _items_in_rollouts(
     )
     if turn.provider_turn_id is None or turn.earlier_items or not found.own:
         return found
-    # It was tried again, and what it had done before is no longer at hand.
+    # The turn was repeated after an overflow, and its earlier items are missing.
     before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, NO_ITEMS).own
     return TurnItems(
         [*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected

@@ -1,9 +1,9 @@
-"""Runs a revert (docs/spec/checkpoints.md): saves the files, prepares the session, restores the
-files, writes one record.
+"""Runs a revert (docs/spec/checkpoints.md): makes a safety checkpoint, prepares a provider thread,
+restores the files, and writes one final record.
 
-Always true: until that record is written, the thread's session, ledger and context are untouched. A
-failure before it leaves everything as it was; a daemon that died while files were written finishes
-them.
+Always true: until that record is written, the thread's session, ledger and context are unchanged. A
+failure before it leaves everything as it was. If a daemon dies while files are written, the next
+one completes the revert.
 """
 
 from typing import Any, NamedTuple
@@ -36,8 +36,8 @@ log = structlog.get_logger()
 
 
 class Prepared(NamedTuple):
-    """A provider thread with the context of the target. `in_provider`: it is a fork that already
-    has it.
+    """A provider thread with the context of the revert's target. `in_provider` is true for a fork,
+    whose context Codex already had.
     """
 
     id: str
@@ -47,9 +47,7 @@ class Prepared(NamedTuple):
 
 
 class RevertSteps:
-    """`step` takes a revert from one phase to the next; the driver calls it until the operation has
-    ended.
-    """
+    """Runs reverts. `step` runs one phase; the runner calls it until the operation has ended."""
 
     def __init__(self, threads: ProviderThreads, worktrees: Worktrees) -> None:
         self._threads = threads
@@ -57,16 +55,16 @@ class RevertSteps:
         self._prepared: dict[str, Prepared] = {}
 
     async def step(self, writer: ThreadWriter, operation: Operation, reverting: Reverting) -> None:
-        """Runs one phase. Raises what the phase raised, with everything as it was before the
-        revert.
+        """Runs one phase. If the phase raises, what was prepared is undone and the exception is
+        raised again.
         """
         try:
             await self._step(writer, operation, reverting)
         except (JournalRefuses, CommandRefused):
-            raise  # the driver takes the step again
+            raise  # the runner repeats the step
         except (
             Exception
-        ) as error:  # whatever went wrong: the half-done is undone before the driver says so
+        ) as error:  # whatever the error is, the revert is undone before it is reported
             await self._undo(writer, operation, reverting, error)
             raise
 
@@ -93,8 +91,7 @@ class RevertSteps:
     ) -> None:
         await self._prepare_if_needed(writer, operation, reverting)
         if reverting.commit:
-            # Durable before a file is touched, so that a daemon that dies in the middle knows that
-            # it was at it.
+            # Durable before a file is written, so that after a crash the next daemon continues.
             await journal_phase(writer, operation, Phase.RESTORING, "Restoring the files.")
         else:
             await self._complete(writer, operation, Restored(0, 0))
@@ -105,7 +102,7 @@ class RevertSteps:
         restored = await self._worktrees.restore(writer, reverting)
         await self._prepare_if_needed(
             writer, operation, reverting
-        )  # a daemon that died here has to do it again
+        )  # needed again after a crash of the daemon
         await self._complete(writer, operation, restored)
 
     async def _prepare_if_needed(
@@ -131,8 +128,8 @@ class RevertSteps:
     async def _from_provider(
         self, writer: ThreadWriter, operation: Operation, target: RevertTarget
     ) -> Prepared | None:
-        """Returns a fork of the provider thread that had that context, cut off behind the turn;
-        None when Codex no longer has it.
+        """Returns a fork of the provider thread that had the target's context, forked after the
+        target turn; None when Codex no longer has it.
         """
         source = _source(writer.state, target)
         if source is None:
@@ -206,10 +203,12 @@ class RevertSteps:
     async def _undo(
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting, error: Exception
     ) -> None:
-        """Deletes what was prepared; files are put back unless `restore` has done so itself."""
+        """Deletes the prepared provider thread, and restores the files unless `restore` has done so
+        itself.
+        """
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
-            return  # it is through: what failed came after the record that made it so
+            return  # the revert is complete; the error came after its final record
         prepared = self._prepared.pop(operation.id, None)
         if prepared is not None:
             await self._threads.delete_quietly(prepared.id)
@@ -218,8 +217,8 @@ class RevertSteps:
 
 
 def _source(state: ThreadState, target: RevertTarget) -> str | None:
-    """Returns the provider thread to fork, if it ran turns: Codex says "turn aborted" in a fork of
-    one that was only given its context (0.163).
+    """Returns the provider thread to fork, or None if no turns ran in it: Codex tells the model
+    "turn aborted" in a fork of a thread that has only injected items (0.163).
     """
     if target.generation is None or (has_other_pins(state, target) and not target.is_sealed):
         return None

@@ -1,10 +1,9 @@
-"""Carries a thread's open operation, phase by phase, to `ready` or `failed` (docs/spec/model.md).
+"""Runs a thread's open operation, phase by phase, until `ready` or `failed` (docs/spec/model.md).
 
-What a phase did is appended to the journal before the next begins, and `ready` is durable before
-subscribers are called. So a daemon that is killed finishes or undoes the operation at its next
-start.
-
-A half-prepared provider thread is never used: it is deleted and another is prepared.
+The effect of a phase is appended to the journal before the next phase begins, and `ready` is
+durable before subscribers are called. So after a crash, the next daemon finishes or undoes the
+operation. A provider thread that was only partly prepared is never used: it is deleted and another
+is prepared.
 """
 
 from typing import NamedTuple
@@ -49,7 +48,7 @@ RETRY_WRITE_S = 1.0
 
 
 class SessionRestarting(EngineError):
-    """The thread's operation did not end while the request waited."""
+    """Raised when a thread's operation did not end while a request waited for it."""
 
     reason = Reason.SESSION_RESTARTING
     hint = "Send it again in a moment; it was not sent to the agent."
@@ -64,14 +63,14 @@ class SessionRestarting(EngineError):
 
 
 class RunnerLimits(NamedTuple):
-    """`compaction_deadline_s`: after that a compaction has failed."""
+    """The limits of the runner. A compaction fails after `compaction_deadline_s` seconds."""
 
     compaction_deadline_s: float = 600.0
 
 
 class OperationRunner:
-    """One driving task per thread with an open operation; `lock` keeps others off its provider
-    thread meanwhile.
+    """Runs the open operations of threads, each in one task. `lock` keeps other tasks from changing
+    the provider thread meanwhile.
     """
 
     def __init__(
@@ -87,8 +86,7 @@ class OperationRunner:
         self._reverts = RevertSteps(threads, worktrees)
         self.compactions = CompactionSteps(threads, limits.compaction_deadline_s)
         self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
-        # Each is dropped when no task holds it or waits for it: a lock for every thread there ever
-        # was would add up.
+        # A lock is removed when no task holds it or waits for it, so that locks do not accumulate.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._ended: dict[str, anyio.Event] = {}
         self._running: set[str] = set()
@@ -101,31 +99,31 @@ class OperationRunner:
                 self.schedule(writer.thread_id)
 
     def lock(self, thread_id: str) -> anyio.Lock:
-        """Held while a thread's provider thread is being changed."""
+        """Returns the lock that is held while a thread's provider thread is changed."""
         return self._locks.setdefault(thread_id, anyio.Lock())
 
     def schedule(self, thread_id: str) -> None:
-        """Have the thread's open operation driven, if it is not already."""
+        """Starts a task for the thread's open operation, unless one is running."""
         if thread_id not in self._running:
             self._running.add(thread_id)
             self._tasks.start_soon(self._run, thread_id)
 
     def on_ended(self, thread_id: str) -> None:
-        """Wakes the tasks that wait for the operation that has ended."""
+        """Wakes the tasks that wait for the end of the thread's operation."""
         if (ended := self._ended.pop(thread_id, None)) is not None:
             ended.set()
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
-        """Return when no operation is open on the thread.
+        """Waits until no operation is open on the thread.
 
-        :raises SessionRestarting: when that takes longer than `wait_s`.
-        :raises JournalRefuses: the operation, or a step of it, cannot be written down, and so it
-            does not go on.
+        :raises SessionRestarting: when that takes longer than `wait_s` seconds.
+        :raises JournalRefuses: when the operation cannot continue, because the journal cannot be
+            written.
         """
         with anyio.move_on_after(wait_s):
             while writer.state.open_operation is not None:
                 await writer.flush()
-                # Flushing may end it.
+                # The operation may have ended during the flush.
                 if writer.state.open_operation is None:  # pyright: ignore[reportUnnecessaryComparison]
                     return
                 self.schedule(writer.thread_id)
@@ -135,7 +133,8 @@ class OperationRunner:
         raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
 
     async def _run(self, thread_id: str) -> None:
-        # The task is the thread's own from here on, whichever request it was begun in.
+        # The task belongs to the thread, so the log context of the request that began it is
+        # removed.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
@@ -164,8 +163,7 @@ class OperationRunner:
         except WorktreeRefuses as error:
             await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
         except (JournalRefuses, CommandRefused) as error:
-            # Refused by the disk, or by a state that went back to what is durable: look at it
-            # again.
+            # The journal cannot be written, or the state was reset to the durable one: try again.
             log.warning(
                 "operation_step_refused",
                 thread_id=writer.thread_id,
@@ -194,12 +192,13 @@ class OperationRunner:
     async def _fail(
         self, writer: ThreadWriter, operation: Operation, detail: str, reason: Reason
     ) -> None:
-        # Codex ends with its daemon. Then nothing has failed: the next daemon continues.
+        # When the daemon ends, Codex ends too. Then the operation has not failed: the next daemon
+        # continues it.
         await anyio.lowlevel.checkpoint_if_cancelled()
         present = writer.state.open_operation
         if present is None or present.id != operation.id:
-            # It is through, and durable: what failed came after that, and is made up for when the
-            # session is used.
+            # The operation is complete and durable. The error came after that, and is repaired when
+            # the session is used.
             log.warning(
                 "operation_untidy", thread_id=writer.thread_id, kind=operation.kind, detail=detail
             )
@@ -236,8 +235,8 @@ class OperationRunner:
             case Phase.STOPPING:
                 await self._stop_previous(writer, operation)
             case Phase.BOOTSTRAPPING:
-                # Broken off between the injection and `ready`: whether the items arrived cannot be
-                # told, so another is prepared.
+                # Interrupted before `ready`: it is unknown whether the items were injected, so
+                # another provider thread is prepared.
                 journal_phase_deferred(
                     writer, operation, Phase.STARTING, "Starting the new session once more."
                 )
@@ -259,8 +258,8 @@ class OperationRunner:
         not_carried: list[str],
         *facts: ev.AnyEvent,
     ) -> None:
-        """Archives the old session. Only after `ready`: a restarted operation would have to carry
-        over from it.
+        """Ends the operation as `ready`, then archives the old provider thread. Archived only then,
+        because a repeated phase would carry over from it.
         """
         await journal_phase(
             writer,
@@ -295,7 +294,7 @@ class OperationRunner:
             return
         not_carried: list[str] = []
         if operation.kind == "compact":
-            # The compacted thread carries on: a fork, which has the context and no more.
+            # The compacted thread is a fork, which has the context but not the other properties.
             previous = writer.state.generations[-2].provider_thread_id
             not_carried = await inherit_state(
                 self._threads.link, writer, previous, str(generation.provider_thread_id)
@@ -305,8 +304,8 @@ class OperationRunner:
     async def _rebuild(
         self, writer: ThreadWriter, operation: Operation, generation: Generation
     ) -> None:
-        """Codex lost the provider thread. One that never had a turn is simply prepared again; else
-        the ledger rebuilds it.
+        """Prepares a provider thread in place of one that Codex has lost. If turns ran in the lost
+        one, a new generation is opened from the ledger.
         """
         if generation.turn_count == 0 and generation.bootstrap != "provider":
             await self._open_fresh(writer, operation, generation)

@@ -1,5 +1,5 @@
-"""Reacts to recorded events with changes of Codex threads: operations are run, archived threads are
-released, names are passed on.
+"""Reacts to recorded events by changing provider threads: runs operations, releases archived
+threads, and passes on names.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,7 +30,7 @@ Step = Callable[[ThreadWriter], Awaitable[None]]
 
 
 class SessionReactions:
-    """Subscribes to the records of all threads. Each reaction is a task of its own in `tasks`."""
+    """Reacts to the records of all threads. Each reaction runs as its own task in `tasks`."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class SessionReactions:
         threads.inbound.subscribe_child_exit(self._on_child_exit)
 
     def resume(self) -> None:
-        """Continues what an earlier daemon left open."""
+        """Continues the work that an earlier daemon left open."""
         self._runner.resume_open_operations()
         self._finish_archiving()
         self._tasks.start_soon(self._sweep_terminals)
 
     def spawn(self, step: Step, thread_id: str) -> None:
-        """Runs `step` with the thread's writer in the background; its failures are only logged."""
+        """Runs `step` with the thread's writer in the background. Its failures are only logged."""
         self._tasks.start_soon(self._run_guarded, step, thread_id)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
@@ -72,7 +72,7 @@ class SessionReactions:
                     pass
 
     def _forget_prompt(self, thread_id: str) -> None:
-        """Forgets the prompt of an ended turn, unless the same record began its recovery."""
+        """Removes the prompt of an ended turn, unless the same record began the turn's recovery."""
         writer = self._engine.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id is None:
             self._threads.prompts.forget(thread_id)
@@ -89,7 +89,7 @@ class SessionReactions:
                 pass
 
     async def _run_guarded(self, step: Step, thread_id: str) -> None:
-        # The task has a context of its own, so nothing else is bound by this.
+        # Each task has its own log context, so this affects no other task.
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
             await step(await self._engine.thread(thread_id))
@@ -106,7 +106,7 @@ class SessionReactions:
             if busy(writer.state) is not None or (
                 writer.state.session_stopped and not writer.state.archived
             ):
-                return  # a prompt that came in between keeps its session
+                return  # a prompt that arrived meanwhile keeps the session
             if writer.state.archived:
                 retained = await self._threads.detach(writer, generation)
                 await self._threads.archive(writer, generation)
@@ -132,8 +132,8 @@ class SessionReactions:
         self._finish_archiving()
 
     def _finish_archiving(self) -> None:
-        """Stops the sessions of archived threads that were still open when a daemon or a child
-        died.
+        """Stops the sessions of archived threads that were still open when a daemon or Codex
+        ended.
         """
         for writer in self._engine.loaded_writers():
             state = writer.state

@@ -1,4 +1,6 @@
-"""A thread's session: made ready when it is used, and the entry for all commands of clients."""
+"""A thread's session with Codex: prepared when it is needed. All commands of clients are dispatched
+here.
+"""
 
 from typing import Any, NamedTuple
 
@@ -60,14 +62,16 @@ LOOKS_AT_TURNS = (
 
 
 class ReadySession(NamedTuple):
-    """A thread's writer and the provider thread that holds exactly its active context."""
+    """A thread's writer, and the provider thread that holds exactly the thread's active context."""
 
     writer: ThreadWriter
     provider_thread_id: str
 
 
 class Sessions:
-    """`wait_s` bounds how long a turn waits for an operation."""
+    """The sessions of the threads of one Codex. `wait_s` is how many seconds a request waits for an
+    operation.
+    """
 
     def __init__(
         self,
@@ -87,20 +91,20 @@ class Sessions:
 
     @property
     def link(self) -> CodexLink:
-        """Returns the way to Codex."""
+        """Returns the link to Codex."""
         return self._threads.link
 
     async def ready(self, thread_id: str, asked: ClientResume | None = None) -> ReadySession:
-        """Make the thread's session ready, with a client's own request to resume it if that has to
-        load it.
+        """Prepares the thread's session and returns it. If the provider thread has to be loaded,
+        the client's request `asked` is used for that, if given.
 
-        There is no await between the last check and the return, so what the caller does at once
-        happens in that state.
+        Nothing is awaited between the last check and the return, so the session is still ready when
+        the caller uses it at once.
 
-        :raises ThreadNotFound: there is no such thread.
-        :raises SessionRestarting: an operation did not end in time.
-        :raises ProviderFailure: the session could not be made ready.
-        :raises JournalRefuses: nothing can be written down.
+        :raises ThreadNotFound: when there is no such thread.
+        :raises SessionRestarting: when an operation did not end in time.
+        :raises ProviderFailure: when the session could not be prepared.
+        :raises JournalRefuses: when the journal cannot be written.
         """
         with structlog.contextvars.bound_contextvars(thread_id=thread_id):
             return await self._ready(thread_id, asked)
@@ -124,8 +128,8 @@ class Sessions:
                 await self._open(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
-        """Waits until the session is ready, and compacts a critical context first, at most once for
-        each turn.
+        """Prepares the thread's session for a turn and returns it. A critical context is compacted
+        before, at most once for each turn.
 
         :raises EngineError: as `ready`.
         :raises ProviderFailure: as `ready`.
@@ -139,12 +143,12 @@ class Sessions:
         return session
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
-        """See `OperationRunner.operation_ended`."""
+        """Waits until no operation is open on the thread; see `OperationRunner.operation_ended`."""
         await self._runner.operation_ended(writer, wait_s)
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
-        """Give up trying a turn again that did not fit; False when none is being tried, and its end
-        is all there is.
+        """Ends the overflow recovery of the turn. Returns False when that turn is not being
+        recovered.
         """
         writer = self._engine.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id != turn_id:
@@ -153,26 +157,30 @@ class Sessions:
         return True
 
     def open_operation_id(self, thread_id: str) -> str | None:
-        """Returns the id of the operation that is under way on a thread."""
+        """Returns the id of the thread's open operation, or None."""
         writer = self._engine.loaded(thread_id)
         operation = writer.state.open_operation if writer is not None else None
         return operation.id if operation is not None else None
 
     def begin_cancelling(self, thread_id: str) -> bool:
-        """Give up the thread's compaction; False when none is under way that could be."""
+        """Begins to cancel the thread's compaction. Returns False when there is none that can be
+        cancelled.
+        """
         writer = self._engine.loaded(thread_id)
         return writer is not None and self._runner.compactions.cancel(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
-        """Does what `begin_cancelling` does, and waits until it has ended."""
+        """Cancels the thread's compaction, and waits until it has ended. Returns False when there
+        is none that can be cancelled.
+        """
         if not self.begin_cancelling(thread_id):
             return False
         await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
         return True
 
     async def cancel_operation(self, operation_id: str) -> bool:
-        """Cancel an operation, and wait until it has ended; False when it cannot be cancelled: it
-        is no compaction that is under way, or its summary has come.
+        """Cancels an operation, and waits until it has ended. Returns False when the operation is
+        no open compaction, or its summary has arrived.
         """
         for writer in self._engine.loaded_writers():
             operation = writer.state.open_operation
@@ -181,11 +189,11 @@ class Sessions:
         return False
 
     async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
-        """Write down that another program has unarchived a thread of Codex; `params` are those of a
+        """Records that another program has unarchived a thread; `params` are the parameters of a
         `thread/resume`.
 
-        :raises ProviderFailure: Codex has it in its archive.
-        :raises JournalRefuses: it could not be written down.
+        :raises ProviderFailure: when the thread is still archived in Codex.
+        :raises JournalRefuses: when the journal cannot be written.
         """
         writer = await self._engine.thread(thread_id)
         provider_id = str(writer.state.generation.provider_thread_id)
@@ -201,8 +209,8 @@ class Sessions:
     async def _resume_in_place(
         self, writer: ThreadWriter, asked: ClientResume | None = None
     ) -> bool:
-        """Load a ready generation again, as after a restart of either side; False when that is not
-        enough.
+        """Loads the provider thread of a ready generation again, as after a restart of Codex or the
+        daemon. Returns False when a new generation has to be opened instead.
         """
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
@@ -217,7 +225,7 @@ class Sessions:
             if not self._is_in_place(writer):
                 try:
                     writer.record_facts(*await self._threads.resume(writer, generation, asked))
-                    # A daemon may have died before it was archived.
+                    # An earlier daemon may have died before it archived the thread before this one.
                     number = generation.number
                     self._reactions.spawn(
                         lambda writer: self._threads.archive_superseded(writer, number),
@@ -230,18 +238,19 @@ class Sessions:
             return True
 
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
-        """Prepares the thread for a client's command and gives the command to the thread's writer;
-        durable on return.
+        """Prepares the thread for a client's command, and dispatches the command to the thread's
+        writer. Its record is durable on return.
 
-        :raises EngineError: when it was refused; see `ThreadRegistry.dispatch`.
+        :raises EngineError: when the command was refused; see `ThreadRegistry.dispatch`.
         """
         await self.prepare(await self._engine.thread(command.thread_id), command)
         return await self._engine.dispatch(command)
 
     async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
-        """Has everything at hand that a command is decided by.
+        """Records everything that the decision about a command depends on.
 
-        :raises EngineError: this Codex cannot carry it out, or another program uses the thread.
+        :raises EngineError: when this Codex cannot execute the command.
+        :raises ProviderFailure: when another program has the thread open.
         """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
@@ -251,20 +260,22 @@ class Sessions:
             await complete_context(writer, ())
 
     async def complete_context(self, writer: ThreadWriter) -> None:
-        """Have the raw items of the active context at hand, but for a turn that still runs: what is
-        to go is named by them.
+        """Records the missing raw items of the active context, except for a running turn. The
+        segments of a discard are made of them.
         """
         await complete_context(writer, writer.state.active_turns)
 
     async def complete_undone(self, writer: ThreadWriter, *, redo: bool) -> None:
-        """Have the raw items of the turns at hand that the context would hold after an undo."""
+        """Records the missing raw items of the turns that the context would hold after an undo or
+        redo.
+        """
         plan = plan_undo(writer.state, redo=redo)
         if isinstance(plan, UndoPlan):
             await complete_context(writer, plan.context.active_turns)
 
     async def _catch_up(self, writer: ThreadWriter, *, must_look: bool) -> None:
-        """Before a command is decided: the ledger must hold every turn of a session that broke off,
-        or that others continued.
+        """Records turns that the ledger lacks, because a session was interrupted or another program
+        continued the thread. Called before a command is decided.
         """
         state = writer.state
         is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)
@@ -277,14 +288,15 @@ class Sessions:
                 await self._resume_in_place(writer)
             except ProviderFailure as error:
                 if must_look and (is_in_use_error(error) or is_archived_error(error)):
-                    # The command would act on a conversation that is no longer the present one.
+                    # The command would act on an outdated conversation.
                     raise
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))
 
     async def take_in(self, writer: ThreadWriter) -> None:
-        """Write down what other programs did with a thread that is not loaded, without loading it.
+        """Records changes that other programs made to a thread that is not loaded, without loading
+        it.
 
-        :raises ProviderFailure: Codex is gone or does not answer.
+        :raises ProviderFailure: when Codex has ended or does not answer.
         """
         state = writer.state
         is_settled = state.open_operation is None and state.generation.ready and not state.archived
@@ -309,7 +321,7 @@ class Sessions:
 
 
 def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:
-    """Returns whether a client asks for settings that Codex takes only when it loads the thread,
-    and nothing stands in the way.
+    """Returns whether a client requests settings that Codex takes only when it loads the thread,
+    and the thread can be loaded again now.
     """
     return asked is not None and asked.wants_reload() and busy(writer.state) is None

@@ -1,4 +1,4 @@
-"""Threads that begin: a client starts one, or opens one of Codex's that has no journal yet."""
+"""Begins threads: new ones, and threads of Codex that have no journal yet."""
 
 from collections.abc import Callable
 from typing import Any
@@ -37,17 +37,15 @@ async def begin_thread(
     agent_tools: bool = False,
     launch: bytes = b"",
 ) -> None:
-    """Calls `thread/start` for a client; `on_begun` is given Codex's answer as it came and the new
-    thread's stable id. The thread keeps `launch`.
+    """Calls `thread/start` for a client. `on_begun` receives Codex's answer and the new thread's
+    stable id; the thread keeps the launch request `launch`.
 
-    It is called before anything that Codex says of the thread is passed on, as Codex itself
-    answers first.
+    `on_begun` is called before any notification about the thread is passed on, because Codex
+    answers first. The stable id is the id of the first provider thread (docs/adr/0002). An
+    ephemeral thread is not recorded.
 
-    The first provider thread's id is the stable id (docs/adr/0002). An ephemeral thread is
-    Codex's alone: nothing of it is kept.
-
-    :raises ProviderFailure: Codex refused or is gone.
-    :raises JournalRefuses: the thread could not be written down.
+    :raises ProviderFailure: when Codex refused or has ended.
+    :raises JournalRefuses: when the journal cannot be written.
     """
     with threads.inbound.buffering():
         raw = await threads.start(params)
@@ -73,12 +71,13 @@ async def adopt_thread(
     parent: ThreadState | None = None,
     launch: bytes = b"",
 ) -> None:
-    """Records a thread that Codex has loaded for us (resumed, forked), its turns with it.
+    """Records a thread that Codex has resumed or forked for a client, together with its turns.
 
-    `raw` is Codex's answer. `parent` is the thread of ours that it was forked from, whose
-    earlier generations are its past too, and whose launch it keeps; without one, `launch`.
+    `raw` is Codex's answer. `parent` is the thread of ours that it was forked from; the fork
+    inherits the parent's earlier generations and launch request. Without a parent, the launch
+    request is `launch`.
 
-    :raises JournalRefuses: it could not be written down.
+    :raises JournalRefuses: when the journal cannot be written.
     """
     thread = thread_in(raw)
     thread_id = str(thread["id"])
@@ -120,8 +119,8 @@ def _cwd(thread: dict[str, Any], params: dict[str, Any]) -> str:
 
 
 def _measured_in(parent: ThreadState, settings: bytes) -> dict[str, Any]:
-    """Returns what a fork knows of its context before Codex reports anything: the overhead and the
-    window that were measured in its parent, where both have the same model.
+    """Returns the overhead and context window that were measured in the parent of a fork, if both
+    threads have the same model; otherwise empty.
     """
     if model_in(settings) != model_in(parent.settings):
         return {}

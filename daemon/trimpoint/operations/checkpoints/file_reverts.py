@@ -1,8 +1,8 @@
-"""The files' part of a revert (docs/spec/checkpoints.md): secured first, restored only where they
-differ, put back when it goes wrong.
+"""The file part of a revert (docs/spec/checkpoints.md): makes a safety checkpoint, writes only
+files that differ, and restores them if the revert fails.
 
-`plan_restore` is asked again in every step instead of being kept: it follows from three commits,
-and those are journaled.
+The restore plan is computed again in each step and never stored, because it follows from three
+commits, which are in the journal.
 """
 
 import os
@@ -39,8 +39,8 @@ FORCE_HINT = (
 
 
 class _Looked(NamedTuple):
-    """The state found before a revert: the files as they are, what taking back comes to, and what
-    would be lost by it.
+    """The worktree before a revert: its present files, the changes that the revert makes, and the
+    files that would be lost.
     """
 
     repository: Repository
@@ -50,14 +50,14 @@ class _Looked(NamedTuple):
 
 
 class FileReverts:
-    """`trimpoint.threads.worktrees.Worktrees`, on git."""
+    """Implements `trimpoint.threads.worktrees.Worktrees` with git."""
 
     def __init__(self, engine: ThreadRegistry, captures: TurnCaptures) -> None:
         self._engine = engine
         self._captures = captures
 
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
-        """See `Worktrees.preview`."""
+        """Returns what a revert would do to the files; see `Worktrees.preview`."""
         async with self._captures.in_order(writer.thread_id):
             looked = await self._look(writer, reverting)
         return Preview(*_paths(looked.taking), tuple(looked.lost))
@@ -65,10 +65,10 @@ class FileReverts:
     async def secure(
         self, writer: ThreadWriter, reverting: Reverting, operation_id: str
     ) -> Secured:
-        """See `Worktrees.secure`."""
+        """Makes the safety checkpoint and plans the revert; see `Worktrees.secure`."""
         async with self._captures.in_order(
             writer.thread_id
-        ):  # what the last turn left is captured first
+        ):  # the last turn's files are captured first
             self._refuse_if_others_work(writer, reverting)
             looked = await self._look(writer, reverting)
             if looked.lost and not reverting.force:
@@ -118,11 +118,11 @@ class FileReverts:
         return _Looked(repository, present, taking, lost)
 
     async def restore(self, writer: ThreadWriter, reverting: Reverting) -> Restored:
-        """See `Worktrees.restore`."""
+        """Writes the files of the revert's target; see `Worktrees.restore`."""
         return await self._write(writer, reverting, back=False)
 
     async def undo(self, writer: ThreadWriter, reverting: Reverting) -> None:
-        """See `Worktrees.undo`."""
+        """Restores the files from before the revert; see `Worktrees.undo`."""
         await self._write(writer, reverting, back=True)
 
     async def _write(self, writer: ThreadWriter, reverting: Reverting, *, back: bool) -> Restored:
@@ -168,8 +168,7 @@ async def _repository(reverting: Reverting) -> Repository:
 
 
 async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverting) -> RestorePlan:
-    # A revert of an earlier version has planned nothing, and goes to its target as that version
-    # would have.
+    # An earlier version journaled no plan; its revert is completed as that version would have done.
     known = reverting.safety if reverting.planned else writer.state.known_files or reverting.commit
     return await plan_restore(
         repository, present=reverting.safety, last_seen=known, target=reverting.files
@@ -177,7 +176,9 @@ async def _plan(repository: Repository, writer: ThreadWriter, reverting: Reverti
 
 
 def _paths(taking: TakingBack) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Returns what is written, what is removed, and what others have changed and keep."""
+    """Returns the paths that are written, those that are removed, and those that stay because
+    others changed them.
+    """
     written, removed = (
         [step.path for step in steps] for steps in (taking.plan.write, taking.plan.remove)
     )
@@ -209,8 +210,8 @@ def _named(conflicts: Iterable[Conflict]) -> list[str]:
 
 
 async def _unsteady(repository: Repository, writer: ThreadWriter, present: Checkpoint) -> list[str]:
-    """Files that the thread could read when it last looked and that cannot be read now, be it
-    because a program keeps writing them.
+    """Returns the files that the thread's last checkpoint could read but that cannot be read now,
+    for example because a program is writing them.
     """
     known = await find(repository, writer.state.known_files) if writer.state.known_files else None
     before = known.left_out if known is not None else ()

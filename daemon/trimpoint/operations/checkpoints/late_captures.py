@@ -1,8 +1,9 @@
-"""The files after a turn that was captured late: by the next daemon, or after its end was told.
+"""Captures the files after a turn that was not captured in time: by the next daemon, or after
+clients were notified of the turn's end.
 
-Changes that are no younger than the last report of the turn are the turn's. The others may be of a
-command of the agent's that ran on, or of a person. So they are captured apart, as `found`, and a
-revert is refused before it takes them back.
+Changes that are not younger than the last report of the turn belong to the turn. Later changes may
+come from a command of the agent that was still running, or from a person. They are captured
+separately, with the moment `found`, and a revert that would take them back is refused.
 """
 
 import os
@@ -30,14 +31,14 @@ _MS = 1_000_000
 
 
 def uncaptured_turn(state: ThreadState) -> Turn | None:
-    """Returns the last turn, if it has ended, began with a known state of the files, and was never
-    looked at after that.
+    """Returns the last turn if it has ended, has a baseline, and was not captured afterwards;
+    otherwise None.
     """
     turn = state.turns[-1] if state.turns else None
     if turn is None or turn.id == state.running_turn_id or not state.known_files:
         return None
     if turn.completed_at_ms == turn.started_at_ms:
-        return None  # it was read back as a whole, and ran when there was no daemon
+        return None  # the turn was read back from Codex as a whole, and ran without a daemon
     moments = {one.moment for one in state.checkpoints if one.turn_id == turn.id}
     return None if "after" in moments else turn
 
@@ -45,9 +46,10 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
 async def late_facts(
     state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint, reason: str
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns what to record of a turn whose files are looked at only now; `reason` is noted.
+    """Returns the facts about the files of a turn that is captured late; `reason` is added to the
+    notes.
 
-    :raises GitError: git failed
+    :raises GitError: when git failed.
     """
     notes = (reason, *notes_of(present.left_out))
     where = str(repository.worktree)
@@ -77,7 +79,7 @@ def _last_heard_ms(state: ThreadState, turn: Turn) -> int:
     ended = turn.completed_at_ms or turn.started_at_ms
     if turn.error != ABANDONED:
         return ended
-    # It was ended by the daemon that came after; what was read back since is as late.
+    # The next daemon ended the turn, and entries that it read back are as late as that.
     heard = (entry.created_at_ms for entry in state.entries_of(turn) if entry.created_at_ms < ended)
     return max(heard, default=turn.started_at_ms)
 
@@ -93,14 +95,13 @@ def _changed_since(
 
 
 def _is_older(path: bytes, than_ms: int) -> bool:
-    """Returns whether the path is known to have become what it is by then.
+    """Returns whether the path has certainly not changed after `than_ms` (milliseconds since 1970).
 
-    What is gone went with the last change of its folder, or before that.
+    For a removed path, the last change of its parent folder decides.
     """
     while True:
         try:
-            # The time of the last change of any kind; unlike that of the content, no program can
-            # set it.
+            # The inode's change time; unlike the modification time, programs cannot set it.
             return os.lstat(path).st_ctime_ns // _MS <= than_ms
         except (FileNotFoundError, NotADirectoryError):
             path = os.path.dirname(path)

@@ -1,8 +1,9 @@
-"""Checkpoints around turns: a baseline before each, a capture after it (docs/spec/checkpoints.md).
+"""Captures the worktree around turns: a baseline before each turn, a capture after it
+(docs/spec/checkpoints.md).
 
-Always true: a checkpoint that cannot be made is said and never fatal to the turn. A thread's
-captures are made in the order of its turns, so that a baseline never holds what the turn before it
-still had to be captured with.
+Always true: a checkpoint that cannot be made is reported, and never fails the turn. A thread's
+captures are made in the order of its turns, so that a baseline does not contain changes of the turn
+before it that are still to be captured.
 """
 
 from collections.abc import Callable
@@ -38,16 +39,16 @@ from trimpoint.threads.writer import ThreadWriter
 
 log = structlog.get_logger()
 
-# An end that takes longer would look like a daemon that hangs.
+# A daemon that takes longer to stop would look as if it hangs.
 END_DEADLINE_S = 5.0
 
 
 class CaptureRules(NamedTuple):
-    """`baseline_deadline_s` bounds how long a turn waits for its baseline, `deadline_s` any other
-    capture.
+    """The limits of captures, in seconds and bytes.
 
-    `completion_grace_s` bounds how long the word that a turn has ended is kept back for its
-    capture: what a person then changes at once must not pass for the agent's.
+    `baseline_deadline_s` is how long a turn waits for its baseline, `deadline_s` the limit for any
+    other capture. `completion_grace_s` is how long the notification that a turn has ended is
+    delayed for its capture, so that a person's next change is not taken for the agent's.
     """
 
     enabled: bool = True
@@ -60,7 +61,9 @@ class CaptureRules(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """The worktree before a turn that has no id yet, or why there is none."""
+    """The worktree before a turn that has no id yet, or the problem because of which there is no
+    checkpoint.
+    """
 
     repository: Repository | None
     checkpoint: Checkpoint | None
@@ -68,7 +71,7 @@ class Baseline(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A capture to make; `since_s` is when it was asked for, by the clock of the loop."""
+    """A capture to be made. `since_s` is when it was requested, by the event loop's clock."""
 
     thread_id: str
     turn_id: str
@@ -79,7 +82,9 @@ class Wanted(NamedTuple):
 
 
 class TurnCaptures:
-    """Subscribes to the engine. `before_turn` is to be called before a turn is started."""
+    """Captures the worktree around turns. Call `before_turn` before a turn is started; captures
+    after turns follow from the registry's records.
+    """
 
     def __init__(
         self,
@@ -102,25 +107,27 @@ class TurnCaptures:
 
     @property
     def limits(self) -> CaptureLimits:
-        """Returns what a capture may cost."""
+        """Returns the limits of one capture."""
         rules = self._rules
         return CaptureLimits(
             rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names
         )
 
     def in_order(self, thread_id: str) -> anyio.Lock:
-        """Held while something is captured of the thread, first come first served."""
+        """Returns the lock that is held during a capture of the thread, so that captures are made
+        in order.
+        """
         return self._order.setdefault(thread_id, anyio.Lock())
 
     async def settled(self, thread_id: str) -> None:
-        """Return when the thread's captures are made, at the latest when the grace is over."""
+        """Waits until the thread's captures are made, at most `completion_grace_s` seconds."""
         with anyio.move_on_after(self._rules.completion_grace_s):
             for capture_made in list(self._under_way.get(thread_id, ())):
                 await capture_made.wait()
 
     async def before_turn(self, writer: ThreadWriter) -> Baseline | None:
-        """Returns the worktree as it is; None when captures are off or a turn runs already. Never
-        raises.
+        """Returns a checkpoint of the worktree, or None when captures are off or a turn is running.
+        Never raises.
         """
         if not self._rules.enabled or writer.state.running_turn_id is not None:
             return None
@@ -134,12 +141,12 @@ class TurnCaptures:
         )
 
     async def catch_up(self, writer: ThreadWriter) -> Baseline | None:
-        """Capture the files after the thread's last turn if a daemon died before it could. Never
+        """Captures the files after the thread's last turn, if a daemon died before it could. Never
         raises.
 
-        The caller holds the thread's captures in order.
+        The caller holds the lock `in_order`.
 
-        :returns: what was found, if anything was captured
+        :returns: the captured worktree, or None if nothing had to be captured.
         """
         turn = uncaptured_turn(writer.state)
         if (
@@ -167,13 +174,15 @@ class TurnCaptures:
         return looked
 
     async def finish(self) -> None:
-        """Wait for the captures under way before the daemon ends, but not for long."""
+        """Waits for the captures under way before the daemon ends, at most `END_DEADLINE_S`
+        seconds.
+        """
         with anyio.move_on_after(END_DEADLINE_S, shield=True):
             for made in [made for events in self._under_way.values() for made in events]:
                 await made.wait()
 
     async def capture_unfinished(self) -> None:
-        """Capture the files after turns that have ended with Codex, as the daemon ends."""
+        """Captures the files after turns that ended together with Codex, while the daemon ends."""
         if self._rules.enabled:
             with anyio.move_on_after(END_DEADLINE_S, shield=True):
                 loaded = [writer.thread_id for writer in self._engine.loaded_writers()]
@@ -188,7 +197,7 @@ class TurnCaptures:
                 log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
-        """Notes the id of the turn that `baseline` was made for; call it before the turn's start is
+        """Records that `baseline` belongs to this turn. Call it before the turn's start is
         recorded.
         """
         if baseline is not None and turn_id not in writer.state.turn_index:
@@ -207,19 +216,21 @@ class TurnCaptures:
                     self._spawn(thread_id, event.turn_id, "before", None)
                 case ev.TurnCompleted() if (
                     event.turn_id not in begun
-                ):  # one that began in the same record is history, read back
+                ):  # a turn that began in the same record was read back
                     self._spawn(thread_id, event.turn_id, "after", None)
                 case _:
                     pass
 
     def _runs(self, thread_id: str, turn_id: str) -> bool:
-        """Returns whether the turn began just now, by itself: a queued prompt, a goal, a review."""
+        """Returns whether the turn is running now, so that Codex started it without `before_turn`:
+        a queued prompt, a goal or a review.
+        """
         writer = self._engine.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id
 
     def _spawn(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
         if self._tasks.cancel_scope.cancel_called:
-            return  # the daemon ends; the next one's baseline stands in
+            return  # the daemon is ending; the next daemon captures the turn
         made = anyio.Event()
         self._under_way.setdefault(thread_id, set()).add(made)
         wanted = Wanted(thread_id, turn_id, moment, baseline, made, anyio.current_time())
@@ -267,8 +278,7 @@ class TurnCaptures:
     ) -> tuple[ev.AnyEvent, ...]:
         turn_id, moment = wanted.turn_id, wanted.moment
         if looked.repository is None or looked.checkpoint is None:
-            # Once is enough: a thread outside of a repository has nothing new to say with every
-            # turn.
+            # Recorded once only: a thread outside of a repository would fail at every turn.
             newest = _newest(writer.state)
             repeated = newest is not None and newest.problem == looked.problem
             return () if repeated else (ev.CheckpointFailed(turn_id, moment, looked.problem),)
@@ -282,8 +292,8 @@ class TurnCaptures:
             return (ev.CheckpointFailed(turn_id, moment, str(error)),)
 
     def _is_delayed(self, wanted: Wanted) -> bool:
-        """Returns whether clients were notified of the turn's end, so that the files may be
-        theirs.
+        """Returns whether clients were notified of the turn's end before its capture, so that
+        changes may be theirs.
         """
         waited_s = anyio.current_time() - wanted.since_s
         return wanted.moment == "after" and waited_s > self._rules.completion_grace_s
@@ -297,8 +307,8 @@ async def _timely_facts(
     notes = (*late, *notes_of(checkpoint.left_out))
     newest = _newest(state)
     if newest is not None and newest.commit == commit and newest.ref:
-        # Nothing has changed since, so the ref that is there keeps it; a baseline that says no more
-        # than that is left out.
+        # Nothing has changed since, so the existing ref keeps the commit, and a baseline that
+        # equals the capture of the turn before is left out.
         ref = newest.ref
         follows = newest.moment == "after" and newest.turn_id == _turn_before(state, turn_id)
         if moment == "before" and follows:

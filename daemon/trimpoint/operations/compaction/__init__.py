@@ -1,5 +1,5 @@
-"""Summaries: `compaction_steps` carries out `/compact`, `compaction` runs one on a fork,
-`summarizing` chooses how, `sealed_summary` handles a summary that only the provider can read,
-`overflow_recovery` makes room for a turn that did not fit, `answer_watch` follows the repeated
-turn, `automatic` compacts a full context between turns.
+"""Summaries of the context. `compaction_steps` runs `/compact`, `compaction` compacts a fork, and
+`summarizing` returns the summary, with `sealed_summary` for one that only the provider can read.
+`overflow_recovery` repeats a turn that did not fit, and `answer_watch` watches the repeated turn.
+`automatic` compacts a critical context between turns.
 """

@@ -1,4 +1,4 @@
-"""Watches whether the model accepts the input of a turn: its first output says so."""
+"""Detects whether the model accepts the input of a turn, by the first output of the model."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.compaction.compaction import CompactionFailed
 
-# Items that are shown of a turn and are not the model's.
+# Items of a turn that do not come from the model.
 _NOT_THE_MODEL_S = frozenset({"userMessage", "hookPrompt", COMPACTION})
 
 
 class AnswerWatch:
-    """Follows a turn until the model answers something, or it ends without that; what it answers to
-    a compaction does not count.
+    """Follows a turn until the model produces output, or the turn ends without any. Output of a
+    compaction does not count.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class AnswerWatch:
         self._decided = anyio.Event()
 
     def on_message(self, message: CodexMessage) -> None:
-        """Takes one notification or request of the thread."""
+        """Handles a notification or request of Codex about the thread."""
         method = message.method
         if method == "turn/started":
             self.turn_id = str(message.object("turn").get("id"))
@@ -38,18 +38,18 @@ class AnswerWatch:
             kind = str(message.object("item").get("type"))
             self._on_answer(kind == "reasoning" or kind.endswith("_call"))
         else:
-            # Text that is streamed, or a question about what the model wants to do.
+            # A delta of the model's output, or a request about what the model wants to do.
             self._on_answer(method.startswith("item/"))
 
     def abort(self, reason: str) -> None:
-        """Ends the wait, because the session has ended."""
+        """Ends the wait, because Codex has ended; `reason` becomes the error."""
         self._error = reason
         self._decided.set()
 
     async def answered(self) -> None:
-        """Return when the model has begun to answer.
+        """Waits until the model has produced output.
 
-        :raises CompactionFailed: the turn ended without that.
+        :raises CompactionFailed: when the turn ended without output.
         """
         await self._decided.wait()
         if not self.is_answered:

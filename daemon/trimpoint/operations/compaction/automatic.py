@@ -1,9 +1,7 @@
-"""Gives automatic compaction its occasions: the end of a turn, once that is durable, and the moment
-before the next one.
+"""Starts automatic compaction after a turn, once its end is durable, and before the next turn.
 
-The rule itself is the core's (`core/decide/auto_compaction.py`). A daemon that starts compacts
-nothing by itself: a thread that it finds critical is compacted when it is used again, before its
-next prompt.
+The rule when it is due is in the core (`core/decide/auto_compaction.py`). A daemon compacts nothing
+merely because it starts: a critical thread is compacted before its next prompt.
 """
 
 import structlog
@@ -32,7 +30,7 @@ class AutoCompaction:
         engine.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
-        """Returns whether the thread has to be compacted now, being idle."""
+        """Returns whether the thread is idle and its context has to be compacted now."""
         if (
             writer.read_only is not None
             or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
@@ -41,8 +39,8 @@ class AutoCompaction:
         return is_due(writer.state, self._engine.policy) and busy(writer.state) is None
 
     async def begin(self, writer: ThreadWriter) -> None:
-        """Begin the compaction of a thread, if it is still due and the thread idle. Never raises: a
-        turn does not depend on it.
+        """Begins the compaction of a thread, if it is still due. Never raises, because a turn does
+        not depend on it.
         """
         try:
             await writer.execute(CompactWhenCritical())
@@ -55,15 +53,15 @@ class AutoCompaction:
         writer = self._engine.loaded(thread_id)
         if (
             writer is not None
-            and any(_may_end_business(event) for event in record.events)
+            and any(_may_end_busy(event) for event in record.events)
             and self.is_due(writer)
         ):
             self._tasks.start_soon(self.begin, writer)
 
 
-def _may_end_business(event: ev.AnyEvent) -> bool:
-    """Returns whether the event ends a turn, or a request or sub-agent that outlived it; not for a
-    broken-off turn.
+def _may_end_busy(event: ev.AnyEvent) -> bool:
+    """Returns whether the thread may be idle after the event: the end of a turn, or of a request or
+    sub-agent that outlived its turn. Returns False for a turn that was broken off.
     """
     match event:
         case ev.TurnCompleted(items_heard=items_heard):

@@ -1,8 +1,8 @@
-"""Runs one compaction on a fork (docs/adr/0005), so that the thread's own provider thread never
-changes.
+"""Compacts a fork of a provider thread (docs/adr/0005), so that the thread's own provider thread
+never changes.
 
-It succeeds when `contextCompaction` and its turn are completed and the summary is the model's own
-answer (docs/spec/sessions.md, docs/spec/traps.md).
+A compaction has succeeded when its item `contextCompaction` and its turn are completed, and the
+summary is the model's own answer (docs/spec/sessions.md, docs/spec/traps.md).
 """
 
 from collections import Counter
@@ -32,7 +32,9 @@ INTERRUPT_DEADLINE_S = 5.0
 
 
 class CompactionFailed(Exception):
-    """The compaction came to nothing; the message is for a person and carries Codex's own words."""
+    """Raised when a compaction failed. The message is for a person, and contains Codex's own
+    words.
+    """
 
     def __init__(self, message: str, reason: Reason = Reason.COMPACTION_FAILED) -> None:
         super().__init__(message)
@@ -40,8 +42,8 @@ class CompactionFailed(Exception):
 
 
 class Compacted(NamedTuple):
-    """`summary` is None when only Codex can read its own; `fork_id` is the compacted thread,
-    `rollout_path` its file.
+    """The result of a compaction. `summary` is None if it is sealed. `fork_id` is the compacted
+    provider thread, `rollout_path` its rollout.
     """
 
     summary: str | None
@@ -51,8 +53,10 @@ class Compacted(NamedTuple):
 
 
 def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent, ...]:
-    """Codex's estimate of a compacted thread that carries on, with what was put into it since: the
-    first that is known of it.
+    """Returns the usage of a compacted thread that will serve the thread: Codex's own estimate,
+    plus an estimate of the items that were injected since.
+
+    It is the first usage that is known of the new generation.
     """
     heard = translate(CodexMessage(USAGE_UPDATED, usage), 0, b"{}") if usage is not None else ()
     weight = sum(estimate_tokens(item) for item in injected)
@@ -63,7 +67,7 @@ def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent
 
 
 class Compaction:
-    """Runs `thread/compact/start` on a fork that the caller made and watches, and finds the
+    """Runs `thread/compact/start` on a fork that the caller has made and watches, and reads the
     summary.
     """
 
@@ -76,11 +80,11 @@ class Compaction:
         self._watch = watch
 
     async def run(self, guidance: str | None, deadline_s: float) -> Compacted:
-        """Compact the fork.
+        """Compacts the fork, and returns the summary.
 
-        :raises CompactionFailed: when it failed, took longer than `deadline_s`, or the model's
-            summary was empty.
-        :raises ProviderFailure: when Codex could not be asked at all.
+        :raises CompactionFailed: when Codex reports a failure, after `deadline_s` seconds, or when
+            the summary is empty.
+        :raises ProviderFailure: when Codex did not accept the request.
         """
         if guidance:
             await self._inject(guidance)
@@ -131,8 +135,8 @@ class Compaction:
         return Compacted(summary, self._fork_id, self._rollout_path, sealed=False)
 
     async def _interrupt(self) -> None:
-        """End the turn, and wait until it has ended: Codex answers first, and clients may be shown
-        it.
+        """Interrupts the compaction's turn and waits for its end, because clients may see that
+        turn.
         """
         if self._watch.turn_id is None or self._watch.has_ended:
             return
@@ -142,14 +146,14 @@ class Compaction:
             with anyio.move_on_after(INTERRUPT_DEADLINE_S):
                 await self._watch.outcome()
         except ProviderFailure:
-            return  # the fork is thrown away in any case
+            return  # the fork is deleted in any case
 
 
 async def sealed_context(rollout_path: str | None, kept: Sequence[bytes]) -> list[bytes]:
-    """Returns what a compacted thread holds, its sealed summary last, without the prompts of the
-    turns whose items are `kept`.
+    """Returns the raw items of a compacted thread, with its sealed summary last, without the
+    prompts that are among the items `kept`.
 
-    :raises CompactionFailed: it cannot be read.
+    :raises CompactionFailed: when the items cannot be read from the rollout.
     """
     lines = (
         await anyio.to_thread.run_sync(own_lines, rollout_path) if rollout_path is not None else []
@@ -161,7 +165,7 @@ async def sealed_context(rollout_path: str | None, kept: Sequence[bytes]) -> lis
         )
     prompts = Counter(text for item in kept if (text := _prompt_text(item)) is not None)
     held: list[bytes] = []
-    for item in reversed(found[0]):  # of prompts of the same words the newest are the kept ones
+    for item in reversed(found[0]):  # among prompts with the same text, the newest are kept
         text = _prompt_text(item)
         if text is not None and prompts[text]:
             prompts[text] -= 1

@@ -1,8 +1,7 @@
-"""The steps of `/compact`: a fork is summarized, then the context is trimmed
-(docs/spec/sessions.md).
+"""The steps of `/compact`: summarizes a fork, then trims the context (docs/spec/sessions.md).
 
-The thread's own Codex thread stays as it is until the summary has come, so a compaction can be
-cancelled and can fail without a trace.
+The thread's own provider thread does not change before the summary is there, so a compaction that
+fails or is cancelled leaves no trace.
 """
 
 import time
@@ -35,7 +34,7 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class CompactionSteps:
-    """Compacts threads, and knows which compactions are under way."""
+    """Runs compactions of threads, and can cancel them."""
 
     def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
         self._threads = threads
@@ -44,8 +43,8 @@ class CompactionSteps:
         self._unwanted: set[str] = set()
 
     def cancel(self, writer: ThreadWriter) -> bool:
-        """Cancels the thread's compaction. Returns False when none is under way, or its summary has
-        come and the context is trimmed.
+        """Cancels the thread's compaction. Returns False when there is none, or its summary has
+        arrived already.
         """
         operation = writer.state.open_operation
         if (
@@ -60,10 +59,10 @@ class CompactionSteps:
         return True
 
     async def run(self, writer: ThreadWriter, operation: Operation) -> None:
-        """Asks for the summary and trims the context, unless the compaction is cancelled before.
+        """Gets the summary and trims the context, unless the compaction is cancelled before.
 
-        :raises CompactionFailed: there is no summary, or none that is accepted.
-        :raises ProviderFailure: Codex refused, is gone or does not answer.
+        :raises CompactionFailed: when there is no acceptable summary.
+        :raises ProviderFailure: when Codex refused, ended or did not answer.
         """
         scope = self._scopes[operation.id] = anyio.CancelScope()
         if operation.id in self._unwanted:
@@ -87,7 +86,7 @@ class CompactionSteps:
         carries_on = False
         try:
             guidance = summarizer_guidance(writer.state, operation.compaction_guidance)
-            # Without a readable summary the compacted thread carries on.
+            # Without a readable summary, the compacted thread itself becomes the next generation.
             summary = await summarize(self._threads, writer, fork, guidance, self._deadline_s)
             carries_on = summary is None
             _check_summary(writer.state, operation, summary)
@@ -107,8 +106,8 @@ class CompactionSteps:
     async def _forked(
         self, writer: ThreadWriter, provider_id: str, operation: Operation
     ) -> TemporaryThread:
-        # A fork that Codex makes after a cancellation would stay and be listed, so this is not
-        # cancelled.
+        # Not cancelled, because a fork that Codex makes after the cancellation would remain in its
+        # lists.
         with anyio.CancelScope(shield=True):
             return await self._threads.fork_temporary(
                 writer,
@@ -121,11 +120,12 @@ class CompactionSteps:
     async def _with_kept_turns(
         self, writer: ThreadWriter, operation: Operation, compacted: TemporaryThread
     ) -> TemporaryThread:
-        """Returns a thread that holds the sealed summary, behind it the pins and the kept turns.
+        """Returns a provider thread that holds the sealed summary, followed by the pins and the
+        kept turns.
 
-        The compacted thread has the prompts of all turns before its summary, and nothing can be
-        taken out of it. So with kept turns another thread is given what it holds, each kept prompt
-        at its place alone.
+        The compacted thread holds the prompts of all turns before its summary, and nothing can be
+        removed from it. So if turns are kept, another thread gets its items, without the prompts
+        that the kept turns repeat.
         """
         kept = items_beside(writer.state, operation.compaction_keep)
         if not kept:
@@ -152,7 +152,7 @@ class CompactionSteps:
         duration_ms: int,
     ) -> None:
         carried = (fork.id, fork.path) if summary is None else (None, None)
-        # From here on it has happened, and cannot be cancelled.
+        # From here on the compaction cannot be cancelled.
         with anyio.CancelScope(shield=True):
             await writer.execute(
                 internal.CompleteCompaction(operation.id, summary, duration_ms, *carried)
@@ -176,10 +176,14 @@ class CompactionSteps:
 
 
 def _check_summary(state: ThreadState, operation: Operation, summary: str | None) -> None:
-    """:raises CompactionFailed: the summary is not accepted."""
+    """Raises if the summary cannot be used.
+
+    :raises CompactionFailed: when the summary is not smaller than the context, or is sealed by
+        another model than the thread's.
+    """
     if summary is None:
         if operation.compaction_model not in (None, model_in(state.settings)):
-            # The compacted thread would carry on, and with another model than the thread's.
+            # The compacted thread would serve the thread, but with another model.
             raise CompactionFailed("only Codex can read what that model wrote")
     elif (refusal := not_smaller(state, operation, summary)) is not None:
         raise CompactionFailed(refusal.message, refusal.reason)

@@ -1,9 +1,9 @@
-"""A turn that did not fit is tried again, once, with the oldest part of the context summarized
+"""Repeats a turn that did not fit, once, with the oldest part of the context summarized
 (docs/spec/context.md, docs/adr/0012).
 
 Always true: nothing of the thread changes before the model has begun to answer in the smaller
-context; until then everything happens on provider threads that are hidden and deleted afterwards.
-From then on the turn is a turn like any other.
+context. Until then, everything happens on provider threads that are hidden from clients and deleted
+afterwards. From then on, the turn is an ordinary turn.
 """
 
 import time
@@ -53,7 +53,9 @@ class _Attempt:
 
 
 class OverflowRecovery:
-    """Carries out operations of the kind "overflow". `deadline_s` bounds the summary."""
+    """Runs operations of the kind "overflow". `deadline_s` is the limit for the summary, in
+    seconds.
+    """
 
     def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
         self._threads = threads
@@ -64,17 +66,17 @@ class OverflowRecovery:
         )
 
     def interrupt(self, thread_id: str) -> None:
-        """Interrupts the recovery at the person's request."""
+        """Ends the recovery at a person's request; the turn's failure then stands."""
         self._stop(thread_id, "it was interrupted")
 
     async def step(self, writer: ThreadWriter, operation: Operation) -> None:
-        """See the operation through.
+        """Runs the operation to its end.
 
-        :raises CompactionFailed: the turn's failure stands, and nothing has changed; in a person's
-            words why.
-        :raises ProviderFailure: the same, because Codex is gone or does not answer.
-        :raises JournalRefuses: the same, because nothing can be written down; to be called again
-            until the operation has ended.
+        :raises CompactionFailed: when the turn's failure stands and nothing has changed; the
+            message is for a person.
+        :raises ProviderFailure: when Codex ended or did not answer, with the same effect.
+        :raises JournalRefuses: when the journal cannot be written; call it again until the
+            operation has ended.
         """
         if (
             operation.phase is not Phase.REQUESTED
@@ -87,8 +89,8 @@ class OverflowRecovery:
             with attempt.scope:
                 await self._recover(writer, operation)
         except JournalRefuses:
-            # The disk may stay full for long; clients must not wait for it to learn that the turn
-            # is over.
+            # The disk may stay full for a long time; clients are told at once that the turn has
+            # failed.
             self._threads.inbound.turn_ends.release(writer.thread_id)
             raise
         finally:
@@ -155,8 +157,8 @@ class OverflowRecovery:
         return summary
 
     async def _note(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
-        """Have it written down before there is anything in it: Codex lists no empty thread, and a
-        filled one must not show up.
+        """Records the provider thread durably while it is still empty. Codex lists no empty thread,
+        and a filled one must not become visible.
         """
         writer.record_facts(ev.CompactionForked(operation.id, provider_id))
         await writer.flush()
@@ -183,7 +185,7 @@ class OverflowRecovery:
             if not self._threads.inbound.is_quarantined(provider_id):
                 raise CompactionFailed(
                     "Codex went away"
-                )  # no client would be sent the end of a turn that continued now
+                )  # clients would never receive the end of the turn
             took_ms = round((time.monotonic() - began) * 1000)
             with anyio.CancelScope(shield=True):
                 message = recovered_message(writer.state, plan.messages, not_carried)
@@ -203,20 +205,22 @@ class OverflowRecovery:
     async def _fill(
         self, writer: ThreadWriter, plan: OverflowPlan, summary: str, provider_id: str
     ) -> list[str]:
-        """Give the provider thread what the turn is to be tried again in; what could not be carried
-        over.
+        """Injects the smaller context and carries over the thread's properties. Returns
+        descriptions of those that could not be carried over.
         """
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
-        # A prompt that was queued has been begun by Codex when the turn failed, and then the turn
-        # is not tried again.
+        # Without the queue: if a prompt was queued, Codex began it when the turn failed, and then
+        # the turn is not repeated.
         previous = writer.state.generation.provider_thread_id
         return await inherit_state(
             self._threads.link, writer, previous, provider_id, with_queue=False
         )
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
-        """Releases the turn's quarantined notifications to clients. It must not await, or their
-        order would break.
+        """Makes the new provider thread serve the thread, and sends its held-back notifications to
+        clients.
+
+        It must not await, or notifications would be sent out of order.
         """
         inbound, state = self._threads.inbound, writer.state
         self._attempts.pop(writer.thread_id, None)
@@ -231,14 +235,16 @@ class OverflowRecovery:
         inbound.watches.pop(provider_id, None)
         take_quarantined = inbound.take_quarantined(provider_id)
         if take_quarantined is None:
-            return  # Codex died while the record was written, and the end of the turn has been told
+            return  # Codex ended while the record was written, and clients know the turn ended
         inbound.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
         for message in take_quarantined:
             self._forward(message, route, str(turn.provider_turn_id))
 
     def _forward(self, message: CodexMessage, route: Route, provider_turn_id: str) -> None:
-        """Drops the facts that repeat the prompt and journals that it is in the context."""
+        """Passes on a held-back message. Notifications that repeat the prompt are not sent to
+        clients; its raw items are recorded.
+        """
         inbound = self._threads.inbound
         if message.request_id is not None:
             inbound.on_server_request(message.request_id, message.method, message.params)
@@ -262,7 +268,9 @@ def _is_forwarded(message: CodexMessage, provider_turn_id: str) -> bool:
 
 
 def _compaction(operation: Operation, at: str) -> dict[str, Any]:
-    """Returns the item that Codex would show for a compaction of its own within a turn."""
+    """Returns the parameters of an item notification, as Codex would send it for a compaction of
+    its own within a turn.
+    """
     item = {"type": COMPACTION, "id": operation.id}
     return {"turnId": operation.failed_turn_id, "item": item, at: round(time.time() * 1000)}
 

@@ -1,8 +1,8 @@
-"""A readable text for a compaction that only the provider can read: one sample over the compacted
-thread (docs/spec/sessions.md).
+"""Gets a readable summary of a compacted thread whose own summary is sealed, with one sample over
+it (docs/spec/sessions.md).
 
-`thread/sample` where Codex has it (0.171), else a turn on an ephemeral fork. Neither changes the
-compacted thread.
+Uses `thread/sample` where Codex has it (0.171), otherwise a turn on an ephemeral fork. Neither
+changes the compacted thread.
 """
 
 import anyio
@@ -33,10 +33,10 @@ async def read_sealed_summary(
     guidance: str | None,
     deadline_s: float,
 ) -> str | None:
-    """Returns the summary as text, or None when the model gave none: then the compacted thread
-    itself has to carry on.
+    """Returns the summary as text, or None when the model gave none; then the compacted thread
+    itself has to serve the thread.
 
-    :raises ProviderFailure: when Codex is gone.
+    :raises ProviderFailure: when Codex has ended.
     """
     prompt = PROMPT + (f"\n\n{GUIDANCE_PREFIX}{guidance}" if guidance else "")
     try:

@@ -1,4 +1,4 @@
-"""A summary of what a scratch thread holds, as text, whatever way this provider compacts."""
+"""Summarizes a temporary provider thread, and returns the summary as text for every provider."""
 
 import anyio
 
@@ -15,17 +15,18 @@ async def summarize(
     guidance: str | None,
     deadline_s: float,
 ) -> str | None:
-    """Compact the scratch thread; None when only the provider can read the summary.
+    """Compacts the temporary thread and returns the summary, or None when only the provider can
+    read it.
 
-    :raises CompactionFailed: there is no summary, in the person's own words why.
-    :raises ProviderFailure: Codex is gone or does not answer.
+    :raises CompactionFailed: when there is no summary; the message is for a person.
+    :raises ProviderFailure: when Codex ended or did not answer.
     """
     compaction = Compaction(threads.link, temporary.id, temporary.path, temporary.watch)
     deadline = anyio.current_time() + deadline_s
     compacted = await compaction.run(guidance, deadline_s)
     if not compacted.sealed:
         return compacted.summary
-    # What is left of the one deadline.
+    # The rest of the deadline, which covers both requests.
     left_s = max(deadline - anyio.current_time(), 1.0)
     with anyio.move_on_after(left_s):
         return await read_sealed_summary(

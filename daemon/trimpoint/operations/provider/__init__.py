@@ -1,9 +1,9 @@
-"""The Codex threads that serve a thread.
+"""The provider threads of a thread.
 
-`provider_threads` starts, fills and archives them, `forking` forks and `resuming` resumes them,
-`settings` reads and writes their settings, `client_resumes` keeps a client's request to load one,
-`outside_changes` records what other programs did, `lost_endings` ends turns whose end Codex never
-reports, `inherit` carries a thread's properties to the next one, `terminals` keeps background
-terminals, `prompts` connects prompts with turns, `version_requirements` refuses what Codex is too
-old for.
+`provider_threads` starts, fills and archives them, `forking` forks them, and `resuming` loads them
+again. `settings` computes their settings, `client_resumes` uses a client's request to load one,
+`outside_changes` records changes by other programs, `lost_endings` ends turns whose end Codex does
+not report, `inherit` carries properties over to the next provider thread, `terminals` keeps
+background terminals, `prompts` keeps the prompt of a running turn, and `version_requirements`
+refuses commands that need a newer Codex.
 """

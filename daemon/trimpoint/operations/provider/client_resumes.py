@@ -1,8 +1,8 @@
 """A client's own `thread/resume`, kept until it is known whether it loads the thread.
 
 Codex takes a model, instructions, approvals and a sandbox from the request that loads a thread, and
-from no later one. So the client's request itself has to be that one, and what Codex says of the
-thread meanwhile waits until the client is answered.
+from no later one. So the client's own request has to load it, and notifications about the thread
+wait until the client has its answer.
 """
 
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from msgspec import Raw
 
 from trimpoint.operations.provider.settings import lasting
 
-# These say which conversation to load, in other words than its id; Codex compares them with a
-# thread that is loaded.
+# Parameters that name the conversation to load in another way than by id; Codex compares them with
+# a loaded thread.
 OTHER_SOURCES = ("history", "path")
 
 
 class ClientResume:
-    """`params` are the client's. `is_alone` tells whether no client takes part in the thread.
+    """A client's `thread/resume` with the parameters `params`.
 
-    `answer` is Codex's answer once the request has loaded `provider_id`. Use it as a context
-    manager: what was said of the thread is passed on when the block ends, so answer the client
-    within it.
+    `is_alone` returns whether no client takes part in the thread. `answer` is Codex's answer once
+    the request has loaded `provider_id`. Use the object as a context manager, and answer the client
+    within the block: notifications that were held back are passed on when it ends.
     """
 
     def __init__(self, params: dict[str, Any], is_alone: Callable[[], bool]) -> None:
@@ -42,28 +42,32 @@ class ClientResume:
 
     @property
     def may_load(self) -> bool:
-        """Returns whether the request, with the provider thread's id in it, can load the thread."""
+        """Returns whether the request can load the thread once the provider thread's id is put into
+        it.
+        """
         return not any(self.params.get(name) for name in OTHER_SOURCES)
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Returns the parameters that set something on the thread."""
+        """Returns the parameters that change a setting of the thread; empty if the request cannot
+        load it.
+        """
         return lasting(self.params) if self.may_load else {}
 
     def wants_reload(self) -> bool:
-        """Returns whether a loaded thread has to be loaded anew, as Codex does where no connection
-        is subscribed (measured: 0.163).
+        """Returns whether a loaded thread has to be loaded again for these parameters, as Codex
+        does for a thread without subscribers (measured: 0.163).
         """
         return bool(self.overrides) and not self.is_used and self.is_alone()
 
     def request_for(self, provider_id: str) -> dict[str, Any]:
-        """Returns the request's parameters for a provider thread; from now on the request counts as
-        used.
-        """
+        """Returns the request's parameters for a provider thread, and marks the request as used."""
         self.is_used = True
         self.provider_id = provider_id
         return {**self.params, "threadId": provider_id}
 
     def pause(self, pausing: Any) -> None:
-        """Enter the context manager `pausing`, to be left when the block of this one ends."""
+        """Enters the context manager `pausing`, and leaves it at the end of this object's own
+        block.
+        """
         self._stack.enter_context(pausing)

@@ -1,5 +1,5 @@
-"""Forks of Codex threads that end with injected items: Codex itself would tell the model that a
-person broke them off.
+"""Forks provider threads that end with injected items. Codex itself would tell the model that a
+person interrupted them.
 """
 
 from typing import Any, Protocol
@@ -21,23 +21,23 @@ from trimpoint.operations.provider.settings import (
 
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
-# Older ones take `lastTurnId` and fork the whole thread (measured: 0.133 does, 0.153 does not).
+# Older versions accept `lastTurnId` but fork the whole thread (measured: 0.133; 0.153 does not).
 FORKS_BEHIND_A_TURN = (0, 153, 0)
 
 
 class ForkedThreads(Protocol):
-    """The port through which forking handles the threads that it makes; see `ProviderThreads`."""
+    """The operations on provider threads that forking needs; see `ProviderThreads`."""
 
     async def start(self, params: dict[str, Any]) -> Raw:
-        """Starts a thread."""
+        """Starts a provider thread, and returns Codex's answer."""
         ...
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
-        """Appends items to what the model sees."""
+        """Appends raw items to the model's context."""
         ...
 
     async def delete_quietly(self, provider_id: str | None) -> None:
-        """Deletes a thread that is not used."""
+        """Deletes a provider thread that is not used."""
         ...
 
 
@@ -49,13 +49,13 @@ class Forking:
         self._threads = threads
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Calls `thread/fork` with these parameters and returns Codex's answer. Call inside
-        `inbound.buffering()`.
+        """Forks a provider thread with the parameters of `thread/fork`, and returns Codex's answer.
+        Call it inside `inbound.buffering()`.
 
-        Codex takes a thread that ends with injected items for one that was broken off in a turn,
-        and each fork of it tells the model that the person did so (measured: 0.133 to 0.171). Such
-        a thread is forked behind its last turn, and the fork is given the items anew; where no turn
-        ran, a new thread is given all of them.
+        Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
+        model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is
+        forked after its last turn, and the items are injected again; if no turn ran in it, a new
+        thread gets all its items.
         """
         ending = (
             None
@@ -80,8 +80,8 @@ class Forking:
         return raw
 
     async def _ending(self, state: ThreadState, provider_id: str) -> Ending | None:
-        """Returns the injected items that a provider thread of ours ends with; None where Codex
-        does not fork behind a turn.
+        """Returns the injected items at the end of a provider thread, or None if there are none, or
+        Codex cannot fork after a turn.
         """
         paths = [
             one.rollout_path for one in state.generations if one.provider_thread_id == provider_id
@@ -98,8 +98,8 @@ class Forking:
         return ending
 
     async def start_in_place(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Starts an empty thread that is otherwise as `thread/fork` with these parameters would
-        make it, and returns an answer like that of the fork.
+        """Starts an empty thread with the properties that a fork would have, and returns an answer
+        like that of `thread/fork`.
         """
         request = {**fork_as_start_params(state.settings, params), "sessionStartSource": "clear"}
         answer = msgspec.json.decode(await self._threads.start(request))

@@ -1,8 +1,8 @@
-"""Carries over to a new provider thread what the one before had beyond its context
+"""Carries over to a new provider thread the properties that are not in its context
 (docs/spec/sessions.md, "Carried over").
 
-Each piece is carried as far as this Codex has a method for it; what could not be carried is said in
-the command's message.
+Each property is carried over if this Codex has a method for it. The command's message names those
+that could not be carried over.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ from trimpoint.operations.provider.settings import memory_mode, update_params, w
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.writer import ThreadWriter
 
-# Codex's own page size for queued prompts is smaller; a person queues fewer than this.
+# Codex's default page of queued prompts is smaller than this; a person queues fewer prompts.
 MAX_QUEUED = 100
 METADATA_MEMBERS = ("gitInfo", "projectId", "daybreakEnabled")
 ATTACHMENT_MEMBERS = ("attachmentType", "identityKey", "payload")
@@ -35,13 +35,13 @@ async def inherit_state(
     *,
     with_queue: bool = True,
 ) -> list[str]:
-    """Carry settings, name, goal, metadata and, unless told otherwise, queued prompts; returns what
-    could not be carried, in words.
+    """Carries over settings, name, goal, metadata, attachments and, with `with_queue`, queued
+    prompts. Returns the names of those that Codex refused.
 
-    A thread that is idle begins the first prompt that is queued at once (measured: 0.163).
+    An idle thread begins the first queued prompt at once (measured: 0.163).
 
-    :raises ProviderFailure: when Codex is gone or does not answer; a refusal of one piece is no
-        failure.
+    :raises ProviderFailure: when Codex has ended or does not answer; a refusal of a single property
+        does not raise.
     """
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("settings", lambda: _settings(link, writer, new_id)),
@@ -82,8 +82,8 @@ def _has_nothing_to_carry(error: ProviderFailure) -> bool:
 
 
 def _is_unavailable(error: ProviderError) -> bool:
-    """Returns whether the feature is switched off in this Codex, so that there is nothing to
-    carry.
+    """Returns whether the feature is switched off in this Codex, so that there is nothing to carry
+    over.
     """
     return any(
         phrase in error.message

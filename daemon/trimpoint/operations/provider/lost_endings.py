@@ -1,9 +1,8 @@
-"""Turns whose end Codex never tells: found out, and told in its place, so that no thread stays busy
-for good.
+"""Ends turns whose end Codex never reports, so that no thread stays busy for ever.
 
-Codex says that a thread rests and then that its turn has ended. Where the second is missing, or an
-interrupt comes to nothing, Codex is asked how the turn ended. What it cannot tell is called
-interrupted, with the reason in the turn's error. Each wait has a bound.
+Codex reports that a thread is idle, and then that its turn has ended. If the second report is
+missing, or an interrupt has no effect, Codex is asked how the turn ended. If it does not tell, the
+turn ends as interrupted, with the reason as its error. Each wait is bounded.
 """
 
 from typing import Any, NamedTuple
@@ -31,13 +30,13 @@ log = structlog.get_logger()
 NEVER_TOLD = "Codex is idle and never reported how the turn ended."
 NOT_ENDED = "Codex took the interrupt and did not end the turn. It may still be at work on it."
 NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on the turn."
-# A session breaks off in one turn, and in a few more at most if prompts were queued.
+# An interrupted session lacks the end of one turn, or of a few if prompts were queued.
 _NEWEST_TURNS = 25
 
 
 class EndingLimits(NamedTuple):
-    """How long a turn may take to end once Codex rests, and once it has accepted an interrupt; how
-    long Codex may take to answer.
+    """The longest waits, in seconds: for the end of a turn after Codex is idle, for its end after
+    an accepted interrupt, and for an answer of Codex.
     """
 
     after_rest_s: float = 5.0
@@ -46,7 +45,7 @@ class EndingLimits(NamedTuple):
 
 
 class LostEndings:
-    """Waits in `tasks`."""
+    """Watches for lost endings. The waiting tasks run in `tasks`."""
 
     def __init__(
         self,
@@ -63,20 +62,20 @@ class LostEndings:
         threads.inbound.subscribe_rest(self._rested)
 
     def interrupted(self, thread_id: str, turn_id: str) -> None:
-        """Codex has answered an interrupt: the turn is to end soon, or has ended unheard."""
+        """Expects the turn to end soon, after Codex has answered an interrupt."""
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
 
     def denied(self, thread_id: str, turn_id: str) -> None:
-        """Codex says that no such turn runs: unless it has only just begun, its end has come
-        unheard.
+        """Expects the end of a turn that, according to Codex, is not running. It may have just
+        begun.
         """
         self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 
     async def end(self, thread_id: str, turn_id: str, why: str) -> None:
-        """End a turn of which Codex says nothing more, unless it has ended; `why` is said where
-        Codex cannot tell how it ended.
+        """Ends a turn about which Codex reports nothing more, unless it has ended; `why` is its
+        error if Codex does not know how it ended.
 
-        :raises EngineError: the thread cannot be opened.
+        :raises EngineError: when the thread cannot be opened.
         """
         writer = await self._engine.thread(thread_id)
         if _runs(writer.state, turn_id):
@@ -111,8 +110,8 @@ class LostEndings:
             self._watched.discard((turn_id, why))
 
     async def _is_at_work(self, state: ThreadState) -> bool:
-        """Returns whether Codex has set to work again since it was said to rest. One that does not
-        answer is not waited for.
+        """Returns whether Codex is working on the thread again. Returns False if Codex does not
+        answer.
         """
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
         thread = as_dict((await self._ask("thread/read", params)).get("thread"))
@@ -120,8 +119,8 @@ class LostEndings:
         return bool(thread) and status not in RESTING
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
-        """Returns the turn in Codex's display form; without anything but its id when Codex does not
-        have it, or does not answer.
+        """Returns the turn in Codex's display form, or an object with only its id if Codex does not
+        have it or does not answer.
         """
         provider_turn_id = _provider_turn_id(state, turn_id)
         params = {
@@ -155,8 +154,8 @@ class LostEndings:
             str(writer.state.generation.provider_thread_id),
         )
         ended = _ended(turn, why)
-        # What it said last may be missing, so its items are read from the rollout: that is what
-        # `turn_facts` says of them.
+        # The last items may be missing, so `turn_facts` marks the turn's items to be read from the
+        # rollout.
         writer.record_facts(
             *turn_facts(
                 ended, writer.state.turns[writer.state.turn_index[turn_id]].generation, NO_ITEMS

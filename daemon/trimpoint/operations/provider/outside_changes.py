@@ -1,5 +1,5 @@
-"""Records what other programs did with a thread: the terminal UI, `codex exec resume`, another
-daemon.
+"""Records changes to a thread that other programs made: Codex's terminal UI, `codex exec resume`,
+or another daemon.
 """
 
 from contextlib import suppress
@@ -18,20 +18,18 @@ log = structlog.get_logger()
 
 
 def record_missed(writer: ThreadWriter, missed: Missed) -> None:
-    """Record turns that another program added, and take those out of the ledger that it took
-    back.
-    """
+    """Records turns that another program added, and rolls back turns that it took back."""
     if missed.taken_back is not None:
         log.warning(
             "turns_taken_back_elsewhere", thread_id=writer.thread_id, first_turn=missed.taken_back
         )
-        with suppress(JournalRefuses):  # the writer keeps what it could not write
+        with suppress(JournalRefuses):  # the writer keeps the record and writes it later
             writer.submit(RollBackTurns(missed.taken_back, provider_did=True))
     writer.record_facts(*missed.facts)
 
 
 def renamed(state: ThreadState, thread: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
-    """Returns the fact that another program has given the thread a name; `thread` is Codex's
+    """Returns the fact that another program has renamed the thread, or nothing. `thread` is Codex's
     object.
     """
     name = thread.get("name")

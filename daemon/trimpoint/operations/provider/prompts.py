@@ -1,5 +1,5 @@
-"""Keeps the parameters that clients began turns with, for as long as a turn can be tried again: the
-ledger has its input, not all its options.
+"""Keeps the parameters of `turn/start` while the turn may be repeated, because the ledger has only
+the prompt and not all options.
 """
 
 from typing import Any
@@ -14,15 +14,15 @@ MAX_THREADS = 256
 
 
 class Prompts:
-    """Of each thread the prompt of the turn that runs; of no more threads than this, for a prompt
-    can be as large as a message.
+    """The prompt of each thread's running turn, for at most `MAX_THREADS` threads, because a prompt
+    can be large.
     """
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[str, bytes]] = {}
 
     def note(self, thread_id: str, turn_id: str, params: dict[str, Raw]) -> None:
-        """Keeps a client's `turn/start` that Codex accepted, unless it only steered a running
+        """Keeps a client's `turn/start` that Codex accepted, unless it only added to the running
         turn.
         """
         newest = self._newest.get(thread_id)
@@ -33,11 +33,13 @@ class Prompts:
                 del self._newest[next(iter(self._newest))]
 
     def forget(self, thread_id: str) -> None:
-        """Forgets a turn that cannot be tried again any more."""
+        """Removes the prompt of a turn that can no longer be repeated."""
         self._newest.pop(thread_id, None)
 
     def of(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
-        """Returns the parameters to begin the turn with once more, as far as they are known."""
+        """Returns the parameters to repeat the turn with. If they were not kept, they have only the
+        prompt from the ledger.
+        """
         newest = self._newest.get(state.id)
         if newest is not None and newest[0] == turn_id:
             sent: dict[str, Any] = msgspec.json.decode(newest[1])

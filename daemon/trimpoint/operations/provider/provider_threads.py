@@ -1,8 +1,8 @@
-"""Starts, resumes, forks, fills and archives Codex threads, and knows which are loaded in the
+"""Starts, resumes, forks, fills and archives provider threads, and knows which are loaded in the
 present epoch.
 
-Every provider thread that is opened here is bound to its stable thread before a notification about
-it is passed on.
+Every provider thread that is opened here is bound to its thread before a notification about it is
+passed on.
 """
 
 from collections.abc import Awaitable, Callable
@@ -48,7 +48,7 @@ Thread = dict[str, Any]
 
 
 class TemporaryThread(NamedTuple):
-    """A provider thread to try something on, hidden from clients. `path` is its rollout."""
+    """A hidden provider thread for a summary. `path` is its rollout, `watch` follows its turn."""
 
     id: str
     path: str | None
@@ -56,8 +56,10 @@ class TemporaryThread(NamedTuple):
 
 
 class ProviderThreads:
-    """All methods raise ProviderFailure when Codex refuses, is gone or does not answer, unless they
-    say otherwise.
+    """The provider threads of one Codex.
+
+    All methods raise `ProviderFailure` when Codex refuses, has ended or does not answer, unless
+    they say otherwise.
     """
 
     def __init__(
@@ -74,40 +76,43 @@ class ProviderThreads:
         self._forking = Forking(link, self)
 
     def is_loaded(self, provider_id: str | None) -> bool:
-        """Returns whether the present child has the thread loaded and subscribed for us."""
+        """Returns whether the running Codex has the provider thread loaded, with the daemon
+        subscribed to it.
+        """
         return provider_id in self._loaded
 
     def forget_epoch(self) -> None:
-        """Forgets all loaded threads, because the child has ended."""
+        """Forgets all loaded threads, because Codex has ended."""
         self._loaded.clear()
         self._begun.clear()
         self.terminals.forget_epoch()
 
     def forget(self, provider_id: str) -> None:
-        """Marks the thread as unloaded, by us or by Codex."""
+        """Marks the provider thread as not loaded."""
         self._loaded.discard(provider_id)
         self._begun.pop(provider_id, None)
 
     def use(self, provider_id: str, route: Route) -> None:
-        """Routes this provider thread to `route.thread_id` from now on."""
+        """Marks the provider thread as loaded, and routes its notifications to
+        `route.thread_id`.
+        """
         self._loaded.add(provider_id)
         self._engine.set_owner(provider_id, route.thread_id)
         self.inbound.bind(provider_id, route)
 
     async def start(self, params: dict[str, Any]) -> Raw:
-        """Returns a new provider thread that reports raw items: Codex's answer. Call inside
-        `inbound.buffering()`.
+        """Starts a provider thread that reports raw items, and returns Codex's answer. Call it
+        inside `inbound.buffering()`.
         """
         raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
         self._begun[str(thread_in(raw)["id"])] = raw.copy()
         return raw
 
     async def attach(self, provider_id: str, params: dict[str, Any]) -> Raw:
-        """Calls `thread/resume` of a loaded thread on a client's behalf and returns Codex's answer
-        about it.
+        """Calls `thread/resume` of a loaded thread for a client, and returns Codex's answer.
 
-        Codex refuses to resume a thread that has had no turn (measured), though it is there; then
-        what it answered at the start stands.
+        Codex refuses to resume a thread without a turn (measured), although it is loaded; then the
+        answer to its start is returned.
         """
         try:
             return await self.link.request("thread/resume", {**params, "threadId": provider_id})
@@ -117,7 +122,9 @@ class ProviderThreads:
             return self._begun[provider_id]
 
     async def inject(self, provider_id: str, items: list[bytes]) -> None:
-        """Append items to what the model sees; Codex refuses an empty list, so none is sent."""
+        """Appends raw items to the model's context. Sends nothing for an empty list, which Codex
+        refuses.
+        """
         if items:
             params = {"threadId": provider_id, "items": [Raw(item) for item in items]}
             await self.link.request("thread/inject_items", params)
@@ -125,23 +132,21 @@ class ProviderThreads:
     async def resume(
         self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
     ) -> tuple[ev.AnyEvent, ...]:
-        """See `Resumption.resume`."""
+        """Loads a generation's provider thread again; see `Resumption.resume`."""
         facts = await self._resumption.resume(writer, generation, asked)
         self._loaded.add(str(generation.provider_thread_id))
         return facts
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """See `Forking.fork`."""
+        """Forks a provider thread; see `Forking.fork`."""
         return await self._forking.fork(state, params)
 
     async def start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """See `Forking.start_in_place`."""
+        """Starts an empty thread instead of a fork; see `Forking.start_in_place`."""
         return await self._forking.start_in_place(state, params)
 
     async def take_in(self, writer: ThreadWriter) -> None:
-        """Write down the turns that other programs added to a thread that is not loaded, or took
-        back.
-        """
+        """Records turns that other programs added to a thread that is not loaded, or took back."""
         record_missed(
             writer,
             await catch_up(self.link, writer.state, writer.state.generation, only_ended=True),
@@ -156,8 +161,8 @@ class ProviderThreads:
         model: str | None = None,
         effort: str | None = None,
     ) -> TemporaryThread:
-        """Returns a scratch thread with the context of another; with a model and an effort of its
-        own.
+        """Returns a temporary fork of a provider thread, with another model or reasoning effort if
+        given.
         """
         params: dict[str, Any] = {
             **fork_params(writer.state.settings),
@@ -177,8 +182,8 @@ class ProviderThreads:
             )
 
     async def start_temporary(self, writer: ThreadWriter) -> TemporaryThread:
-        """Returns an empty scratch thread with the thread's settings as they stand; nothing of its
-        turn is shown.
+        """Returns an empty temporary thread with the thread's settings. Its turn is hidden from
+        clients.
         """
         with self.inbound.buffering():
             scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
@@ -188,8 +193,8 @@ class ProviderThreads:
         return scratch
 
     async def start_candidate(self, writer: ThreadWriter, watch: Watch) -> Thread:
-        """Starts an empty provider thread that may serve the thread later; until then its
-        notifications are quarantined.
+        """Starts an empty provider thread that may serve the thread later. Its notifications are
+        quarantined until then.
         """
         with self.inbound.buffering():
             thread = await self._start_empty(writer)
@@ -215,10 +220,10 @@ class ProviderThreads:
     async def fork_hidden(
         self, writer: ThreadWriter, provider_id: str, last_turn_id: str | None
     ) -> Thread:
-        """Forks a thread behind a turn (None: at its end); no client is notified before it is used.
+        """Forks a provider thread after a turn, or at its end if `last_turn_id` is None. Clients
+        are not notified of it.
 
-        An archived thread cannot be forked (measured: 0.163, 0.171), so it is taken out for as long
-        as that takes.
+        An archived thread cannot be forked (measured: 0.163, 0.171), so it is unarchived meanwhile.
         """
         params = {
             **fork_params(writer.state.settings),
@@ -241,7 +246,7 @@ class ProviderThreads:
                 await self._try_archive(provider_id)
 
     async def start_hidden(self, writer: ThreadWriter, params: dict[str, Any]) -> Thread:
-        """Starts a thread that reports raw items; no client is notified before it is used."""
+        """Starts a provider thread that reports raw items. Clients are not notified of it."""
         return await self._hide(writer, partial(self.start, params))
 
     async def _hide(self, writer: ThreadWriter, opened: Callable[[], Awaitable[Raw]]) -> Thread:
@@ -255,7 +260,7 @@ class ProviderThreads:
         return thread
 
     async def delete_quietly(self, provider_id: str | None) -> None:
-        """Deletes a provider thread that we made and do not use. Never raises: one that remains is
+        """Deletes a provider thread that is not used. Never raises, because one that remains is
         hidden and harmless.
         """
         if provider_id is None:
@@ -272,8 +277,8 @@ class ProviderThreads:
             log.info("scratch_thread_left_behind", detail=str(error))
 
     async def detach(self, writer: ThreadWriter, generation: Generation) -> str:
-        """Stops forwarding the notifications of a generation's provider thread. Returns why it
-        stays loaded, or "".
+        """Stops passing on the notifications of a generation's provider thread. Returns the reason
+        why it stays loaded, or an empty string.
         """
         provider_id = generation.provider_thread_id
         if provider_id is None:
@@ -287,8 +292,8 @@ class ProviderThreads:
         return ""
 
     async def archive_previous(self, writer: ThreadWriter) -> None:
-        """Let go of the provider thread before the present one, which serves already. Never raises:
-        one that stays is hidden.
+        """Detaches and archives the provider thread before the present one. Never raises, because
+        one that remains is hidden.
         """
         previous = writer.state.generations[-2]
         try:
@@ -300,7 +305,7 @@ class ProviderThreads:
         await self.archive_superseded(writer, writer.state.generation.number)
 
     async def archive(self, writer: ThreadWriter, generation: Generation) -> None:
-        """Archive a provider thread that was stopped, unless its terminals still run: archiving
+        """Archives a detached provider thread, unless its terminals are running, because archiving
         kills them.
         """
         provider_id = generation.provider_thread_id
@@ -309,8 +314,8 @@ class ProviderThreads:
             await self._try_archive(provider_id)
 
     def reattach(self, writer: ThreadWriter) -> bool:
-        """Resumes forwarding for a provider thread that was detached but stayed loaded. Returns
-        whether it did.
+        """Passes on the notifications of a detached provider thread again, if it stayed loaded.
+        Returns whether it did.
         """
         generation = writer.state.generation
         provider_id = generation.provider_thread_id
@@ -321,11 +326,11 @@ class ProviderThreads:
         return True
 
     async def archive_superseded(self, writer: ThreadWriter, number: int) -> None:
-        """Archive the provider thread before that of generation `number`. Never raises: one that
-        stays is hidden and harmless.
+        """Archives the provider thread of the generation before `number`. Never raises, because one
+        that remains is hidden and harmless.
 
-        The caller says which one serves: where this runs later, a trim may be under way that still
-        reads from that one.
+        The caller gives the serving generation, because a trim that reads from its provider thread
+        may be under way when this runs.
         """
         if number > 1:
             try:
@@ -336,18 +341,18 @@ class ProviderThreads:
                 )
 
     async def archive_finished(self) -> None:
-        """Archive the retained provider threads whose terminals have all ended meanwhile."""
+        """Archives the retained provider threads whose terminals have all ended."""
         for provider_id in await self.terminals.sweep():
             self.forget(provider_id)
             await self._try_archive(provider_id)
 
     async def release(self, provider_id: str) -> None:
-        """Stop listening to a provider thread; Codex unloads it in its own time."""
+        """Unsubscribes from a provider thread, which Codex then unloads after a while."""
         self.forget(provider_id)
         await self.link.request("thread/unsubscribe", {"threadId": provider_id})
 
     async def _try_archive(self, provider_id: str) -> None:
-        # Refused for a thread that never had a turn: it has no rollout and is in no list either
+        # Codex refuses it for a thread without a turn, which has no rollout and is not listed
         # (measured).
         try:
             await self.link.request("thread/archive", {"threadId": provider_id})
@@ -356,12 +361,12 @@ class ProviderThreads:
 
 
 def model_in_answer(raw: Raw) -> str | None:
-    """Returns the model that Codex says the thread will use."""
+    """Returns the model in Codex's answer, or None."""
     model = msgspec.json.decode(raw).get("model")
     return str(model) if model else None
 
 
 def thread_in(raw: Raw) -> Thread:
-    """Returns the thread object of an answer."""
+    """Returns the thread object in Codex's answer."""
     thread: Thread = msgspec.json.decode(raw)["thread"]
     return thread

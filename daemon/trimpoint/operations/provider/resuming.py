@@ -1,5 +1,5 @@
-"""Loads a Codex thread again, so that it has the settings that were agreed and nothing that it did
-meanwhile is missed.
+"""Loads a provider thread again, with the thread's settings, and records what Codex did with it
+meanwhile.
 """
 
 from typing import Any
@@ -28,14 +28,14 @@ from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.writer import ThreadWriter
 
-# Older ones resume a thread with sandbox and approvals as configured, not as they were, and tell
-# the model so in the middle of the conversation (measured: 0.153 does, 0.163 does not).
+# Older versions resume a thread with the configured sandbox and approvals instead of the thread's,
+# and tell the model so in the middle of the conversation (measured: 0.153; 0.163 does not).
 REMEMBERS_SETTINGS = (0, 163, 0)
 
 
 class Resumption:
-    """Resumes provider threads. Its methods raise ProviderFailure when Codex refuses, is gone or
-    does not answer.
+    """Loads provider threads again. Its methods raise `ProviderFailure` when Codex refuses, has
+    ended or does not answer.
     """
 
     def __init__(self, link: CodexLink, inbound: NotificationRouter) -> None:
@@ -45,11 +45,10 @@ class Resumption:
     async def resume(
         self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
     ) -> tuple[ev.AnyEvent, ...]:
-        """Load a generation's provider thread again, with a client's own request if there is one;
-        the facts to record about it.
+        """Loads a generation's provider thread again, with the client's own request `asked` if it
+        can load it, and returns the facts to record.
 
-        What Codex did without the daemon is written down: it, and not the ledger, is what the model
-        sees.
+        Turns that Codex ran without the daemon are recorded, because the model sees them.
         """
         provider_id = str(generation.provider_thread_id)
         self._inbound.bind(
@@ -71,14 +70,14 @@ class Resumption:
             await self._confirm_settings(writer, provider_id, answer)
         thread: dict[str, Any] = answer["thread"]
         path = thread.get("path") or generation.rollout_path
-        # A resumed thread reports no raw items (measured), so from here on the rollout has to bring
-        # them.
+        # A resumed thread reports no raw items (measured), so from here on they are read from the
+        # rollout.
         bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
         return *renamed(writer.state, thread), bound, ev.SessionReady(generation.number)
 
     def _keeps_settings(self, generation: Generation) -> bool:
-        """Returns whether Codex loads the thread with what was set on it. It does not before the
-        first turn, though it acknowledged the settings (measured: 0.163).
+        """Returns whether Codex loads the thread with the settings that it acknowledged. Before the
+        first turn it does not (measured: 0.163).
         """
         return generation.turn_count > 0 and not self._forgets_settings
 
@@ -89,7 +88,9 @@ class Resumption:
     async def _confirm_settings(
         self, writer: ThreadWriter, provider_id: str, answer: dict[str, Any]
     ) -> None:
-        """Sets again what Codex had acknowledged and lost when it was killed (measured: 0.163)."""
+        """Sets again the settings that Codex had acknowledged, and lost when it was killed
+        (measured: 0.163).
+        """
         changes = missing_params(writer.state.settings, answer)
         if changes:
             await self._link.request("thread/settings/update", {**changes, "threadId": provider_id})
@@ -109,7 +110,7 @@ class Resumption:
             if not is_archived_error(error):
                 raise
             if not writer.state.session_stopped:
-                # It was archived without the daemon, and a person meant it.
+                # A person archived it in another program.
                 writer.record_facts(
                     ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
                 )

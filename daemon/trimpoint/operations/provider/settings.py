@@ -1,9 +1,9 @@
-"""A thread's settings, and how a new generation is given them as they stand (docs/spec/sessions.md,
-"Carried over").
+"""A thread's settings, and the parameters that give them to a provider thread
+(docs/spec/sessions.md, "Carried over").
 
-Kept as one JSON object: `start` holds the parameters the thread was started with, `current` Codex's
-own `threadSettings` once it has reported any, a turn's overrides included. `model` is the one that
-Codex said it would take; it is told, not set.
+The settings are kept as one JSON object. `start` holds the parameters that the thread was started
+with, `current` Codex's own `threadSettings` once it has reported them, including a turn's
+overrides. `model` is the model that Codex answered with.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
 from trimpoint.core.views.history_tools import told_of_history
 
-# What belongs to one call and not to the thread. Raw events are ours to switch on; history mode is
-# the provider's own affair.
+# Parameters of one call that are no settings of the thread. Raw events are switched on by the
+# daemon; the history mode belongs to the provider.
 PER_CALL = frozenset(
     {
         "experimentalRawEvents",
@@ -42,8 +42,8 @@ UPDATABLE = (
 )  # fmt: skip
 
 
-# What Codex answers to `thread/resume` and `thread/fork`, by the name that `threadSettings` has for
-# it.
+# Members of Codex's answers to `thread/resume` and `thread/fork`, and their names in
+# `threadSettings`.
 ANSWERED = {
     "approvalPolicy": "approvalPolicy",
     "approvalsReviewer": "approvalsReviewer",
@@ -57,10 +57,10 @@ ANSWERED = {
     "collaborationMode": "collaborationMode",
     "disabledPluginIds": "disabledPluginIds",
 }
-# In the configuration of a thread.
+# The name of the reasoning effort in a thread's configuration.
 EFFORT = "model_reasoning_effort"
-# Members of `threadSettings`, and of a request that sets them, that say what a thread may do: the
-# newest of them holds.
+# Members of `threadSettings`, and of requests that set them, that give permissions; the newest of
+# them applies.
 _NAMES_OF_PERMISSIONS = ("sandboxPolicy", "permissions", "activePermissionProfile")
 # Only one of these names the sandbox of a thread.
 SANDBOXES = ("sandbox", "permissions")
@@ -74,12 +74,11 @@ def initial_settings(
     agent_tools: bool = False,
     answer: dict[str, Any] | None = None,
 ) -> bytes:
-    """Settings of a thread that was started, resumed or forked with `start_params`; `model` is what
-    Codex answered.
+    """Returns the settings of a thread that was started, resumed or forked with `start_params`.
+    `model` is the model that Codex answered with.
 
-    `agent_tools`: among the dynamic tools are those that the daemon itself answers. `answer` is
-    Codex's whole answer where the parameters do not say it all: to `thread/resume` or
-    `thread/fork`.
+    `agent_tools` tells whether the dynamic tools include the agent tools. `answer` is Codex's
+    answer to `thread/resume` or `thread/fork`, which has settings that the parameters lack.
     """
     current = settings_in(answer) if answer is not None else None
     start = {**lasting(start_params), "cwd": cwd}
@@ -89,8 +88,8 @@ def initial_settings(
 
 
 def lasting(params: dict[str, Any]) -> dict[str, Any]:
-    """Returns those parameters of `thread/start`, `resume` or `fork` that set something on the
-    thread.
+    """Returns the parameters of `thread/start`, `thread/resume` or `thread/fork` that are settings
+    of the thread.
     """
     return {
         name: value for name, value in params.items() if name not in PER_CALL and value is not None
@@ -98,14 +97,14 @@ def lasting(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings_in(answer: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings that Codex answered to `thread/resume` or `thread/fork`, as
-    `threadSettings` names them.
+    """Returns the settings in Codex's answer to `thread/resume` or `thread/fork`, with their names
+    in `threadSettings`.
     """
     return {name: answer[told] for told, name in ANSWERED.items() if told in answer}
 
 
 def in_force(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:
-    """Returns Codex's answer to `thread/start` as one about the settings as they stand now."""
+    """Returns Codex's answer to `thread/start`, updated with the present settings."""
     current = as_dict(msgspec.json.decode(settings).get("current"))
     now = {
         told: current[name] for told, name in ANSWERED.items() if told in answer and name in current
@@ -114,11 +113,11 @@ def in_force(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, Any]) -> bytes:
-    """Returns `settings` after Codex loaded the thread with the `params` of a `thread/resume` and
-    answered `answer`.
+    """Returns `settings` updated after a `thread/resume` with `params` that loaded the thread and
+    was answered with `answer`.
 
-    Instructions and configuration are in no answer, so they come from `params`; Codex keeps none of
-    them itself (measured: 0.163).
+    Instructions and configuration are in no answer, so they are taken from `params`; Codex does not
+    store them (measured: 0.163).
     """
     stored = _confirmed(msgspec.json.decode(settings))
     current = {**as_dict(stored.get("current")), **settings_in(answer)}
@@ -129,8 +128,8 @@ def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, 
 
 
 def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
-    """Returns `settings` with the `params` of a `thread/resume`, for a provider thread that is
-    still to be started.
+    """Returns `settings` updated with the `params` of a `thread/resume`, for a provider thread that
+    has not been started yet.
     """
     stored = msgspec.json.decode(settings)
     given = lasting(params)
@@ -141,7 +140,7 @@ def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
         gone |= {
             "effort",
             "collaborationMode",
-        }  # as Codex has it: another model begins with its own effort (measured: 0.163)
+        }  # as in Codex: another model begins with its own effort (measured: 0.163)
     current = {
         name: value for name, value in as_dict(stored.get("current")).items() if name not in gone
     }
@@ -161,8 +160,8 @@ def _start_with(stored: dict[str, Any], params: dict[str, Any]) -> dict[str, Any
 
 
 def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
-    """Returns `settings` with changes that Codex acknowledged and has not reported yet: killed now,
-    it forgets them (measured: 0.163).
+    """Returns `settings` with changes that Codex has acknowledged but not reported. If Codex is
+    killed before that, it loses them (measured: 0.163).
     """
     stored = msgspec.json.decode(settings)
     gone = _NAMES_OF_PERMISSIONS if not changes.keys().isdisjoint(_NAMES_OF_PERMISSIONS) else ()
@@ -172,20 +171,20 @@ def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
 
 
 def with_memory_mode(settings: bytes, mode: str) -> bytes:
-    """Returns `settings` with what the thread may do with memories; Codex tells it to no one, so it
-    is kept here.
+    """Returns `settings` with the thread's memory mode. Codex reports it nowhere, so it is kept
+    here.
     """
     return msgspec.json.encode({**msgspec.json.decode(settings), "memoryMode": mode})
 
 
 def memory_mode(settings: bytes) -> str | None:
-    """Returns the mode that `thread/memoryMode/set` has set, None when it was never called."""
+    """Returns the mode that `thread/memoryMode/set` has set, or None when it was never called."""
     mode = msgspec.json.decode(settings).get("memoryMode")
     return str(mode) if mode is not None else None
 
 
 def is_confirmed(settings: bytes) -> bool:
-    """Returns whether Codex has reported the settings as they stand."""
+    """Returns whether Codex has reported all these settings."""
     return not msgspec.json.decode(settings).get("unconfirmed")
 
 
@@ -194,15 +193,13 @@ def _confirmed(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def has_agent_tools(settings: bytes) -> bool:
-    """Returns whether the agent of a thread with these settings can reduce its context by
-    itself.
-    """
+    """Returns whether the agent has the agent tools, with which it can reduce its context."""
     return bool(msgspec.json.decode(settings).get("agentTools"))
 
 
 def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` with the instructions and the dynamic tools that the fork has
-    from its parent (measured: 0.163, 0.171).
+    """Returns the parameters of `thread/fork`, with the instructions and dynamic tools that the
+    fork inherits from its parent (measured: 0.163, 0.171).
     """
     start = as_dict(msgspec.json.decode(parent_settings).get("start"))
     inherited = {name: start[name] for name in _BEGINNINGS if start.get(name) is not None}
@@ -210,7 +207,7 @@ def inherited_params(params: dict[str, Any], parent_settings: bytes) -> dict[str
 
 
 def start_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/start` for a new provider thread with these settings."""
+    """Returns the parameters of `thread/start` for a new provider thread with these settings."""
     stored = msgspec.json.decode(settings)
     params = dict(as_dict(stored.get("start")))
     current = as_dict(stored.get("current"))
@@ -228,8 +225,8 @@ def start_params(settings: bytes) -> dict[str, Any]:
 
 
 def session_params(state: ThreadState) -> dict[str, Any]:
-    """Parameters of `thread/start` for a new provider thread of this thread; its agent is told how
-    much it can look up, where it has the tools for it.
+    """Returns the parameters of `thread/start` for a new provider thread of this thread. The
+    history tools' descriptions tell the agent how much it can look up.
     """
     params = start_params(state.settings)
     if has_agent_tools(state.settings):
@@ -238,11 +235,11 @@ def session_params(state: ThreadState) -> dict[str, Any]:
 
 
 def update_params(settings: bytes) -> dict[str, Any]:
-    """Returns parameters of `thread/settings/update` that bring a new provider thread to the
-    settings as they stand.
+    """Returns the parameters of `thread/settings/update` that give a new provider thread the
+    present settings.
 
-    It begins in the default mode. Set once more, that mode would add a message to what the model
-    sees (measured: 0.163), so it is left out.
+    The default collaboration mode is left out: setting it again would add a message to the context
+    (measured: 0.163).
     """
     current = _updatable(settings)
     if _is_default_mode(current.get("collaborationMode")):
@@ -251,8 +248,8 @@ def update_params(settings: bytes) -> dict[str, Any]:
 
 
 def missing_params(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:
-    """Returns parameters of `thread/settings/update` for a provider thread whose settings, by
-    Codex's `answer` to `thread/resume`, are not all as they stand here.
+    """Returns the parameters of `thread/settings/update` for the settings that differ in `answer`,
+    Codex's answer to `thread/resume`; empty if none do.
     """
     known = settings_in(answer)
     unknown = object()
@@ -269,22 +266,22 @@ def _updatable(settings: bytes) -> dict[str, Any]:
 
 
 def _is_default_mode(mode: Any) -> bool:
-    """Returns whether a collaboration mode is the one of every new thread, with Codex's own
-    instructions. Its model and effort are members of their own, too.
+    """Returns whether a collaboration mode is that of every new thread, with Codex's own
+    instructions. The mode's model and effort are ignored.
     """
     within = as_dict(as_dict(mode).get("settings"))
     return as_dict(mode).get("mode") == "default" and not within.get("developer_instructions")
 
 
-# What a fork has from the thread that it is of, beside its name. All else, the model and the
-# sandbox too, it takes from its own parameters and the configuration (measured: 0.163).
+# The parameters that a fork inherits from its parent. All others, model and sandbox included, come
+# from its own parameters and the configuration (measured: 0.163).
 _BEGINNINGS = ("baseInstructions", "developerInstructions", "dynamicTools")
 _FORK_INHERITS = ("cwd", "approvalPolicy", "approvalsReviewer", *_BEGINNINGS)
 
 
 def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of `thread/start` for a thread like the one that `thread/fork` with `params` would
-    make.
+    """Returns the parameters of `thread/start` for a thread like the one that `thread/fork` with
+    `params` would make.
     """
     now = start_params(settings)
     inherited = {name: now[name] for name in _FORK_INHERITS if now.get(name) is not None}
@@ -297,8 +294,8 @@ def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, A
 
 
 def compact_limit(overrides: Iterable[str]) -> int | None:
-    """Returns the token count at which Codex compacts automatically, by its `-c` values; the last
-    one holds. None when they do not set it.
+    """Returns the number of tokens at which Codex compacts automatically, by its `-c` overrides, of
+    which the last one applies. Returns None if they do not set it.
     """
     limit: int | None = None
     for override in overrides:
@@ -308,8 +305,8 @@ def compact_limit(overrides: Iterable[str]) -> int | None:
     return limit
 
 
-# What of the parameters that a thread was started with a new process of Codex takes from the
-# configuration, unless it is told (measured).
+# Start parameters that a new Codex process takes from the configuration unless they are given
+# again (measured).
 _TOLD_AT_START = (
     "sandbox", "approvalPolicy", "approvalsReviewer", "permissions", "config", "baseInstructions",
     "developerInstructions",
@@ -317,8 +314,8 @@ _TOLD_AT_START = (
 
 
 def fork_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/fork` that keep what a fork otherwise takes from the configuration: the
-    model with its provider and effort, the sandbox and the approvals (measured: 0.163).
+    """Returns the parameters of `thread/fork` that keep the thread's model, provider, effort,
+    sandbox and approvals. A fork otherwise takes those from the configuration (measured: 0.163).
     """
     params = _as_told(settings, "model", "modelProvider", "serviceTier")
     effort = as_dict(msgspec.json.decode(settings).get("current")).get("effort")
@@ -326,15 +323,15 @@ def fork_params(settings: bytes) -> dict[str, Any]:
 
 
 def resume_params(settings: bytes) -> dict[str, Any]:
-    """Parameters of `thread/resume` for a Codex that would take the sandbox and the approvals from
-    the configuration.
+    """Returns the parameters of `thread/resume` that keep the sandbox and approvals, for a Codex
+    that would take them from the configuration.
     """
     return _as_told(settings)
 
 
 def _as_told(settings: bytes, *also: str) -> dict[str, Any]:
-    """Returns what was told at the start, but the approvals, and what `also` names, as they are
-    now.
+    """Returns the start parameters in `_TOLD_AT_START`, with the present values of the approvals
+    and of the names in `also`.
     """
     start, now = as_dict(msgspec.json.decode(settings).get("start")), start_params(settings)
     told = {name: start[name] for name in _TOLD_AT_START if start.get(name) is not None}
@@ -343,7 +340,9 @@ def _as_told(settings: bytes, *also: str) -> dict[str, Any]:
 
 
 def with_effort(params: dict[str, Any], effort: str | None) -> dict[str, Any]:
-    """Returns parameters of `thread/fork` with this reasoning effort; None: the model's own."""
+    """Returns parameters of `thread/fork` with this reasoning effort, or with the model's default
+    if it is None.
+    """
     config = {
         name: value for name, value in as_dict(params.get("config")).items() if name != EFFORT
     }
@@ -354,5 +353,5 @@ def with_effort(params: dict[str, Any], effort: str | None) -> dict[str, Any]:
 
 
 def working_folder(settings: bytes) -> str:
-    """Returns where the agent works, as the settings stand."""
+    """Returns the agent's present working directory; empty if it is unknown."""
     return str(start_params(settings).get("cwd") or "")

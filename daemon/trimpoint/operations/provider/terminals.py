@@ -1,8 +1,8 @@
-"""Background terminals that outlive the provider thread they were started in
-(docs/spec/sessions.md): a dev server survives `/clear`.
+"""Background terminals that outlive their provider thread (docs/spec/sessions.md), such as a
+development server that survives `/clear`.
 
-Archiving or unloading a Codex thread kills its running processes, so a retired provider thread with
-terminals stays loaded.
+Archiving or unloading a provider thread kills its processes, so a retired one with terminals stays
+loaded.
 """
 
 from typing import Any
@@ -14,24 +14,26 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 
 
 class Terminals:
-    """Keeps retired provider threads loaded, by stable thread, while terminals run in them."""
+    """The retired provider threads that stay loaded because terminals are running in them."""
 
     def __init__(self, link: CodexLink) -> None:
         self._link = link
         self._retained: dict[str, list[str]] = {}
 
     def retained(self, thread_id: str) -> list[str]:
-        """Retired provider threads of a thread that are kept for their terminals, oldest first."""
+        """Returns the retired provider threads of a thread that stay loaded for their terminals,
+        oldest first.
+        """
         return list(self._retained.get(thread_id, ()))
 
     def retain(self, thread_id: str, provider_id: str) -> None:
-        """Keep a retired provider thread."""
+        """Keeps a retired provider thread loaded."""
         kept = self._retained.setdefault(thread_id, [])
         if provider_id not in kept:
             kept.append(provider_id)
 
     def release(self, thread_id: str, provider_id: str) -> bool:
-        """Keep a provider thread no longer; whether it was kept."""
+        """Removes a provider thread from those kept loaded, and returns whether it was one."""
         kept = self._retained.get(thread_id, [])
         if provider_id in kept:
             kept.remove(provider_id)
@@ -39,11 +41,13 @@ class Terminals:
         return False
 
     def forget_epoch(self) -> None:
-        """Forgets all terminals, because the child has ended."""
+        """Forgets all terminals, because Codex has ended."""
         self._retained.clear()
 
     async def running(self, provider_id: str) -> list[dict[str, Any]]:
-        """Returns the terminals that run in a provider thread; empty in a Codex that has none."""
+        """Returns the terminals that are running in a provider thread; empty if this Codex has no
+        terminals.
+        """
         try:
             raw = await self._link.request(
                 "thread/backgroundTerminals/list", {"threadId": provider_id}
@@ -53,8 +57,8 @@ class Terminals:
         return list(msgspec.json.decode(raw).get("data") or ())
 
     async def sweep(self) -> list[str]:
-        """Retained provider threads whose terminals have all ended; they are no longer retained and
-        may be archived.
+        """Returns the retained provider threads whose terminals have all ended. They are no longer
+        retained, and may be archived.
         """
         finished: list[str] = []
         if not any(self._retained.values()):

@@ -1,4 +1,4 @@
-"""Refuses the commands that the connected Codex is too old for (docs/codex-versions.md)."""
+"""Refuses commands that need a newer Codex than the connected one (docs/codex-versions.md)."""
 
 from trimpoint_protocol.commands import (
     AnyClientCommand,
@@ -27,11 +27,10 @@ _NEED_NEW_CONTEXT = (
 
 
 def refuse_if_too_old(command: AnyClientCommand, version: Version | None) -> None:
-    """Before anything changes: a trim that could not be followed by a new session must not be
-    begun.
+    """Raises if the command needs a newer Codex, before the command changes anything.
 
-    :param version: Codex's, None when it was not reached yet
-    :raises CommandRefused: the command needs a newer Codex.
+    :param version: Codex's version, or None if it is not connected yet.
+    :raises CommandRefused: when the command needs a newer Codex.
     """
     if (
         version is not None

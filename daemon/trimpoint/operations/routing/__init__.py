@@ -1,4 +1,5 @@
-"""From Codex to threads and clients: `notification_router` sorts notifications by thread, with the
-`routes` of Codex threads and what `thread_messages` reads of a message. `turn_end_buffer` holds the
-end of a turn until it is known whether the turn continues, `sub_agents` follows sub-agents.
+"""Routes messages of Codex to threads and clients. `notification_router` routes notifications by
+thread, with the `routes` of provider threads; `thread_messages` reads messages about a thread.
+`turn_end_buffer` holds back the end of a turn until it is known whether the turn continues, and
+`sub_agents` follows sub-agents.
 """

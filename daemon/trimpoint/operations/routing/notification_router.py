@@ -1,10 +1,10 @@
-"""Routes Codex's notifications: records each that is a fact, then passes it to the clients in the
-order it came.
+"""Routes Codex's notifications: records the facts that they report, then passes them on to clients
+in the order of arrival.
 
-Always true: a fact is folded before any client is notified, and `turn/completed` is sent only once
-everything of that turn is durable (docs/spec/journal.md). A provider thread that is not known yet
-is held back while a thread is being opened, so that no notification is lost, reordered, or shown
-under a provider's id.
+Always true: a fact is applied before any client is notified, and `turn/completed` is sent only once
+everything of that turn is durable (docs/spec/journal.md). While a thread is being opened,
+notifications about unknown provider threads are held back, so that none is lost, reordered, or sent
+with a provider's id.
 """
 
 from collections import Counter
@@ -43,11 +43,11 @@ log = structlog.get_logger()
 
 
 BeforeTurnEnds = Callable[[str], Awaitable[None]]
-"""Awaited with the thread's id before clients are sent the end of a turn."""
+"""Awaited with the thread's id before clients are notified of the end of a turn."""
 
 
 class NotificationRouter:
-    """The link's handler."""
+    """Handles the messages of the link to Codex. Implements `LinkHandler`."""
 
     def __init__(
         self,
@@ -77,23 +77,25 @@ class NotificationRouter:
         self.foreign_usage = ForeignThreadUsage()
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
-        """Calls `subscriber` each time the Codex process has ended, after its open turns and
-        requests were closed.
+        """Calls `subscriber` each time Codex has ended, after its open turns and requests were
+        closed.
         """
         self._child_exit_subscribers.append(subscriber)
 
     def subscribe_rest(self, subscriber: Callable[[str], None]) -> None:
-        """Calls `subscriber` with the id of a thread each time Codex says that the thread rests."""
+        """Calls `subscriber` with a thread's id each time Codex reports that the thread is idle."""
         self._rest_subscribers.append(subscriber)
 
     def bind(self, provider_thread_id: str, route: Route) -> None:
-        """Say whose a provider thread is; what was held back of it waits for `release`."""
+        """Assigns a provider thread to a thread. Notifications that were held back wait for
+        `release`.
+        """
         self.fast_path = None
         self._routes[provider_thread_id] = route
 
     def route_of(self, provider_thread_id: str) -> Route | None:
-        """Returns the route of a provider thread, from the registry's index if it was not bound in
-        this run.
+        """Returns the route of a provider thread, or None if it is not ours. If it was not bound in
+        this run, the registry's index decides.
         """
         route = self._routes.get(provider_thread_id)
         if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
@@ -113,7 +115,7 @@ class NotificationRouter:
 
     @contextmanager
     def buffering(self) -> Generator[None]:
-        """Buffers notifications of unknown threads while a thread is being opened."""
+        """Holds back notifications of unknown provider threads while a thread is being opened."""
         self._opening += 1
         self.fast_path = None
         try:
@@ -126,7 +128,7 @@ class NotificationRouter:
 
     @contextmanager
     def pausing(self, provider_thread_id: str) -> Generator[None]:
-        """Buffers a thread's notifications until the client's request is answered."""
+        """Holds back a provider thread's notifications until a client's request is answered."""
         self._paused[provider_thread_id] += 1
         self._buffered.setdefault(provider_thread_id, [])
         self.fast_path = None
@@ -139,8 +141,8 @@ class NotificationRouter:
             self.release(provider_thread_id)
 
     def release(self, provider_thread_id: str) -> None:
-        """Pass on what was held back of a thread that is known now; its opener has said first what
-        it had to.
+        """Passes on the notifications that were held back, once the provider thread is bound and
+        its opener has sent its own answer.
         """
         if provider_thread_id in self._paused:
             return
@@ -148,7 +150,7 @@ class NotificationRouter:
             self.route(buffered)
 
     def quarantine(self, provider_thread_id: str) -> None:
-        """Quarantines the messages of a provider thread until `take_quarantined`; a watch still
+        """Holds back the messages of a provider thread until `take_quarantined`. A watch still
         receives them.
         """
         self._quarantined[provider_thread_id] = []
@@ -156,26 +158,30 @@ class NotificationRouter:
             self._quarantine(provider_thread_id, buffered)
 
     def is_quarantined(self, provider_thread_id: str) -> bool:
-        """Returns whether the thread is quarantined; no longer once Codex has exited."""
+        """Returns whether the provider thread is quarantined. The quarantine ends when Codex
+        ends.
+        """
         return provider_thread_id in self._quarantined
 
     def take_quarantined(self, provider_thread_id: str) -> list[CodexMessage] | None:
-        """Ends the quarantine and returns the messages; None if Codex has exited since."""
+        """Ends the quarantine and returns the messages that were held back, or None if Codex has
+        ended since.
+        """
         return self._quarantined.pop(provider_thread_id, None)
 
     def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
-        """Tell a thread's clients what Codex would say, if it knew."""
+        """Sends a thread's clients a notification that Codex itself does not send."""
         message = CodexMessage.compose(method, {"threadId": thread_id, **params})
         self._sink.publish(thread_id, message)
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """Implements `PeerHandler`. The one place where a line becomes a message; its parameters
-        are decoded only if a reader of it asks for them.
+        """Implements `PeerHandler`: routes a line of Codex. Its parameters are decoded only when
+        they are needed.
         """
         self.route(CodexMessage(method, params, line))
 
     def route(self, message: CodexMessage) -> None:
-        """Records what a notification reports and passes it on, or keeps it for later."""
+        """Records the facts of a notification and passes it on, or holds it back."""
         self.fast_path = None
         provider_thread_id = provider_thread_of(message)
         if provider_thread_id is None:
@@ -204,13 +210,13 @@ class NotificationRouter:
             self._route_other(route, provider_thread_id, message)
 
     def has_fast_path(self, thread_id: str) -> bool:
-        """Returns whether the thread must stay in memory because messages of its sub-agents are
-        expected.
+        """Returns whether the thread must stay in memory, because notifications wait to be sent or
+        it has had sub-agents.
         """
         return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
 
     def is_sub_agent(self, provider_thread_id: str) -> bool:
-        """Returns whether that thread is of an agent that a thread of ours has called."""
+        """Returns whether the provider thread belongs to a sub-agent of a thread of ours."""
         return self._sub_agents.is_one(provider_thread_id)
 
     def _must_load(self, route: Route, method: str) -> bool:
@@ -224,8 +230,8 @@ class NotificationRouter:
         )
 
     async def _load(self, thread_id: str, provider_thread_id: str) -> None:
-        """Codex speaks of a thread that is not in memory; what it says waits, so that it can be
-        written down.
+        """Opens a thread that is not in memory, so that facts about it can be recorded, then
+        releases its notifications.
         """
         writer: ThreadWriter | None = None
         try:
@@ -235,10 +241,12 @@ class NotificationRouter:
             self._unloadable.add(thread_id)
         self.release(provider_thread_id)
         self._unloadable.discard(thread_id)
-        del writer  # held until here, so that it cannot leave again before it has received the fact
+        del (
+            writer
+        )  # referenced until here, so that it is not unloaded before the facts are recorded
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
-        """Implements `PeerHandler`."""
+        """Implements `PeerHandler`: passes a request of Codex on to clients."""
         request = CodexMessage(method, params, request_id=request_id)
         provider_thread_id = provider_thread_of(request)
         if provider_thread_id is not None and provider_thread_id in self._quarantined:
@@ -248,7 +256,7 @@ class NotificationRouter:
         self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
-        """Implements `LinkHandler`: ends every turn of the epoch, once, for the ledger and for the
+        """Implements `LinkHandler`: ends every open turn of the epoch, in the ledger and for
         clients.
         """
         self.fast_path = None
@@ -275,7 +283,7 @@ class NotificationRouter:
             if message.method == "item/completed":
                 self._sub_agents.on_parent_item(route.thread_id, message)
         elif message.method in SUB_AGENT_RESTS:
-            # It may be a sub-agent that a client has opened.
+            # The thread may be a sub-agent's that a client has opened.
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
         if not self.turn_ends.intercept(route.thread_id, message):
             self._pass_on(route, message)
@@ -301,8 +309,8 @@ class NotificationRouter:
             watch.on_message(message)
 
     def _arm_fast_path(self, thread_id: str, message: CodexMessage) -> None:
-        """After one delta of a thread the next is most likely another; nothing else may come
-        between, or it is looked at again.
+        """Prepares the fast path for further deltas of the same thread. Any other message disarms
+        it.
         """
         method = message.method
         if method in RECORDED or method in SUB_AGENT_RESTS or message.leading_thread_id is None:
@@ -342,8 +350,10 @@ class NotificationRouter:
             writer.record_facts(*facts)
 
     def _forward_when_durable(self, thread_id: str, message: CodexMessage) -> None:
-        """Facts are folded at once, so that a thread that goes on is busy; only what clients
-        receive waits for the disk.
+        """Sends a notification to clients once all facts before it are durable.
+
+        The facts themselves are applied at once, so that a thread with another turn is busy; only
+        clients wait for the disk.
         """
         waiting = self._waiting_for_flush.setdefault(thread_id, [])
         waiting.append(message)
@@ -364,7 +374,7 @@ class NotificationRouter:
         try:
             self._sink.publish(thread_id, message)
         except Exception:
-            # A defect in passing on one message must not keep the next from being passed on.
+            # A defect in sending one message must not stop the next ones.
             log.exception("line_not_passed_on", thread_id=thread_id, method=message.method)
 
     async def _make_durable(self, thread_id: str) -> None:
@@ -373,8 +383,8 @@ class NotificationRouter:
             if writer is not None:
                 await writer.flush()
         except JournalRefuses as error:
-            # The facts are kept in memory and written when the disk takes them again; the client
-            # must not hang meanwhile.
+            # The facts are kept in memory and written when the disk can be written again; clients
+            # must not wait for that.
             log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
@@ -384,7 +394,7 @@ class NotificationRouter:
         turn_id = state.running_turn_id
         with suppress(
             JournalRefuses
-        ):  # the writer keeps what it could not write, and writes it when the disk lets it
+        ):  # the writer keeps the record and writes it when the disk can be written again
             writer.submit(AbandonOpenWork(reason))
         if turn_id is not None:
             for method, params in interrupted(state.id, turn_id, reason):

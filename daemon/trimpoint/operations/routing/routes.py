@@ -1,11 +1,13 @@
-"""Maps a Codex thread to its stable thread, and to what is passed on of it."""
+"""Maps a provider thread to its thread, and lists the notifications that are passed on for each
+role.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple
 
-# What a retired provider thread may still tell: the output of a terminal that outlives the trim.
+# Notifications of a retired provider thread that are passed on: a terminal's output after a trim.
 RETIRED_THREAD_METHODS = frozenset({"item/commandExecution/outputDelta", "item/completed"})
-# What is the scratch thread's own affair and not part of the compaction that clients watch.
+# Notifications of a temporary thread that are not part of the compaction that clients see.
 TEMPORARY_THREAD_METHODS = frozenset(
     {
         "thread/started",
@@ -23,7 +25,9 @@ TEMPORARY_THREAD_METHODS = frozenset(
 
 
 class ThreadRole(StrEnum):
-    """The role of a provider thread: HIDDEN shows nothing to clients, TEMPORARY shows its turn."""
+    """The role of a provider thread. Clients see nothing of a HIDDEN one, and the turn of a
+    TEMPORARY one.
+    """
 
     CURRENT = "current"
     RETIRED = "retired"
@@ -32,7 +36,7 @@ class ThreadRole(StrEnum):
 
 
 class Route(NamedTuple):
-    """The thread that a provider thread belongs to, and its role there."""
+    """The thread that a provider thread belongs to, and its role and generation there."""
 
     thread_id: str
     role: ThreadRole

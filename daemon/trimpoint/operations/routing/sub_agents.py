@@ -1,8 +1,8 @@
-"""Sub-agents: threads that Codex starts on behalf of one of ours. While one works, its parent is
-busy (docs/spec/sessions.md).
+"""Sub-agents: threads that Codex starts for an agent of ours. While a sub-agent works, its parent
+thread is busy (docs/spec/sessions.md).
 
-In the parent's ledger an active sub-agent is a request `subAgent` that stays open until it rests,
-so that the one busy predicate sees it.
+In the parent's ledger, a working sub-agent is an open request `subAgent`, so that `busy` needs no
+special case.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from trimpoint.threads.registry import ThreadRegistry
 
 CALL_ITEM = "collabAgentToolCall"
 SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
-"""What tells that a sub-agent is at work, or no longer."""
+"""The notifications that report whether a sub-agent is working."""
 
 
 class SubAgents:
-    """Tracks the sub-agents of this epoch and which foreign threads are working."""
+    """Tracks the sub-agents of this epoch, and which of them are working."""
 
     def __init__(self, engine: ThreadRegistry) -> None:
         self._engine = engine
@@ -28,7 +28,7 @@ class SubAgents:
         self._reported: set[str] = set()
 
     def on_parent_item(self, thread_id: str, message: CodexMessage) -> None:
-        """Take a completed item of a thread of ours; a call to another agent names the agent's
+        """Handles a completed item of a thread of ours. A call of another agent names that agent's
         thread (measured: 0.163).
         """
         item = message.object("item")
@@ -38,7 +38,7 @@ class SubAgents:
             self._report(sub_agent_id)
 
     def on_foreign_notification(self, provider_thread_id: str, message: CodexMessage) -> None:
-        """Take a notification of a thread that is none of ours."""
+        """Handles a notification about a thread that is not ours."""
         if message.method == "thread/closed":
             self._active.discard(provider_thread_id)
         elif message.method == "thread/status/changed":
@@ -47,18 +47,20 @@ class SubAgents:
         self._report(provider_thread_id)
 
     def has_any(self, thread_id: str) -> bool:
-        """Returns whether a thread has had sub-agents in this epoch; any of them may set to work
-        again.
+        """Returns whether the thread has had sub-agents in this epoch; each of them may start to
+        work again.
         """
         return thread_id in self._parents.values()
 
     def is_one(self, provider_thread_id: str) -> bool:
-        """Returns whether that thread is of an agent that one of ours has called in this epoch."""
+        """Returns whether the provider thread belongs to a sub-agent of a thread of ours, in this
+        epoch.
+        """
         return provider_thread_id in self._parents
 
     def forget_epoch(self) -> None:
-        """Forgets all sub-agents, because the child has ended; what the parents waited for is ended
-        with their turns.
+        """Forgets all sub-agents, because Codex has ended. The parents' open requests end with
+        their turns.
         """
         self._parents.clear()
         self._active.clear()
@@ -79,6 +81,6 @@ class SubAgents:
 
 
 def status_in(message: CodexMessage) -> Any:
-    """Returns the kind of status in a `thread/status/changed`."""
+    """Returns the type of the status in a `thread/status/changed`."""
     status = message.member("status")
     return status if isinstance(status, str) else as_dict(status).get("type")

@@ -1,4 +1,4 @@
-"""Reads messages of Codex about a thread, and makes those that end a turn in its place."""
+"""Reads messages of Codex about a thread, and composes those that end a turn in Codex's place."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,12 +9,14 @@ import msgspec
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.operations.routing.sub_agents import status_in
 
-# The statuses in which Codex is not at work on a thread.
+# The statuses in which Codex is not working on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
 
 def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the notifications that Codex could not send any more."""
+    """Yields the method and parameters of the notifications that end a turn as interrupted, for a
+    Codex that has ended.
+    """
     yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
     error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
     turn: dict[str, Any] = {
@@ -37,7 +39,7 @@ def rests(message: CodexMessage) -> bool:
 
 
 def provider_thread_of(message: CodexMessage) -> str | None:
-    """Returns the provider thread that a message is about; None if it names none."""
+    """Returns the id of the provider thread that a message names, or None if it names none."""
     if message.method == "thread/started":
         with suppress(msgspec.MsgspecError):
             if thread := message.object("thread"):

@@ -1,8 +1,8 @@
-"""The end of a turn that may still continue: what Codex says of an overflow is held back until it
-is known whether the turn is over.
+"""Holds back the end of a turn that overflowed, until it is known whether the recovery continues
+the turn.
 
-Always true: an ending is passed on exactly once, in the order it was said, or forgotten because the
-turn went on. Whatever else is said of the thread meanwhile is not held up.
+Always true: an ending is either passed on exactly once, in its order, or dropped because the turn
+continues. Other notifications about the thread are not delayed.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ log = structlog.get_logger()
 
 ENDED = "turn/completed"
 FAILED = "error"
-# Codex says that the thread is in error, then why, then that the turn has ended (measured: 0.163,
-# 0.171); the rest comes in between.
+# Codex reports that the thread is in error, then the error, then the end of the turn (measured:
+# 0.163, 0.171); the other method may come in between.
 TURN_END_METHODS = frozenset({"thread/status/changed", "thread/readState/changed", FAILED, ENDED})
 _MAY_BEGIN = frozenset({"thread/status/changed", FAILED})
 IN_ERROR = b'"systemError"'
@@ -37,8 +37,8 @@ _OVERFLOWS = (b"contextWindowExceeded", b"context_length_exceeded")
 
 
 class TurnEndBuffer:
-    """`forward` passes a line on to the clients of a thread, what ends a turn when it is
-    durable.
+    """Holds back the ends of turns. `forward` sends a message to the thread's clients, the end of a
+    turn once it is durable.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class TurnEndBuffer:
         self._told: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
-        """Calls `subscriber(thread_id)` when a buffered turn end was released because another turn
+        """Calls `subscriber(thread_id)` when a buffered ending was released because another turn
         began.
         """
         self._superseded_subscribers.append(subscriber)
 
     def intercept(self, thread_id: str, message: CodexMessage) -> bool:
-        """Takes a line that may belong to a turn which continues; returns whether it was
-        accepted.
+        """Takes a message if it belongs to the end of a turn that may continue, and returns whether
+        it did.
         """
         method = message.method
         if (
@@ -69,7 +69,7 @@ class TurnEndBuffer:
             and not self._buffered
             and not self._told
         ):
-            return False  # nearly always
+            return False  # the common case
         if method == ENDED and self._told and (turn_id := _ended_turn_id(message)) in self._told:
             self._told.discard(turn_id)
             return True
@@ -79,24 +79,26 @@ class TurnEndBuffer:
             return True
         self._release(thread_id, self._collecting.pop(thread_id, []))
         if method == "turn/started" and thread_id in self._buffered:
-            # Codex began a prompt that was queued: the turn before it is over.
+            # Codex began a queued prompt, so the turn before it has ended.
             self.release(thread_id)
             for subscriber in self._superseded_subscribers:
                 subscriber(thread_id)
         return False
 
     def told_for_codex(self, provider_turn_id: str) -> None:
-        """Notes that the daemon reported the end of a turn in Codex's place; should Codex tell it
-        after all, it is not passed on again.
+        """Marks the end of a turn as reported by the daemon, so that a later report of Codex is
+        dropped.
         """
         self._told.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
-        """Returns whether the end of a turn is buffered."""
+        """Returns whether the end of a turn of this thread is held back."""
         return thread_id in self._buffered
 
     def release(self, thread_id: str, why: str = "") -> None:
-        """Releases the buffered end of a turn, with the reason `why` it could not continue."""
+        """Sends the end of a turn that was held back. If `why` is given, a warning before it says
+        why the turn did not continue.
+        """
         ending = self._buffered.pop(thread_id, [])
         if ending and why:
             warning = {"threadId": thread_id, "message": why}
@@ -108,7 +110,7 @@ class TurnEndBuffer:
         self._buffered.pop(thread_id, None)
 
     def forget_epoch(self) -> None:
-        """Codex is gone: nothing more comes of an end that was being told."""
+        """Sends incomplete endings, because Codex has ended and will not complete them."""
         self._told.clear()
         for thread_id in list(self._collecting):
             self._release(thread_id, self._collecting.pop(thread_id))
@@ -152,7 +154,9 @@ class TurnEndBuffer:
         return True
 
     async def _confirm_durable(self, writer: ThreadWriter) -> None:
-        """Waits until the recovery is durable; if it cannot be written, releases the turn's end."""
+        """Waits until the start of the recovery is durable. If it cannot be written, sends the end
+        of the turn.
+        """
         try:
             await writer.flush()
         except JournalRefuses:
@@ -164,8 +168,8 @@ class TurnEndBuffer:
 
 
 def _is_overflow(message: CodexMessage) -> bool:
-    """Returns whether an `error` or `turn/completed` is about an overflow that Codex does not
-    retry.
+    """Returns whether an `error` or `turn/completed` reports an overflow that Codex does not retry
+    itself.
     """
     if message.method not in (FAILED, ENDED) or not any(
         word in message.line for word in _OVERFLOWS
@@ -177,8 +181,8 @@ def _is_overflow(message: CodexMessage) -> bool:
 
 
 def _with_advice(message: CodexMessage) -> CodexMessage:
-    """Returns an overflow's `error` or `turn/completed` with what a person can do, where Codex has
-    nothing to say.
+    """Returns an overflow's `error` or `turn/completed` with advice for a person added, unless
+    Codex gives details itself.
     """
     whole: dict[str, Any] = msgspec.json.decode(message.line)
     params = as_dict(whole.get("params"))
@@ -191,5 +195,5 @@ def _with_advice(message: CodexMessage) -> CodexMessage:
 
 
 def _ended_turn_id(message: CodexMessage) -> str:
-    """Returns the id of the turn that a `turn/completed` is about."""
+    """Returns the id of the turn in a `turn/completed`."""
     return str(message.object("turn").get("id"))

@@ -16,7 +16,7 @@ ROW_DEADLINE_S = 900
 
 
 def main() -> int:
-    """Run what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked
+    """Runs what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked
     wrongly.
     """
     arguments = _parser().parse_args()

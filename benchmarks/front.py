@@ -173,7 +173,7 @@ def _connect_when_ready(sock: socket.socket, place: Path) -> None:
 
 
 def _get(sock: socket.socket, answers: BinaryIO) -> bytes:
-    """Return the body, which is JSON."""
+    """Returns the body, which is JSON."""
     sock.sendall(_THREADS)
     size = 0
     while (line := answers.readline()) != b"\r\n":

@@ -45,7 +45,7 @@ def run_append(stage: Bench) -> Outcome:
 
 
 def run_replay(stage: Bench) -> Outcome:
-    """Read, decode and fold a long journal."""
+    """Reads, decode and folds a long journal."""
     turns, repeats = stage.sized(60_000, 10_000), stage.sized(5, 2)
     room = stage.room("replay")
     anyio.run(_write_long, room, turns)

@@ -23,7 +23,7 @@ def peak_rss_mib(pid: int) -> float:
 
 
 def reset_peak(pid: int) -> None:
-    """Begin `peak_rss_mib` anew."""
+    """Begins `peak_rss_mib` anew."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 

@@ -112,7 +112,7 @@ def sdk_decodes(lines: int) -> float:
 
 
 def open_thread(running: Daemon) -> None:
-    """Begin the one thread, and clear it once: from then on each line's thread id has to be
+    """Begins the one thread, and clear it once: from then on each line's thread id has to be
     exchanged, as after any trim.
     """
     with running.client() as client:
@@ -156,7 +156,7 @@ class TurnReceivers:
         self._closing.close()
 
     def receive_turn(self, deltas: int) -> Relayed:
-        """Have a turn of so many deltas and wait until every client has heard its end."""
+        """Has a turn of so many deltas and waits until every client has heard its end."""
         params = {
             "threadId": flooding_codex.THREAD_ID,
             "input": [{"type": "text", "text": str(deltas)}],
@@ -174,7 +174,7 @@ class TurnReceivers:
 
 
 def receive_until_end(sockets: list[socket.socket]) -> int:
-    """Read all sockets until each has brought the end of a turn; the bytes that came."""
+    """Reads all sockets until each has brought the end of a turn; the bytes that came."""
     received_bytes = 0
     buffer = bytearray(RECEIVE_BYTES)
     with selectors.DefaultSelector() as selector:
@@ -190,7 +190,7 @@ def receive_until_end(sockets: list[socket.socket]) -> int:
 
 
 def _receive(key: selectors.SelectorKey, buffer: bytearray) -> int:
-    """Read once and keep the end of it all in the key's data; how much came."""
+    """Reads once and keeps the end of it all in the key's data; how much came."""
     sock, tail = cast("socket.socket", key.fileobj), cast("bytearray", key.data)
     size = sock.recv_into(buffer)
     if size == 0:

@@ -67,7 +67,7 @@ def machine() -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write the JSON to a file."""
+    """Writes the JSON to a file."""
     path.write_text(text + "\n", encoding="utf-8")
 
 

@@ -48,14 +48,14 @@ class Grown(NamedTuple):
 
 
 async def grow(state_dir: Path, threads: list[Grown]) -> None:
-    """Write these threads' journals, and the catalogue, into a state directory."""
+    """Writes these threads' journals, and the catalogue, into a state directory."""
     async with _engine(state_dir) as engine:
         for thread in threads:
             await write_turns(await _create(engine, thread), thread.turns, thread.newest_turn_id)
 
 
 async def fill_with_idle(state_dir: Path, how_many: int) -> None:
-    """Write so many threads of one turn each."""
+    """Writes so many threads of one turn each."""
     async with _engine(state_dir) as engine:
         for _ in range(how_many):
             await write_turns(await _create(engine, Grown(new_uuid7(), "/work", "/rollout", 1)), 1)
@@ -85,7 +85,7 @@ async def _create(engine: ThreadRegistry, thread: Grown) -> ThreadWriter:
 
 
 async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | None = None) -> None:
-    """Append turns of two messages each, durable (as far as its files go) on return."""
+    """Appends turns of two messages each, durable (as far as its files go) on return."""
     stem = f"{time.time_ns():x}"
     for number in range(turns):
         is_newest = number == turns - 1

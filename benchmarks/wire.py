@@ -67,7 +67,7 @@ class JsonRpcClient:
                 yield event
 
     def initialize(self) -> None:
-        """Shake hands."""
+        """Shakes hands."""
         self.request(
             "initialize",
             clientInfo={"name": "bench", "version": "1"},

@@ -59,8 +59,8 @@ COVERAGE_VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
 
 def _reset_signals() -> None:
-    """Undo what a shell does to its background jobs, and `nohup`: ignored signals are inherited by
-    every process that a test starts, where Ctrl-C would then do nothing. Python itself ignores
+    """Undoes what a shell does to its background jobs, and `nohup`: ignored signals are inherited
+    by every process that a test starts, where Ctrl-C would then do nothing. Python itself ignores
     SIGPIPE and SIGXFSZ.
     """
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
@@ -104,7 +104,7 @@ def anyio_backend() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that starts processes, before `-m` selects."""
+    """Marks every test that starts processes, before `-m` selects."""
     for item in items:
         path = item.path.relative_to(TESTS)
         if path.parts[0] in FOLDERS_WITH_PROCESSES or item.get_closest_marker("codex"):
@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of the garbage collector's rounds: it stays for the whole run,
+    """Keeps what was collected out of the garbage collector's rounds: it stays for the whole run,
     and each round would look at all of it.
     """
     gc.collect()
@@ -123,7 +123,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Find what a test has left open while it can still be told whose it is: a warning from the
+    """Finds what a test has left open while it can still be told whose it is: a warning from the
     garbage collector is that of the test which runs at the time.
     """
     if item.get_closest_marker("processes"):
@@ -133,7 +133,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say how to repeat the order; pytest says it at the beginning, and not when it is quiet."""
+    """Says how to repeat the order; pytest says it at the beginning, and not when it is quiet."""
     if config.pluginmanager.hasplugin("randomly") and config.getoption("randomly_reorganize"):
         terminalreporter.write_line(
             f"random order: --randomly-seed={config.getoption('randomly_seed')}"
@@ -142,7 +142,7 @@ def pytest_terminal_summary(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Watch while a fast test is set up, runs and is torn down."""
+    """Watches while a fast test is set up, runs and is torn down."""
     _guard.watches = item.get_closest_marker("processes") is None
     _measure_children(wanted=item.get_closest_marker("measured") is not None)
     try:
@@ -152,7 +152,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def _measure_children(*, wanted: bool) -> None:
-    """Have the coverage of programs that a test starts measured or not."""
+    """Has the coverage of programs that a test starts measured or not."""
     if _coverage_config is None:
         return
     if wanted:

@@ -11,7 +11,7 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
-def test_nothing_need_be_configured() -> None:
+def test_an_empty_configuration_gives_the_defaults() -> None:
     config = parse_config("", "config.toml")
     assert config == Config()
     assert config.context == ContextSection("warn", 0.70, 0.90, 3, 0.10)
@@ -133,7 +133,7 @@ def test_a_value_that_cannot_be_is_named_with_its_line(text: str, line: int, pro
     assert refused(text) == f"config.toml:{line}: {problem}"
 
 
-def test_what_is_no_toml_is_said_to_be_none() -> None:
+def test_a_file_that_is_not_toml_is_refused() -> None:
     assert refused("[context\n").startswith("config.toml: this is no TOML: ")
 
 
@@ -174,7 +174,7 @@ def test_metrics_are_served_to_other_machines_only_if_that_is_said(host: str) ->
         "127.0.0.1:²",
     ],
 )
-def test_what_is_no_address_is_refused_where_it_stands(listen: str) -> None:
+def test_an_invalid_address_is_refused_with_its_line(listen: str) -> None:
     assert "config.toml:2" in refused(f'[metrics]\nlisten = "{listen}"')
 
 

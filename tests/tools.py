@@ -13,7 +13,7 @@ REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_TEST_TOOLS"))
 
 
 def missing(what: str) -> NoReturn:
-    """Skip the test, or fail it where all tools are required."""
+    """Skips the test, or fails it where all tools are required."""
     problem = f"{what} is not installed; scripts/install-test-tools installs it"
     if REQUIRED:
         pytest.fail(problem)

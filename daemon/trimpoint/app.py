@@ -147,7 +147,7 @@ class Daemon:
         return sum(writer.state.running_turn_id is not None for writer in writers)
 
     async def serve(self, transport: Transport) -> None:
-        """Talk to the client at the other end of `transport` until it is gone, or has not
+        """Talks to the client at the other end of `transport` until it is gone, or has not
         introduced itself in time.
         """
         await self.front.serve(transport)
@@ -203,7 +203,7 @@ async def running_daemon(
     *,
     http_listeners: Sequence[socket.socket] = (),
 ) -> AsyncGenerator[Daemon]:
-    """Run a daemon over `state_dir` for as long as the block lasts; on leaving it everything is
+    """Runs a daemon over `state_dir` for as long as the block lasts; on leaving it everything is
     durable and the child is gone.
 
     :param http_listeners: TCP sockets that a service manager opened for us, beside the configured

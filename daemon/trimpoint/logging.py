@@ -30,7 +30,7 @@ def _for_people(
 
 
 def configure_logging(level: str) -> None:
-    """Set structlog up for the whole process; call once, before anything logs.
+    """Configures structlog for the whole process. Call it once, before anything logs.
 
     :raises ValueError: when there is no such level.
     """

@@ -114,7 +114,7 @@ class Profiles:
         self.default = self._build(b"", tasks).served
 
     def resume(self) -> None:
-        """Start the profiles of threads at which an earlier daemon was at work."""
+        """Starts the profiles of threads at which an earlier daemon was at work."""
         for writer in self._parts.engine.loaded_writers():
             launch = writer.state.launch
             if self.key_of(launch) and writer.read_only is None and is_unfinished(writer.state):
@@ -193,7 +193,7 @@ class Profiles:
         return self._live[key]
 
     async def _make_room(self, launch: bytes) -> None:
-        """End a profile that nothing needs just now.
+        """Ends a profile that nothing needs just now.
 
         :raises Refusal: all are needed.
         """
@@ -227,7 +227,7 @@ class Profiles:
         log.info("profile_ended", profile=key)
 
     async def _unneeded(self, live: _Live) -> None:
-        """Return when nothing has needed a profile for a while, or its place is wanted."""
+        """Returns when nothing has needed a profile for a while, or its place is wanted."""
         idle_s, unused_since = self._rules.idle_s, anyio.current_time()
         while not live.is_unwanted.is_set():
             with anyio.move_on_after(min(idle_s, _LOOK_AGAIN_S)):

@@ -124,7 +124,7 @@ async def test_a_command_that_changes_nothing_says_so_for_people_and_programs(
     assert not editor.updates("compaction_update", after=after)
 
 
-async def test_what_is_attached_to_a_command_is_not_sent_and_that_is_said(
+async def test_an_attachment_of_a_command_is_not_sent_and_the_answer_says_so(
     harness: Harness, editor: Editor
 ) -> None:
     session_id = await editor.new_session(harness)

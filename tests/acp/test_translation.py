@@ -89,7 +89,7 @@ def test_an_item_is_a_tool_call_of_its_kind(item: Json, kind: str, title: str) -
 @pytest.mark.parametrize(
     "kind", ["agentMessage", "userMessage", "reasoning", "sleep", "unheard-of"]
 )
-def test_what_is_no_tool_call_is_none(kind: str) -> None:
+def test_an_item_that_is_no_tool_call_gives_none(kind: str) -> None:
     assert tool_call_of({"id": "1", "type": kind}, no_file) is None
 
 
@@ -332,7 +332,7 @@ def test_a_meter_without_a_window_is_not_sent() -> None:
         ("model/rerouted", {"fromModel": "a", "toModel": "b"}, "b answers in the place of a."),
     ],
 )
-def test_what_a_person_should_know_is_a_notice(method: str, params: Json, text: str) -> None:
+def test_warnings_of_codex_become_notices(method: str, params: Json, text: str) -> None:
     notice = notice_of(method, params)
     assert notice is not None
     assert notice[1] == text
@@ -384,7 +384,7 @@ def test_reasoning_plans_and_reviews_are_shown_as_what_they_are() -> None:
     ]
 
 
-def test_what_a_turn_leaves_open_is_ended_with_it() -> None:
+def test_tool_calls_left_open_end_with_their_turn() -> None:
     command = {
         "type": "commandExecution",
         "id": "c",

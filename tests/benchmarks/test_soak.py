@@ -38,7 +38,7 @@ def series(**growth: float) -> list[Sample]:
     ]
 
 
-def test_what_stays_as_it_was_is_flat() -> None:
+def test_a_constant_series_is_flat() -> None:
     assert missed(series()) == []
 
 
@@ -53,11 +53,11 @@ def test_what_stays_as_it_was_is_flat() -> None:
         ("clear_ms", 100, "/clear"),
     ],
 )
-def test_what_grows_is_not(name: str, total: float, what: str) -> None:
+def test_a_growing_series_is_not_flat(name: str, total: float, what: str) -> None:
     assert missed(series(**{name: total})) == [what]
 
 
-def test_what_is_only_warming_up_is_flat() -> None:
+def test_a_series_that_falls_during_the_warm_up_is_flat() -> None:
     samples = series()
     cold = [
         sample._replace(rss_mib=20.0 + n, turn_ms=300.0) for n, sample in enumerate(samples[:20])

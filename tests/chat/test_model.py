@@ -56,7 +56,7 @@ def test_the_level_of_the_daemon_gives_the_colour(level: str, style: str) -> Non
     assert style in [piece.style for piece in pieces]
 
 
-def test_what_is_not_known_of_the_context_is_left_out() -> None:
+def test_the_status_bar_omits_unknown_figures_of_the_context() -> None:
     assert len(status_bar("/w", "t", None, 100)) == 2
     assert len(status_bar("/w", "t", context(unknown=True, used_tokens=0), 100)) == 2
     no_window = context(window_tokens=None, percent=None, level=None)
@@ -68,7 +68,9 @@ def test_what_is_not_known_of_the_context_is_left_out() -> None:
     [("/clear 3", True), (":clear", True), ("/", True), ("/etc/passwd is odd", False),
      ("say /clear", False), ("/clear\nmore", False)],
 )  # fmt: skip
-def test_one_line_with_a_sign_and_a_word_may_be_a_command(text: str, expected: bool) -> None:
+def test_one_line_with_a_slash_or_colon_and_a_word_may_be_a_command(
+    text: str, expected: bool
+) -> None:
     assert is_command(text) is expected
 
 
@@ -256,7 +258,7 @@ def test_items_are_marked_with_what_belongs_to_them() -> None:
     assert view.entry_ids == []
 
 
-def test_nothing_is_marked_where_nothing_may_go() -> None:
+def test_items_cannot_be_marked_when_none_can_be_discarded() -> None:
     view = Inspection(inspection(item(1)), messages(held("s1"), refusal="Not now."))
     assert view.mark() == "Not now."
     empty = Inspection(inspection(), messages())

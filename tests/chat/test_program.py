@@ -123,7 +123,7 @@ async def test_threads_are_chosen_by_their_first_words(stage: CliHarness) -> Non
         (("--new", "--last"), "Give only one of them."),
     ],
 )
-async def test_what_cannot_be_shown_is_said_as_by_every_command(
+async def test_chat_explains_why_it_cannot_start(
     stage: CliHarness, words: tuple[str, ...], said: str
 ) -> None:
     async with stage.serving():
@@ -150,7 +150,7 @@ async def test_escape_interrupts_and_the_prompt_that_waited_goes_next(stage: Cli
         assert stage.model.turn_requests()[-1].mentions("prompt-2.")
 
 
-async def test_what_was_cleared_is_found_and_what_is_held_can_be_discarded(
+async def test_chat_finds_cleared_text_and_discards_items_of_the_context(
     stage: CliHarness,
 ) -> None:
     stage.script.then(say("The needle is here."), run("seq 1 900"), say("Counted."), say("Last."))

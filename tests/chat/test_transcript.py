@@ -131,7 +131,7 @@ def test_a_repeated_call_of_the_model_is_shown_until_the_answer_begins() -> None
     assert live.retry == ""
 
 
-def test_what_is_not_known_changes_nothing() -> None:
+def test_unknown_notifications_change_nothing() -> None:
     live = Live()
     assert not live.note("item/agentMessage/delta", {"itemId": "gone", "delta": "x"})
     assert not live.note("thread/somethingElse", {})
@@ -184,7 +184,7 @@ def test_the_end_is_in_sight_and_only_rows_near_it_are_measured() -> None:
     assert view.visible(rows, 10) == _all(rows)[-10:]
 
 
-def test_what_fits_begins_at_the_top() -> None:
+def test_rows_that_fit_are_shown_from_the_top() -> None:
     rows = _Rows(2, 3)
     view = Viewport()
     assert view.visible(rows, 10) == _all(rows)

@@ -125,7 +125,7 @@ async def test_user_input_is_an_option_by_number_or_free_text(
 
 
 @pytest.mark.parametrize("method", ["item/tool/call", "item/tool/requestUserInput"])
-async def test_what_cannot_be_answered_here_stays_open_for_others(
+async def test_a_question_that_the_command_line_cannot_answer_stays_open_for_others(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     sent = await answer(monkeypatch, None, method)

@@ -69,7 +69,7 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
         (["ask", "-C", "nowhere", "y"], "there is no such folder"),
     ],
 )
-async def test_what_does_not_fit_together_is_said(
+async def test_ask_refuses_options_that_exclude_each_other(
     stage: CliHarness, words: list[str], said: str
 ) -> None:
     async with stage.daemon():

@@ -134,7 +134,9 @@ def test_every_form_of_override_reaches_codex_in_order(monkeypatch: pytest.Monke
     assert seen == [["a=1", "b=2", "c=3=4", "d=5", "features.e=true", "features.f=false"]]
 
 
-def test_what_codex_takes_without_effect_is_taken_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_that_have_no_effect_on_app_server_are_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import trimpoint.cli.programs.stdio
 
     seen: list[list[str]] = []
@@ -220,7 +222,7 @@ echo "codex got: $*"
         ("codex", "status", "status"),
     ],
 )
-def test_what_is_codexs_own_is_handed_to_codex(
+def test_commands_of_codex_are_handed_to_codex(
     tmp_path: Path, program: str, line: str, got: str
 ) -> None:
     stand_in = tmp_path / "real"

@@ -110,14 +110,14 @@ def test_a_half_percent_goes_up_everywhere(percent: float, text: str) -> None:
     assert percent_text(percent) == text
 
 
-def test_what_is_automatic_is_said_beside_the_advice() -> None:
+def test_the_context_shows_what_happens_automatically_beside_the_advice() -> None:
     auto = AutoCompaction(mode="warn", state="idle", message="The context is 93% full.")
     shown = lines(context(93, "critical", auto=auto))
     assert "Automatic  you are warned when it fills up" in shown
     assert "           The context is 93% full." in shown
 
 
-def test_one_share_is_shown_and_not_codexs_other_one_beside_it() -> None:
+def test_the_context_shows_one_percentage_and_not_codexs_other_one() -> None:
     assert not any("left" in line for line in lines(context(12)))
 
 
@@ -159,13 +159,15 @@ def test_compactions_are_counted_ours_and_codexs_apart() -> None:
         (None, ""),
     ],
 )
-def test_what_is_done_without_being_asked_is_said(auto: AutoCompaction | None, shown: str) -> None:
+def test_the_context_shows_the_state_of_automatic_compaction(
+    auto: AutoCompaction | None, shown: str
+) -> None:
     said = lines(context(95, "critical", auto=auto))[-1]
     assert shown in said
     assert said.startswith("Automatic") == (auto is not None)
 
 
-def test_nothing_is_shown_of_what_nothing_is_known_of() -> None:
+def test_a_context_of_unknown_size_has_no_bar() -> None:
     assert small_context(None).plain == small_context(EMPTY).plain == ""
 
 

@@ -90,7 +90,7 @@ def test_the_proof_finds_any_pruned_text_in_any_later_request(leak: str) -> None
     assert (findings.are_good, len(findings.leaked)) == (False, 1)
 
 
-def test_what_was_undone_or_looked_up_may_be_seen_again_and_must_be() -> None:
+def test_proof_expects_texts_again_that_were_undone_or_looked_up() -> None:
     requests = [request("old prompt")]
     proof = Proof(requests)
     proof.trimmed(pruned=[OLD], kept=[], summary=None)

@@ -65,7 +65,7 @@ def test_lines_have_their_numbers_and_files_their_names() -> None:
     assert (styles["+com"], styles["-gon"]) == ("green", "red")
 
 
-def test_nothing_makes_no_rows() -> None:
+def test_an_empty_diff_has_no_rows() -> None:
     assert list(diff_rows("")) == []
 
 

@@ -12,7 +12,7 @@ from tests.deadlines import STEP_S
 pytestmark = pytest.mark.codex
 
 
-async def test_what_the_daemon_counts_is_shown_to_people_scripts_and_prometheus(
+async def test_metrics_prints_for_people_as_json_and_for_prometheus(
     stage: CliHarness,
 ) -> None:
     async with stage.serving():

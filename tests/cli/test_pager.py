@@ -64,7 +64,9 @@ async def test_a_pager_that_ends_early_ends_the_command_well(
 
 
 @pytest.mark.codex
-async def test_what_fits_on_the_screen_is_not_paged(stage: CliHarness, terminal: Terminal) -> None:
+async def test_an_answer_that_fits_on_the_screen_is_not_paged(
+    stage: CliHarness, terminal: Terminal
+) -> None:
     async with stage.daemon() as client:
         await stage.turn(client, await stage.thread(client), "hello there")
         # A Python would say that this is none.

@@ -41,6 +41,6 @@ def test_a_folder_that_cannot_be_is_said(
     assert "cannot be written to" in capsys.readouterr().err
 
 
-def test_where_to_write_has_to_be_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_requires_the_option_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == Exit.USAGE
     assert "--out" in capsys.readouterr().err

@@ -83,7 +83,7 @@ async def test_the_threads_of_this_folder_are_listed_codexs_own_too(stage: CliHa
 
 
 @pytest.mark.codex
-async def test_what_is_known_of_a_thread_outlives_the_daemon(stage: CliHarness) -> None:
+async def test_the_list_of_threads_is_the_same_after_a_restart(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")

@@ -91,7 +91,7 @@ def ending_of(pid: int) -> Generator[int]:
 
 
 async def group_has_ended(leader_pid: int) -> None:
-    """Wait until no member runs. Dead ones that nobody has waited for yet do not count."""
+    """Waits until no member runs. Dead ones that nobody has waited for yet do not count."""
     while _group_runs(leader_pid):
         await anyio.lowlevel.checkpoint()
 
@@ -109,6 +109,6 @@ def _runs_in(group: int, stat: Path) -> bool:
 
 
 async def has_ended(pidfd: int) -> None:
-    """Wait, not long, until the process behind the descriptor has ended."""
+    """Waits, not long, until the process behind the descriptor has ended."""
     with anyio.fail_after(STEP_S):
         await anyio.wait_readable(pidfd)

@@ -79,7 +79,7 @@ def name_a_thread(inbound: NotificationRouter) -> None:
     say(inbound, "thread/name/updated", threadName="A name")
 
 
-async def test_what_codex_says_of_an_unloaded_thread_is_written_down() -> None:
+async def test_facts_about_an_unloaded_thread_are_recorded() -> None:
     disk = Disk()
     async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
         name_a_thread(inbound)
@@ -89,7 +89,7 @@ async def test_what_codex_says_of_an_unloaded_thread_is_written_down() -> None:
         assert (await engine.thread(THREAD)).state.name == "A name"
 
 
-async def test_what_is_not_recorded_loads_nothing() -> None:
+async def test_a_notification_without_facts_loads_no_thread() -> None:
     disk = Disk()
     async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
         say(inbound, "item/agentMessage/delta", delta="x")

@@ -24,7 +24,9 @@ def resolved(*overrides: str, codex: str | None = None, home: str | None = None)
 
 
 @pytest.mark.parametrize("asked", [(), ("model=b",), ("tools.web=true", "model=b")])
-def test_what_is_in_force_already_comes_to_the_daemons_own(asked: tuple[str, ...]) -> None:
+def test_a_request_for_settings_already_in_force_gives_the_daemons_own_profile(
+    asked: tuple[str, ...],
+) -> None:
     assert resolved(*asked, codex="/opt/codex", home="/own") == OWN
 
 

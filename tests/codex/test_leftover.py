@@ -114,7 +114,7 @@ def start_daemon(codex: Path, home: Path, state_dir: Path) -> subprocess.Popen[s
 
 @contextmanager
 def killed_daemon_s_child(codex: Path, home: Path, state_dir: Path) -> Generator[tuple[str, int]]:
-    """Run a daemon until its child has spoken, then `kill -9` the daemon. Gives its words and
+    """Runs a daemon until its child has spoken, then `kill -9` the daemon. Gives its words and
     pidfd.
     """
     with start_daemon(codex, home, state_dir) as daemon:
@@ -240,7 +240,7 @@ def test_a_stubborn_child_of_a_killed_daemon_is_reaped_at_the_next_start(
     assert record_paths(state_dir) == []
 
 
-def test_what_is_left_of_a_leftover_s_group_goes_with_it(tmp_path: Path, state_dir: Path) -> None:
+def test_the_process_group_of_an_orphan_ends_with_it(tmp_path: Path, state_dir: Path) -> None:
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         member = subprocess.Popen(["sleep", "1000"])
@@ -259,9 +259,7 @@ def test_what_is_left_of_a_leftover_s_group_goes_with_it(tmp_path: Path, state_d
         anyio.run(has_ended, member)
 
 
-def test_what_outlived_a_leftover_in_its_group_is_ended_too(
-    tmp_path: Path, state_dir: Path
-) -> None:
+def test_members_that_outlived_an_orphan_are_ended_too(tmp_path: Path, state_dir: Path) -> None:
     body = """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         member = subprocess.Popen(["sleep", "1000"])
@@ -324,7 +322,7 @@ async def test_a_pid_that_was_used_again_is_left_alone(
 @pytest.mark.parametrize(
     "proof", [{"mark": "1-another"}, {"codex": "/another/codex"}], ids=["binary", "mark"]
 )
-async def test_one_proof_of_identity_is_enough(
+async def test_one_proof_of_identity_is_enough_to_end_an_orphan(
     tmp_path: Path, state_dir: Path, proof: dict[str, Any]
 ) -> None:
     with anyio.fail_after(STEP_S):

@@ -96,7 +96,7 @@ def test_a_configured_file_that_is_not_executable_is_refused(tmp_path: Path) -> 
     assert "configured" in refused.value.hint
 
 
-def test_what_cannot_be_looked_at_is_passed_over_on_path_and_refused_when_named(
+def test_an_unreadable_candidate_is_skipped_on_path_and_refused_when_named(
     tmp_path: Path,
 ) -> None:
     # A name too long stands for a folder that may not be entered, which the tests may be allowed

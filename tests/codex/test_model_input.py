@@ -35,7 +35,7 @@ def test_instructions_come_first_and_then_the_items_in_order() -> None:
     assert own_beginning(found[:1]) == found[:1]
 
 
-def test_what_a_compaction_put_in_place_stands_for_what_came_before() -> None:
+def test_the_replacement_history_of_a_compaction_replaces_earlier_items() -> None:
     lines = [
         META,
         line("response_item", **item("user", "gone")),

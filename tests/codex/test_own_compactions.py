@@ -36,14 +36,12 @@ def after(*said: Said) -> ProviderCompactions:
 
 @pytest.mark.parametrize("answer", [ANSWER, THOUGHT], ids=["message", "thought"])
 @pytest.mark.parametrize("said", [(BEGINS,), (BEGINS, OTHER_END), (BEGINS, PROMPT)], ids=str)
-def test_what_comes_while_codex_compacts_is_an_answer_to_that(
-    said: tuple[Said, ...], answer: Said
-) -> None:
+def test_a_message_during_a_compaction_is_its_answer(said: tuple[Said, ...], answer: Said) -> None:
     assert hears(after(*said), answer)
 
 
 @pytest.mark.parametrize("said", [(), (OTHER_ITEM,), (BEGINS, ENDS), (BEGINS, TURN_ENDS)], ids=str)
-def test_what_comes_before_or_after_belongs_to_the_turn(said: tuple[Said, ...]) -> None:
+def test_a_message_before_or_after_a_compaction_belongs_to_the_turn(said: tuple[Said, ...]) -> None:
     assert not hears(after(*said), ANSWER)
 
 

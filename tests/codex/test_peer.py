@@ -70,7 +70,7 @@ async def note_result(stage: PeerSession, name: str) -> None:
     stage.timeline.note(f"{name} {msgspec.json.decode(result)}")
 
 
-async def test_whoever_awaits_a_reply_sees_the_notifications_before_it(
+async def test_notifications_before_a_reply_are_handled_before_it_is_returned(
     puppet: LaunchProfile,
 ) -> None:
     async with peer_session(puppet) as stage:
@@ -92,7 +92,7 @@ async def test_a_callback_runs_at_the_reply_s_very_place_in_the_stream(
     assert stage.timeline.events == ["before", "reply", "after"]
 
 
-async def test_what_only_passes_through_goes_as_it_is_and_in_its_place(
+async def test_lines_of_the_fast_path_are_forwarded_unchanged_and_in_order(
     puppet: LaunchProfile,
 ) -> None:
     def forward(lines: list[bytes]) -> None:
@@ -301,7 +301,7 @@ async def test_a_line_without_an_end_ends_the_child(tmp_path: Path) -> None:
     assert str(outcome) == "Codex is gone: it sent a line of more than 1000000 bytes"
 
 
-async def test_what_follows_a_line_that_was_too_long_is_not_read(puppet: LaunchProfile) -> None:
+async def test_input_after_an_over_long_line_is_not_read(puppet: LaunchProfile) -> None:
     async with peer_session(puppet, max_line_bytes=1000) as stage:
         stage.peer.on_chunk(b"x" * 1001)
         stage.peer.on_chunk(b'\n{"method":"late"}\n')

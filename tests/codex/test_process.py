@@ -101,7 +101,7 @@ async def test_a_child_that_ignores_the_end_of_input_gets_sigterm_first(tmp_path
     assert child.exit == ChildExit(signal=signal.SIGTERM)
 
 
-async def test_what_was_written_is_sent_before_the_input_ends(tmp_path: Path) -> None:
+async def test_everything_written_is_sent_before_stdin_is_closed(tmp_path: Path) -> None:
     size = 4 * 1024 * 1024
     with anyio.fail_after(STEP_S):
         async with spawn_codex(
@@ -140,7 +140,7 @@ async def test_a_child_that_takes_its_time_after_its_last_word_is_given_its_grac
     assert child.exit == ChildExit(status=5)
 
 
-async def test_whatever_is_left_of_the_group_goes_with_its_leader(tmp_path: Path) -> None:
+async def test_the_rest_of_the_process_group_ends_with_its_leader(tmp_path: Path) -> None:
     body = """
         member = subprocess.Popen(["sleep", "1000"])
         print(member.pid, flush=True)
@@ -292,7 +292,9 @@ async def test_a_missing_binary_is_refused_with_a_hint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "profile", [{"cwd": Path("/nonexistent")}, {"overrides": ("a\0b",)}], ids=str
 )
-async def test_what_the_system_refuses_is_refused(profile: dict[str, object]) -> None:
+async def test_a_program_that_cannot_be_executed_raises_child_not_started(
+    profile: dict[str, object],
+) -> None:
     with pytest.raises(ChildNotStarted, match=r"No such file|NUL"):
         async with spawn_codex(msgspec.structs.replace(LaunchProfile(REAL_CODEX), **profile)):
             pass

@@ -24,7 +24,7 @@ def test_the_oldest_is_let_go_when_there_are_too_many() -> None:
     assert not kept(prompts, "t1")
 
 
-def test_what_steers_a_running_turn_is_not_its_prompt() -> None:
+def test_parameters_that_steer_a_running_turn_do_not_replace_its_prompt() -> None:
     prompts = Prompts()
     prompts.note("t", "turn", {"model": Raw(b'"m"')})
     prompts.note("t", "turn", {"model": Raw(b'"other"')})

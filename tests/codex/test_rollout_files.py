@@ -129,7 +129,7 @@ def test_files_that_refer_to_each_other_are_each_read_once(tmp_path: Path) -> No
     assert ordinals(conversation_lines(fork)) == [0, 1, 2, 3, 4]
 
 
-def test_what_is_gone_yields_no_lines(tmp_path: Path) -> None:
+def test_a_missing_rollout_yields_no_lines(tmp_path: Path) -> None:
     gone = str(tmp_path / "sessions" / f"rollout-x-{THREAD}.jsonl")
     assert conversation_lines(gone) == own_lines(gone) == []
     fork = put(tmp_path, FORK, content(range(4, 6), base(THREAD, 4)))

@@ -11,7 +11,7 @@ from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from tests.deadlines import SCENARIO_S, STEP_S
 
 
-async def test_what_asks_after_the_daemon_has_begun_to_end_is_refused_at_once() -> None:
+async def test_a_request_after_the_daemon_began_to_end_is_refused_at_once() -> None:
     profile = LaunchProfile(Path("codex"), (), None, ())
     link = CodexLink(profile, None, request_deadline_s=SCENARIO_S)
     nobody_listens: Any = None

@@ -115,7 +115,7 @@ def test_a_phase_of_another_operation_is_ignored() -> None:
     started().write(ev.OperationAdvanced("none", "failed", "no"))
 
 
-def test_what_was_asked_of_a_compaction_is_remembered_with_its_operation() -> None:
+def test_the_operation_stores_the_options_of_its_compaction() -> None:
     thread = started()
     thread.write(ev.CompactionRequested("o", 2), ev.CompactionForked("o", "fork-1"))
     assert thread.state.operation is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def git(worktree: Path, *arguments: str, stdin: str = "") -> str:
-    """Run git as somebody."""
+    """Runs git as somebody."""
     command = [
         "git",
         "-c",
@@ -21,7 +21,7 @@ def git(worktree: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def with_repository(worktree: Path) -> None:
-    """Make it a repository with one commit."""
+    """Makes it a repository with one commit."""
     git(worktree, "init", "-q")
     (worktree / "kept.txt").write_text("from the start\n")
     git(worktree, "add", ".")

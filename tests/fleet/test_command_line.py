@@ -82,7 +82,7 @@ async def _begun(stage: CliHarness, ours: tuple[str, str]) -> None:
     assert "created" in await seen(stage, "timeline", thread_id[-8:], *ours)
 
 
-async def test_what_happens_is_watched_and_a_compaction_has_its_guidance(team: Team) -> None:
+async def test_fleet_watch_shows_events_and_compact_passes_its_guidance(team: Team) -> None:
     stage, ours = team
     with anyio.fail_after(SCENARIO_S):
         async with stage.serving(*ours), connect(stage.socket) as client:

@@ -61,7 +61,7 @@ async def test_a_daemon_that_starts_again_sends_only_what_is_new(
         assert one.mirror.counts.events == 3
 
 
-async def test_what_happened_without_a_hub_is_sent_when_there_is_one(
+async def test_events_recorded_without_a_hub_are_sent_once_it_is_there(
     hub: Server, tmp_path: Path
 ) -> None:
     await hub.kill()

@@ -43,7 +43,7 @@ def test_everyone_is_told_of_the_thread(event: ev.AnyEvent, methods: list[str]) 
     assert all(message["params"]["threadId"] == "t" for message in setup.fake_client.received)
 
 
-def test_who_asked_for_it_is_answered_first() -> None:
+def test_archive_notifications_follow_the_answer_to_their_request() -> None:
     setup = Setup()
     with setup.announcements.deferred("t"):
         setup.happens(ev.ThreadArchived())
@@ -67,7 +67,7 @@ def test_a_request_that_fails_leaves_nothing_untold() -> None:
     assert setup.fake_client.methods() == [*ARCHIVED, "thread/unarchived"]
 
 
-def test_what_is_taken_out_meanwhile_is_not_said() -> None:
+def test_a_deferred_notification_can_be_withdrawn() -> None:
     setup = Setup()
     with setup.announcements.deferred("t") as untold:
         setup.happens(ev.ThreadArchived())

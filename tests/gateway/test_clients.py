@@ -40,7 +40,7 @@ def test_the_life_of_threads_is_everyones_affair(method: str) -> None:
     assert taking_part.methods() == elsewhere.methods() == [method]
 
 
-def test_what_is_about_no_thread_reaches_everyone() -> None:
+def test_a_notification_about_no_thread_reaches_every_client() -> None:
     clients = Clients()
     guests = [FakeClient(clients, "t"), FakeClient(clients)]
     say(clients, "account/updated", None)
@@ -73,7 +73,7 @@ def test_raw_events_reach_only_those_who_asked_for_them(method: str) -> None:
     assert (asked.methods(), did_not.methods(), of_another.methods()) == ([method], [], [])
 
 
-def test_who_opted_out_of_a_notification_is_spared_it_and_nothing_else() -> None:
+def test_an_opt_out_suppresses_exactly_the_named_notifications() -> None:
     clients = Clients()
     fake_client = FakeClient(
         clients, "t", opted_out=frozenset({DELTA, "thread/started", "commands/progress"})

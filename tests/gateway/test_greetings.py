@@ -28,7 +28,7 @@ def test_warnings_are_all_kept_and_of_a_status_the_newest() -> None:
     assert told(greetings) == ["no sandbox", "on", "unknown key"]
 
 
-def test_who_opted_out_is_spared() -> None:
+def test_startup_notifications_respect_an_opt_out() -> None:
     greetings = StartupNotifications()
     greetings.note("configWarning", line("configWarning", "no sandbox"))
     assert told(greetings, FakeClient(Clients(), opted_out=frozenset({"configWarning"}))) == []

@@ -293,7 +293,7 @@ class TestTrims:
         assert rows[5]["item"]["text"] == "Context cleared: 2 messages above left it."
         assert rows[5]["turnId"] == "turn-2"
 
-    def test_they_stand_behind_the_same_entry_in_either_direction(self) -> None:
+    def test_markers_stand_behind_the_same_entry_in_either_direction(self) -> None:
         pages = [
             marks(history.items_page(self.state(), {"sortDirection": way}, with_messages=True))
             for way in ("asc", "desc")

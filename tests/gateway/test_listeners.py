@@ -223,7 +223,7 @@ async def test_a_folder_swapped_while_the_socket_is_made_is_noticed(
 @pytest.mark.parametrize(
     "kind", ["file", "folder", "link to file", "link to socket", "link to nothing"]
 )
-async def test_what_is_no_socket_is_left_in_its_place(
+async def test_a_path_that_is_no_socket_is_left_in_place(
     socket_path: Path, folder: Path, kind: str
 ) -> None:
     put_in_place(socket_path, kind, folder)
@@ -258,7 +258,7 @@ async def test_a_path_too_long_is_refused_before_anything_is_made(folder: Path) 
         assert await asked(client) == ANSWER
 
 
-async def test_what_the_system_refuses_is_said(folder: Path) -> None:
+async def test_a_refusal_of_the_system_is_reported(folder: Path) -> None:
     (folder / "file").touch()
     error = await refusal_of(folder / "file" / "below" / "t.sock")
     assert isinstance(error, CannotListen)
@@ -300,7 +300,7 @@ async def test_the_socket_is_removed_at_the_end(socket_path: Path) -> None:
 
 
 @pytest.mark.parametrize("leave_in_place", [Path.touch, leave_a_stale_socket])
-async def test_what_replaced_the_socket_is_not_removed_at_the_end(
+async def test_a_file_that_replaced_the_socket_is_not_removed(
     socket_path: Path, leave_in_place: Callable[[Path], None]
 ) -> None:
     async with serving(socket_path):
@@ -344,7 +344,7 @@ async def test_a_client_of_another_user_is_refused_and_logged(
     ]
 
 
-async def test_who_connects_is_known_from_the_kernel(socket_path: Path) -> None:
+async def test_a_peer_is_identified_by_the_kernel(socket_path: Path) -> None:
     peers: list[str] = []
 
     async def note(transport: Transport) -> None:
@@ -355,7 +355,7 @@ async def test_who_connects_is_known_from_the_kernel(socket_path: Path) -> None:
     assert peers == [f"uid {os.geteuid()}, pid {os.getpid()}"]
 
 
-async def test_one_client_too_many_is_told_so_and_the_others_stay(socket_path: Path) -> None:
+async def test_a_client_beyond_the_limit_is_refused_and_the_others_stay(socket_path: Path) -> None:
     async with serving(socket_path, max_clients=1), client_of(socket_path) as first:
         assert await asked(first) == ANSWER
         async with client_of(socket_path) as second:

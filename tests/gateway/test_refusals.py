@@ -109,7 +109,9 @@ def test_a_busy_thread_says_with_what_and_since_when() -> None:
     "error",
     [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)],
 )
-def test_what_is_none_of_ours_is_said_with_an_id_and_without_its_text(error: Exception) -> None:
+def test_an_unexpected_exception_is_answered_with_an_error_id_and_without_its_text(
+    error: Exception,
+) -> None:
     with capture_logs() as logs:
         said = on_the_wire(error)
     assert SECRET not in str(said)
@@ -136,5 +138,5 @@ def test_wrong_parameters_are_said_to_be_wrong_and_where() -> None:
     assert "limit" in said["message"]
 
 
-def test_what_an_engine_error_subclass_forgot_to_say_is_internal_but_told() -> None:
+def test_an_engine_error_without_a_reason_is_internal() -> None:
     assert on_the_wire(EngineError("A sentence."))["data"]["reason"] == "internal"

@@ -67,7 +67,7 @@ def test_the_first_page_is_the_newest_and_oldest_first() -> None:
     assert cursor is not None
 
 
-def test_what_is_said_between_two_pages_moves_nothing() -> None:
+def test_entries_added_between_two_pages_move_no_page() -> None:
     conversation = started(turns=5)
     newest, cursor = read(conversation, limit=4)
     before = whole(conversation)

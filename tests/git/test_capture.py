@@ -167,7 +167,7 @@ async def test_captures_of_one_work_tree_wait_for_one_another(tmp_path: Path) ->
     assert len(set(commits)) == 1
 
 
-async def test_who_waits_too_long_for_another_daemon_is_told(tmp_path: Path) -> None:
+async def test_waiting_too_long_for_another_daemon_raises_an_error(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     repository = await found(folder)
     lock = repository.private_dir / "lock"
@@ -184,7 +184,7 @@ async def test_who_waits_too_long_for_another_daemon_is_told(tmp_path: Path) -> 
     await capture(repository)
 
 
-async def test_who_waits_too_long_for_another_task_is_told(tmp_path: Path) -> None:
+async def test_waiting_too_long_for_another_task_raises_an_error(tmp_path: Path) -> None:
     repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
 
     async def hold(*, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

@@ -49,7 +49,7 @@ async def test_a_killed_restore_is_finished_or_undone(
     assert not (private / "rescued").exists()
 
 
-async def test_what_was_swapped_out_at_the_moment_of_the_kill_is_rescued(tmp_path: Path) -> None:
+async def test_a_file_swapped_out_when_the_process_was_killed_is_rescued(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "1", "b": "1"})
     first = await captured(folder)
     write(folder, {"a": "2", "b": "2"})

@@ -314,7 +314,7 @@ async def test_tracked_files_that_are_ignored_are_captured_and_ignored_ones_are_
     ]
 
 
-async def test_what_becomes_ignored_is_left_alone_from_then_on(tmp_path: Path) -> None:
+async def test_a_file_that_becomes_ignored_is_not_restored(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"build/out": "1"})
     await captured(folder)
@@ -416,7 +416,7 @@ def _captured_without_privileges(folder: Path) -> list[str]:
 @pytest.mark.skipif(
     os.getuid() == 0 and not shutil.which("setpriv"), reason="root can read everything"
 )
-def test_what_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
+def test_unreadable_files_are_left_out_and_noted(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x", "tracked": "1", "closed/b": "1"})
     write(folder, {"secret": "s", "a": "changed", "tracked": "2"})
     closed = [folder / name for name in ("secret", "tracked", "closed")]

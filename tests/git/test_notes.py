@@ -39,7 +39,7 @@ _REASONS: list[LeftOutReason] = [
         st.dictionaries(st.binary(min_size=1), st.integers(0o1, 0o777)),
     ),
 )
-def test_what_is_left_out_and_permissions_are_read_back_from_the_message(
+def test_omissions_and_permissions_are_read_back_from_the_commit_message(
     left_out: list[Omission], permissions: Permissions | None
 ) -> None:
     message = message_of(left_out, permissions)
@@ -66,7 +66,7 @@ def test_each_is_said_in_a_sentence() -> None:
     ]
 
 
-def test_what_can_be_many_is_said_in_one_sentence() -> None:
+def test_omissions_of_a_kind_that_can_be_many_share_one_sentence() -> None:
     many = [Omission(b"%d" % number, "tooMuch", 1000) for number in range(7)]
     secrets = [Omission(b".env", "secret"), Omission(b"id_rsa", "secret")]
     assert notes_of([*many, *secrets, Omission(b"big", "tooLarge", 5)]) == [

@@ -96,7 +96,7 @@ async def test_the_store_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert store_of(folder).stat().st_mode & 0o777 == 0o700
 
 
-async def test_what_the_user_threw_away_and_collected_comes_back(tmp_path: Path) -> None:
+async def test_a_checkpoint_survives_the_users_own_git_gc(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"a": "committed", "b": "committed too"})
     git(folder, "add", "--all")
@@ -157,7 +157,7 @@ async def test_checkpoints_of_earlier_versions_are_read_where_they_are_and_taken
     assert contents(folder) == copy
 
 
-async def test_what_cannot_be_taken_over_stays_where_it_is(
+async def test_a_checkpoint_that_cannot_be_copied_stays_in_the_users_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
@@ -182,7 +182,7 @@ async def test_a_look_that_was_broken_off_is_taken_again(tmp_path: Path) -> None
     kept(folder, "fsck", "--full", "--strict")
 
 
-async def test_what_is_let_go_of_frees_the_disk(tmp_path: Path) -> None:
+async def test_deleted_checkpoints_free_disk_space(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     repository = await found(folder)
     await _kept(folder, "1")
@@ -202,7 +202,7 @@ async def test_what_is_let_go_of_frees_the_disk(tmp_path: Path) -> None:
     kept(folder, "fsck", "--full", "--strict")
 
 
-async def test_what_another_work_tree_needs_is_not_collected(tmp_path: Path) -> None:
+async def test_objects_that_another_worktree_needs_are_not_collected(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     linked = tmp_path / "linked"
     git(folder, "worktree", "add", "--quiet", str(linked))

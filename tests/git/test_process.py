@@ -39,7 +39,7 @@ def _script(folder: Path, text: str) -> GitRun:
         (b"", "git could not do it: it did not say why.", ""),
     ],
 )
-def test_what_git_complains_of_becomes_a_sentence(stderr: bytes, said: str, hint: str) -> None:
+def test_messages_of_git_become_sentences_with_hints(stderr: bytes, said: str, hint: str) -> None:
     failure = git_failure("do it", stderr)
     assert (str(failure), failure.hint) == (said, hint)
 

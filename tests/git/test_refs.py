@@ -14,7 +14,7 @@ from trimpoint.git.errors import GitFailed
 from tests.git.worktrees import captured, found, git, new_repository, write
 
 
-async def test_what_is_kept_survives_a_collection_and_is_found_by_its_name(tmp_path: Path) -> None:
+async def test_a_kept_checkpoint_survives_a_collection_and_is_found_by_name(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     write(folder, {"untracked": "precious"})
     repository, checkpoint = await found(folder), await captured(folder, max_file_bytes=7)
@@ -26,7 +26,7 @@ async def test_what_is_kept_survives_a_collection_and_is_found_by_its_name(tmp_p
     assert [str(each) for each in checkpoint.left_out] == ["untracked is too large (8 bytes)"]
 
 
-async def test_what_is_not_ours_is_not_found(tmp_path: Path) -> None:
+async def test_find_ignores_objects_that_are_no_checkpoints(tmp_path: Path) -> None:
     repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))
     for name in ("HEAD", "refs/trimpoint/checkpoints/a/b", "0" * 40, "HEAD:a"):
         assert await find(repository, name) is None

@@ -253,7 +253,7 @@ async def test_a_folder_of_others_where_a_file_was_is_in_the_way(tmp_path: Path)
     assert await commit_of(await found(folder), forced)
 
 
-async def test_what_was_left_out_once_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_one_checkpoint_lacks_is_not_reverted(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     repository = await found(folder)
     write(folder, {"grows": "small"})

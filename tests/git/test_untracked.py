@@ -57,7 +57,7 @@ def test_names_of_secrets_are_known_in_any_case_and_examples_are_none() -> None:
     st.sets(st.binary(min_size=1)),
     st.integers(0, 300),
 )
-def test_what_stays_in_fits_and_what_was_out_stays_out(
+def test_untracked_files_stay_below_the_limit_and_omitted_ones_stay_out(
     sizes: dict[bytes, int], before: set[bytes], most: int
 ) -> None:
     out = too_much(sizes, before, most)
@@ -69,7 +69,7 @@ def test_what_stays_in_fits_and_what_was_out_stays_out(
     assert too_much(sizes, out, most) == out
 
 
-async def test_what_the_ignore_file_names_is_not_captured(tmp_path: Path) -> None:
+async def test_files_named_in_the_ignore_file_are_not_captured(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x", "tracked.big": "x"})
     (folder / ".git" / "info").mkdir(exist_ok=True)
     (folder / ".git" / "info" / "exclude").write_text("*.local\n")
@@ -136,7 +136,7 @@ async def test_secrets_are_left_out_said_and_left_alone(tmp_path: Path) -> None:
     assert ".env" in names_in(folder, (await captured(folder)).commit)
 
 
-async def test_what_is_too_much_is_not_even_read_and_stays_out(
+async def test_untracked_files_beyond_the_limit_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})

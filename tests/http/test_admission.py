@@ -58,9 +58,7 @@ async def test_a_page_of_our_own_origin_is_answered(stage: Stage) -> None:
     ("site", "status"),
     [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)],
 )
-async def test_what_a_page_of_another_site_writes_is_refused(
-    stage: Stage, site: str, status: int
-) -> None:
+async def test_a_post_from_another_site_is_refused(stage: Stage, site: str, status: int) -> None:
     async with stage.tcp() as wire:
         headers = {**stage.bearer, "Sec-Fetch-Site": site, "Content-Type": "application/json"}
         answer = await wire.ask("POST", "/api/v1/commands/help", headers, b"{}")

@@ -62,7 +62,7 @@ def test_files_are_packed_for_who_can_unpack_them(tmp_path: Path) -> None:
     assert gzip.decompress(packed.body) == b"import './model/fold.js';"
 
 
-def test_nothing_beside_the_files_is_served(tmp_path: Path) -> None:
+def test_no_file_outside_the_folder_is_served(tmp_path: Path) -> None:
     (tmp_path / "secret.js").write_text("no")
     files = built(tmp_path / "app")
     base = base_of(files)

@@ -106,7 +106,7 @@ def ignored(_: Connection, message: object) -> None:
 
 
 class TestHandshake:
-    async def test_it_opens_as_the_rfc_says(self, stage: Stage) -> None:
+    async def test_a_websocket_opens_as_rfc_6455_says(self, stage: Stage) -> None:
         async with stage.unix() as wire:
             answer = await wire.ask("GET", "/rpc", UPGRADE)
         assert answer.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -157,7 +157,7 @@ class TestHandshake:
             ({"Connection": "keep-alive"}, 426),
         ],
     )
-    async def test_what_is_not_right_is_refused(
+    async def test_an_invalid_upgrade_request_is_refused(
         self, stage: Stage, changed: dict[str, str], status: int
     ) -> None:
         async with stage.unix() as wire:
@@ -269,7 +269,7 @@ class TestFrames:
             (masked(struct.pack(">H", 3), 8), 1002),
         ],
     )
-    async def test_what_breaks_the_rules_is_closed_with_its_code(
+    async def test_a_protocol_violation_is_closed_with_its_code(
         self, stage: Stage, sent: bytes, code: int
     ) -> None:
         async with opened(stage) as wire:

@@ -37,7 +37,7 @@ class StoreHarness(ABC):
 
     @abstractmethod
     def damage_after(self, thread_id: str, records: int) -> None:
-        """Damage a journal of several batches so that only so many records can be read."""
+        """Damages a journal of several batches so that only so many records can be read."""
 
 
 def payloads(journal: Journal) -> list[bytes]:
@@ -224,7 +224,7 @@ class JournalContract:
             await journal.reopen()
         assert journal.failure is not None
 
-    async def test_nothing_refused_is_there_after_a_restart(
+    async def test_refused_records_are_absent_after_a_restart(
         self, store_harness: StoreHarness
     ) -> None:
         await self._failed(store_harness)

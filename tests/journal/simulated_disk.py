@@ -28,7 +28,7 @@ class SimulatedFile:
         _resize(self.live, size_bytes)
 
     def flush(self, sectors: set[int], size_bytes: int) -> None:
-        """Bring `sectors` to the disk, and let the file there be `size_bytes` long."""
+        """Brings `sectors` to the disk, and lets the file there be `size_bytes` long."""
         _resize(self.durable, size_bytes)
         for sector in sectors:
             at, end = (
@@ -52,7 +52,7 @@ class SimulatedDisk:
         self._next_fd = 3
 
     def lose_power(self, reached: Callable[[int], bool], size: Callable[[int, int], int]) -> None:
-        """Restart with what reached the disk: `reached(sector)`, `size(least, most)` bytes of each
+        """Restarts with what reached the disk: `reached(sector)`, `size(least, most)` bytes of each
         file.
         """
         self.cut_power_at_sync = False

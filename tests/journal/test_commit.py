@@ -46,7 +46,7 @@ async def append_and_commit(
     done(payload)
 
 
-async def test_nothing_appended_is_nothing_written() -> None:
+async def test_a_commit_without_records_writes_nothing() -> None:
     script = Script()
     await GroupCommit(PATH, script.write).commit()
     assert script.batches == []
@@ -78,7 +78,7 @@ async def test_callers_that_go_on_stay_together() -> None:
     assert [len(batch) for batch in script.batches] == [64] * 10
 
 
-async def test_what_comes_during_a_write_is_the_next_batch() -> None:
+async def test_records_appended_during_a_write_form_the_next_batch() -> None:
     script = Script(stepwise=True)
     group = GroupCommit(PATH, script.write)
     done: list[bytes] = []

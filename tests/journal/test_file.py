@@ -276,7 +276,7 @@ async def test_an_empty_file_becomes_a_new_journal(path: Path) -> None:
 
 @pytest.mark.parametrize("operation", ["write", "datasync"])
 @pytest.mark.parametrize("max_write_bytes", [None, 7])
-async def test_whatever_fails_in_a_batch_none_of_it_stays(
+async def test_no_record_of_a_failed_batch_stays(
     path: Path, files: FaultyFiles, operation: str, max_write_bytes: int | None
 ) -> None:
     journal = await FileJournal.open(path, files=files)

@@ -61,7 +61,7 @@ def test_a_damaged_journal_is_left_unless_salvage_is_asked_for(store: StateDirec
 
 
 @pytest.mark.parametrize("number", range(1, len(thread_with_history().records) - 1))
-def test_what_follows_a_damaged_record_is_salvaged(store: StateDirectory, number: int) -> None:
+def test_records_behind_a_damaged_one_are_salvaged(store: StateDirectory, number: int) -> None:
     thread = thread_with_history()
     path = write_journal(store, thread)
     flip(path, record_starts(path)[number] + 9)
@@ -173,7 +173,7 @@ def test_a_disk_that_refuses_leaves_a_torn_journal_as_it_is(store: StateDirector
     assert path.read_bytes() == before
 
 
-def test_what_is_no_record_of_ours_or_was_there_already_is_refused(store: StateDirectory) -> None:
+def test_unknown_and_repeated_records_are_not_salvaged(store: StateDirectory) -> None:
     thread = thread_with_history()
     path = write_journal(store, thread)
     size = path.stat().st_size

@@ -92,7 +92,7 @@ def packed_again(items: LazyList[int]) -> list[int]:
     )
 
 
-def test_what_was_looked_at_may_be_changed_and_is_packed_as_it_is_then() -> None:
+def test_items_changed_after_unpacking_are_packed_as_changed() -> None:
     rows = msgspec.msgpack.Decoder(list[list[int]])
     lazy = LazyList(
         [memoryview(chunk) for chunk in pack_list([[n] for n in range(600)])], 600, rows

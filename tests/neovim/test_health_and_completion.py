@@ -66,7 +66,7 @@ async def test_a_healthy_installation_is_found_so() -> None:
         assert "ERROR" not in lines
 
 
-async def test_what_is_wrong_is_named_with_what_to_do() -> None:
+async def test_checkhealth_names_problems_with_their_remedies() -> None:
     async with opened_stage() as house:
         configure(house)
         without_program = house.environment | {"PATH": "/usr/bin:/bin"}

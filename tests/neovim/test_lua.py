@@ -33,7 +33,7 @@ def test_a_script_whose_assertion_fails_is_seen_to_fail(tmp_path: Path) -> None:
     assert "so it is" in done.stderr
 
 
-def test_nothing_is_loaded_before_it_is_used(tmp_path: Path) -> None:
+def test_no_module_is_loaded_before_its_first_use(tmp_path: Path) -> None:
     script = tmp_path / "loaded.lua"
     script.write_text(
         "vim.cmd.runtime('plugin/trimpoint.lua')\n"

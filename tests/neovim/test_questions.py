@@ -24,7 +24,7 @@ async def test_an_approval_shows_the_command_and_runs_it_when_it_is_allowed() ->
         assert made.exists()
 
 
-async def test_whoever_types_elsewhere_is_not_asked_until_they_want_to_be() -> None:
+async def test_a_question_does_not_take_the_keys_of_a_person_who_types_elsewhere() -> None:
     async with opened_chat(ASKING) as chat:
         editor, made = chat.editor, chat.house.worktree / "made.txt"
         chat.house.script.then(run(TOUCH), say("not then"))

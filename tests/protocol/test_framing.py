@@ -69,7 +69,7 @@ def cut(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
     st.sampled_from(KINDS),
     st.integers(1, 20),
 )
-def test_where_a_stream_is_cut_changes_nothing(
+def test_frames_do_not_depend_on_where_the_stream_is_cut(
     data: st.DataObject, stream: bytes, kind: NewFramer, limit: int
 ) -> None:
     places = data.draw(st.lists(st.integers(0, len(stream))))
@@ -152,7 +152,7 @@ class TestLines:
         assert frames_of(LineFramer(LIMIT), [b"x" * 20, b"x" * 10]) == [TooLarge(30)]
 
     @pytest.mark.parametrize("rest", [b"", b"  \r"])
-    def test_nothing_but_blanks_at_the_end_is_not_a_torn_message(self, rest: bytes) -> None:
+    def test_trailing_white_space_is_not_a_truncated_message(self, rest: bytes) -> None:
         assert frames_of(LineFramer(LIMIT), [b"a\n" + rest]) == [b"a"]
 
     def test_a_pretty_printed_message_is_written_on_one_line(self) -> None:

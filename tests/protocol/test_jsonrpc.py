@@ -186,7 +186,7 @@ class TestInvalid:
     @pytest.mark.parametrize(
         "message", [b"", b"   ", b"{", b"{} {}", b"hello", b"5 x", b'"abc', b"[1,", b"[{]"]
     )
-    def test_what_is_not_json_is_a_parse_error_without_an_id(self, message: bytes) -> None:
+    def test_text_that_is_not_json_is_a_parse_error_without_an_id(self, message: bytes) -> None:
         refused = invalid(message)
         assert (refused.code, refused.id, refused.answerable) == (PARSE_ERROR, b"null", True)
         assert refused.message.startswith("the message is not valid JSON: ")
@@ -194,7 +194,7 @@ class TestInvalid:
     @pytest.mark.parametrize(
         "spoilt", [b",", b',"x":01', b',"x":NaN', b',"x":"\n"', b',"x":"\\x"', b"\xff", b"//"]
     )
-    def test_one_slip_in_a_request_is_a_parse_error_too(self, spoilt: bytes) -> None:
+    def test_a_request_with_one_damaged_byte_is_a_parse_error(self, spoilt: bytes) -> None:
         assert invalid(request(b"1", spoilt)).message.startswith("the message is not valid JSON: ")
 
     @pytest.mark.parametrize("message", [b"1", b'"x"', b"null", b"true", b"-1.5e3"])
@@ -403,7 +403,7 @@ class TestReplacingMembers:
         replaced = jsonrpc.replace_members(wire, {"id": b"7", "params": Raw(b"{ }")})
         assert replaced == b'{"emittedAtMs":1.50,"id":7,"x":{ "y" : 1e2 },"params":{ }}'
 
-    def test_what_is_no_object_is_refused(self) -> None:
+    def test_replace_members_of_anything_but_an_object_raises(self) -> None:
         with pytest.raises(msgspec.DecodeError):
             jsonrpc.replace_members(Raw(b"[1]"), {"id": b"1"})
 

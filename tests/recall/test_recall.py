@@ -37,7 +37,7 @@ def command_entry(turn_id: str, command: str, output: str) -> ev.EntryRecorded:
     return ev.EntryRecorded(turn_id, "c", "activity", "commandExecution", command, detail)
 
 
-async def test_what_was_said_and_put_out_is_found_with_its_place(tmp_path: Path) -> None:
+async def test_a_search_finds_messages_and_output_with_their_place(tmp_path: Path) -> None:
     async with stage(tmp_path) as now:
         writer = await now.begin()
         await record(writer, *said("t1", "the quick fox"))
@@ -87,7 +87,7 @@ async def test_a_search_in_one_thread_finds_nothing_of_another(tmp_path: Path) -
         assert len(await now.found("secret", Where(kinds=("assistant", "user")))) == 2
 
 
-async def test_what_was_pruned_is_told_apart(tmp_path: Path) -> None:
+async def test_a_search_distinguishes_pruned_entries(tmp_path: Path) -> None:
     async with stage(tmp_path) as now:
         writer = await now.begin()
         await record(writer, *said("t1", "apple one"))
@@ -98,7 +98,7 @@ async def test_what_was_pruned_is_told_apart(tmp_path: Path) -> None:
         assert await now.found("apple", pruned=True) == ["apple one"]
 
 
-async def test_what_a_revert_took_back_is_found_no_more(tmp_path: Path) -> None:
+async def test_entries_that_a_revert_took_back_are_not_found(tmp_path: Path) -> None:
     async with stage(tmp_path) as now:
         writer = await now.begin()
         await record(writer, *said("t1", "pear one"))
@@ -275,7 +275,7 @@ async def test_the_index_is_for_its_user_alone(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o600}
 
 
-async def test_where_the_index_cannot_be_made_a_search_says_so(tmp_path: Path) -> None:
+async def test_a_search_without_an_index_raises_recall_unavailable(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
     async with stage(tmp_path) as now:
         await record(await now.begin(), *said("t1", "anything"))
@@ -306,7 +306,7 @@ async def test_a_fault_of_indexing_ends_nothing_else(
 
 
 @pytest.mark.parametrize("fault", [sqlite3.OperationalError("disk full"), ValueError("a fault")])
-async def test_what_was_not_committed_before_a_fault_is_read_again(
+async def test_records_not_committed_before_a_fault_are_indexed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     faults = [fault]

@@ -92,7 +92,7 @@ def test_of_several_the_one_with_our_name_is_taken_and_the_rest_not_passed_on(
         {"LISTEN_PID": "7", "LISTEN_FDS": "x"},
     ],
 )
-def test_what_was_meant_for_another_process_or_is_nothing_is_not_touched(
+def test_sockets_meant_for_another_process_are_ignored(
     environ: dict[str, str],
 ) -> None:
     assert handed_over(environ, PID) is None
@@ -100,7 +100,7 @@ def test_what_was_meant_for_another_process_or_is_nothing_is_not_touched(
 
 
 @pytest.mark.parametrize("names", ["http", "trimpoint:trimpoint", ":", "http:ftp"])
-def test_what_cannot_be_told_apart_is_refused(
+def test_several_sockets_with_ambiguous_names_are_refused(
     folder: Path, hand_over: Callable[..., dict[str, str]], names: str
 ) -> None:
     with listening(folder / "a") as a, listening(folder / "b") as b:
@@ -110,7 +110,7 @@ def test_what_cannot_be_told_apart_is_refused(
     assert "FileDescriptorName=trimpoint" in caught.value.hint
 
 
-def test_what_is_no_unix_socket_with_a_path_is_refused(
+def test_a_socket_that_is_no_unix_socket_with_a_path_is_refused(
     hand_over: Callable[..., dict[str, str]],
 ) -> None:
     unbound = socket.socket(socket.AF_UNIX)

@@ -47,7 +47,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]
         yield opened
 
 
-def test_what_is_said_arrives_at_a_path_and_at_an_abstract_address(manager: Manager) -> None:
+def test_notifications_reach_a_path_and_an_abstract_address(manager: Manager) -> None:
     with closing(notifier_from({"NOTIFY_SOCKET": manager.address}, 1)) as notifier:
         notifier.status("two\nlines,  one")
         notifier.ready()
@@ -147,7 +147,7 @@ async def test_a_loop_that_does_not_turn_gives_no_sign_of_life(tmp_path: Path) -
         notifier.close()
 
 
-async def test_what_fails_while_it_runs_is_announced_as_an_end_too(tmp_path: Path) -> None:
+async def test_a_failure_while_running_is_reported_as_stopping(tmp_path: Path) -> None:
     with (
         closing(Manager(f"{tmp_path}/n")) as manager,
         closing(Notifier(manager.address)) as notifier,

@@ -177,9 +177,7 @@ def put(folder: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["a person's", "changed", "masked", "a link to ours", "a folder"])
-def test_what_was_not_written_here_is_neither_replaced_nor_removed(
-    tmp_path: Path, kind: str
-) -> None:
+def test_units_that_trimpoint_did_not_write_are_left_alone(tmp_path: Path, kind: str) -> None:
     path = put(tmp_path, kind)
     (tmp_path / units.SOCKET).unlink()
     before = os.lstat(path)

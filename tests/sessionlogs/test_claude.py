@@ -101,7 +101,7 @@ def test_a_real_compaction_by_hand_is_read_with_what_it_kept() -> None:
     assert document.end.unparsed == 0
 
 
-def test_what_is_live_is_what_the_real_model_was_sent() -> None:
+def test_live_messages_are_those_that_the_real_model_was_sent() -> None:
     inputs = json.loads((REAL / "compacted-by-hand" / "inputs.json").read_text())
     sent = [part for message in inputs[-1] for part in _texts_in(message["content"])]
     *live, newest = live_texts(only_session(REAL / "compacted-by-hand"))

@@ -61,7 +61,7 @@ def test_a_rewind_behind_a_boundary_brings_back_what_that_took() -> None:
     assert window.fates().undone == {0}
 
 
-def test_what_is_never_live_is_never_taken_back() -> None:
+def test_a_message_that_was_never_live_is_not_taken_back() -> None:
     window = Window()
     place = window.place()
     window.add(live=False)

@@ -46,7 +46,7 @@ async def _turns() -> None:
         await asyncio.sleep(0)
 
 
-async def test_nothing_is_read_before_resume_and_nothing_while_paused(
+async def test_a_reader_reads_only_while_resumed(
     pipe: tuple[DescriptorEnd, DescriptorEnd],
 ) -> None:
     source, sink = pipe

@@ -272,7 +272,7 @@ async def test_flush_sends_without_waiting_for_the_turn(writable_fd: int) -> Non
 @given(
     st.lists(st.one_of(st.binary(max_size=40), st.integers(0, 60)), max_size=60),
 )
-def test_whatever_the_portions_the_bytes_come_out_as_they_went_in(steps: list[bytes | int]) -> None:
+def test_bytes_are_written_in_order_whatever_the_portions(steps: list[bytes | int]) -> None:
     """A step is a message to send, or room that the reader makes."""
 
     async def scenario() -> tuple[bytes, bytes]:

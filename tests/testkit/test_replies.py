@@ -143,12 +143,12 @@ def test_a_failure_leaves_the_message_before_it_unfinished() -> None:
 
 
 @pytest.mark.parametrize("ended", [http_error(500), overflow(), hang(), cut_off()])
-def test_nothing_can_follow_a_reply_that_does_not_end_well(ended: Reply) -> None:
+def test_a_reply_that_does_not_complete_cannot_be_extended(ended: Reply) -> None:
     with pytest.raises(ValueError, match="nothing can follow"):
         _ = ended + say("too late")
 
 
-def test_what_a_script_adds_to_an_item_is_sent() -> None:
+def test_members_that_a_script_adds_to_an_item_are_sent() -> None:
     events = rendered(reasoning(encrypted_content="SEALED") + say("done", phase="final_answer"))
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
     assert (done[0]["encrypted_content"], done[0]["summary"]) == ("SEALED", [])

@@ -133,7 +133,7 @@ async def test_the_list_of_models_is_empty_and_other_paths_are_unknown() -> None
         assert await client.ask("POST", "/v1/embeddings", b"{}") == (404, b"")
 
 
-async def test_one_connection_serves_several_calls() -> None:
+async def test_a_connection_serves_several_calls() -> None:
     async with served(Script()) as (_, client):
         answers = [(await client.ask("POST", "/v1/responses", TURN))[1] for _ in range(3)]
         assert [b"reply %d" % n in body for n, body in enumerate(answers, start=1)] == [True] * 3
@@ -170,7 +170,7 @@ async def test_a_body_that_cannot_be_read_is_refused_and_not_recorded(
         assert len(model.requests) == 1
 
 
-async def test_what_is_not_http_costs_only_its_own_connection() -> None:
+async def test_a_client_that_speaks_no_http_loses_only_its_connection() -> None:
     async with served(Script()) as (model, client):
         async with client_of(model) as stray:
             await stray.stream.send(b"\x00\x01 nonsense\r\n\r\n")

@@ -79,9 +79,7 @@ def turns(writer: ThreadWriter | str) -> list[str]:
 
 @pytest.mark.parametrize("name", [snapshot_name(THREAD), "catalogue"])
 @pytest.mark.parametrize("hurt", ["cut", "flipped"])
-async def test_whatever_happens_to_a_derived_file_nothing_is_lost(
-    tmp_path: Path, name: str, hurt: str
-) -> None:
+async def test_damage_to_a_derived_file_loses_nothing(tmp_path: Path, name: str, hurt: str) -> None:
     files = await written(tmp_path)
     path = tmp_path / name
     content = files[path]

@@ -108,7 +108,7 @@ async def test_a_thread_on_which_something_is_under_way_stays(under_way: ev.AnyE
         assert engine.loaded(THREAD) is not None
 
 
-async def test_what_the_disk_has_not_taken_stays_in_memory() -> None:
+async def test_a_thread_with_unwritten_records_stays_in_memory() -> None:
     disk = Disk()
     async with running(disk) as engine:
         await live(engine)

@@ -47,7 +47,7 @@ async def test_listeners_hear_of_their_own_threads_until_the_part_is_closed() ->
     assert asked == []
 
 
-async def test_what_a_thread_is_launched_with_is_known_without_opening_it() -> None:
+async def test_the_launch_of_a_thread_is_known_without_opening_it() -> None:
     disk = Disk()
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.create(thread("t1", b"own"))

@@ -66,7 +66,7 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
     assert disk.written(NEW).id == NEW
 
 
-async def test_whoever_asks_for_the_new_thread_has_it_begun(disk: Disk) -> None:
+async def test_opening_the_promised_thread_begins_it(disk: Disk) -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await begin(engine)
         disk.fill(NEW)

@@ -63,7 +63,7 @@ async def test_a_dry_run_only_says_what_would_go(store: StateDirectory) -> None:
     assert threads(store) == {THREAD, OTHER}
 
 
-async def test_what_was_archived_long_ago_is_moved_with_all_that_belongs_to_it(
+async def test_an_expired_thread_is_moved_with_all_its_files(
     store: StateDirectory,
 ) -> None:
     journal = store.journal_path(THREAD)

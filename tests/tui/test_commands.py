@@ -24,7 +24,7 @@ async def harness() -> AsyncIterator[Harness]:
 
 
 def asked(harness: Harness, prompt: str) -> ModelRequest:
-    """Return the request that put a prompt to the agent; the UI asks for titles in threads of its
+    """Returns the request that put a prompt to the agent; the UI asks for titles in threads of its
     own.
     """
     return next(

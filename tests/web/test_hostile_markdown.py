@@ -34,7 +34,7 @@ HOSTILE = """
 """
 
 
-async def test_nothing_that_a_model_writes_runs_loads_or_leads_elsewhere(stage: Stage) -> None:
+async def test_markdown_of_the_model_runs_no_script_and_loads_nothing(stage: Stage) -> None:
     requests: list[str] = []
 
     def on_request(request: Any) -> None:

@@ -215,7 +215,7 @@ async def test_an_edited_file_is_named_from_the_folder_of_the_thread(stage: Stag
             await stage.page.get_by_text("apple-1.", exact=True).wait_for()
 
 
-async def test_what_is_discarded_leaves_the_context_and_stays_readable(stage: Stage) -> None:
+async def test_discarded_items_leave_the_context_and_stay_readable(stage: Stage) -> None:
     await stage.thread()
     stage.will_answer(run("echo much-output"), say("apple-1."))
     await stage.send("one?")

@@ -51,13 +51,13 @@ class Caller(Protocol):
     """A client of the daemon."""
 
     async def request(self, method: str, /, **params: Any) -> Any:
-        """Ask and await the result."""
+        """Asks and awaits the result."""
         ...
 
     async def expect(
         self, wanted: Callable[[dict[str, Any]], bool], after: int = 0
     ) -> dict[str, Any]:
-        """Wait for the first message that is wanted."""
+        """Waits for the first message that is wanted."""
         ...
 
 

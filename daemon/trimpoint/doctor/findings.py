@@ -73,7 +73,7 @@ class CheckResult(NamedTuple):
 
 
 def examine(checks: Iterable[Check], installation: Installation) -> list[CheckResult]:
-    """Carry out all checks, in order. One that cannot look is a finding like any other."""
+    """Carries out all checks, in order. One that cannot look is a finding like any other."""
     results: list[CheckResult] = []
     for check in checks:
         try:

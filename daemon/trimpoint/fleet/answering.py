@@ -42,7 +42,7 @@ class Methods(Protocol):
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        """Return the result as JSON, or the error."""
+        """Returns the result as JSON, or the error."""
         ...
 
 

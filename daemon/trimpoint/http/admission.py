@@ -26,7 +26,7 @@ class Admission(Protocol):
     """The rules of one listener."""
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:
-        """Return why a request is not answered; None when it is."""
+        """Returns why a request is not answered; None when it is."""
         ...
 
 
@@ -96,7 +96,7 @@ def _foreign_page(request: Request, own_origins: frozenset[str]) -> Problem | No
 
 
 def _name_of(host: str) -> str:
-    """Return a `Host` without its port; an IPv6 address keeps its brackets."""
+    """Returns a `Host` without its port; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
     return (
         name

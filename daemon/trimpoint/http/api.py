@@ -30,7 +30,7 @@ class Methods(Protocol):
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        """Return the result as JSON, or the error."""
+        """Returns the result as JSON, or the error."""
         ...
 
 
@@ -61,7 +61,7 @@ class HttpCaller:
         self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:
-        """Pass on what is said beside the answer."""
+        """Passes on what is said beside the answer."""
         self._notify(method, params)
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
@@ -189,7 +189,7 @@ class Api:
         return None
 
     async def _ask(self, method: str, params: dict[str, Any], call: Call | None = None) -> bytes:
-        """Return the result of a method as JSON.
+        """Returns the result of a method as JSON.
 
         :raises Refused: the method refused.
         """
@@ -246,7 +246,7 @@ def _thread(exchange: Exchange) -> dict[str, Any]:
 
 
 def _checked(outcome: bytes) -> bytes:
-    """Return the outcome of a command that completed or had nothing to do.
+    """Returns the outcome of a command that completed or had nothing to do.
 
     :raises Refused: the command failed, or the thread was busy.
     """
@@ -272,7 +272,7 @@ def _described(command: str | None, commands: bytes) -> bytes:
 
 
 def _typed(name: str, body: CommandBody) -> str:
-    """Return the command as a person would type it."""
+    """Returns the command as a person would type it."""
     return " ".join(filter(None, [f"/{name}", "--force" if body.force else "", body.args.strip()]))
 
 
@@ -285,7 +285,7 @@ def _last_event(request: Request) -> int | None:
 
 
 def _body(request: Request, shape: type[Any]) -> Any:
-    """Return the body as `shape`.
+    """Returns the body as `shape`.
 
     :raises Refused: it is not JSON, or not right.
     """

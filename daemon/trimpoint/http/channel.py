@@ -41,14 +41,14 @@ class HttpChannel:
             self._http.receive_data(transport.received)
 
     async def next_head(self) -> Request | None:
-        """Return the next request without its body; None when the client asks for nothing more."""
+        """Returns the next request without its body; None when the client asks for nothing more."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
         head = await self._next_event()
         return _request(head) if isinstance(head, h11.Request) else None
 
     async def body(self, max_bytes: int) -> bytes:
-        """Return the body of the request that was read last.
+        """Returns the body of the request that was read last.
 
         :raises BodyTooLarge: it is longer than `max_bytes`.
         """
@@ -62,7 +62,7 @@ class HttpChannel:
         return bytes(body)
 
     async def switch(self) -> bytes:
-        """Return the bytes behind the head: the connection speaks something else from here on."""
+        """Returns the bytes behind the head: the connection speaks something else from here on."""
         await self._next_event()
         return bytes(self._http.trailing_data[0])
 
@@ -81,7 +81,7 @@ class HttpChannel:
     async def send(
         self, response: Response, *, close: bool = False, with_body: bool = True
     ) -> None:
-        """Send a whole response; `with_body` false answers HEAD."""
+        """Sends a whole response; `with_body` false answers HEAD."""
         ending = [("Connection", "close")] if close else []
         await self._send(
             h11.Response(
@@ -94,7 +94,7 @@ class HttpChannel:
         )
 
     async def send_raw(self, data: bytes) -> None:
-        """Send bytes that are no HTTP, or an answer that was encoded elsewhere."""
+        """Sends bytes that are no HTTP, or an answer that was encoded elsewhere."""
         await send_all(self._transport.sink, data)
 
     async def _next_event(self) -> "Event | None":

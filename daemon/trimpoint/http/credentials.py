@@ -36,7 +36,7 @@ class Credentials:
         return hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer"
 
     def new_cookie(self, now_s: int, codex_home: str | None = None) -> str:
-        """Return the value of a cookie that is good for `COOKIE_LIFETIME_S`; `codex_home` is the
+        """Returns the value of a cookie that is good for `COOKIE_LIFETIME_S`; `codex_home` is the
         home of Codex that its pages use, the daemon's own if it is None.
         """
         signed = str(now_s + COOKIE_LIFETIME_S)

@@ -44,17 +44,17 @@ class EventStreamWire:
 
 
 def event_connection(transport: Transport, limits: Limits) -> Connection:
-    """Return a connection that sends events; call `begin` before anything else is sent."""
+    """Returns a connection that sends events. Call `begin` before anything else is sent."""
     return Connection(transport, limits, _nothing_comes, EventStreamWire())
 
 
 def begin(connection: Connection) -> None:
-    """Send the head of the response."""
+    """Sends the head of the response."""
     connection.send_framed(f"{_HEAD}\r\n".encode())
 
 
 async def run(connection: Connection, produce: Callable[[], Awaitable[None]]) -> None:
-    """Run `produce` while the client listens, and ping it; return when both have ended.
+    """Runs `produce` while the client listens, and pings the client; returns when both have ended.
 
     A client that leaves does not end `produce`: a command that was begun is carried out.
     """

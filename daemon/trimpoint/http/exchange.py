@@ -58,7 +58,7 @@ class Response(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
     def all_headers(self) -> list[tuple[str, str]]:
-        """Return the headers to send, the security ones among them."""
+        """Returns the headers to send, the security ones among them."""
         own = {name.lower() for name, _ in self.headers}
         general = [header for header in SECURITY_HEADERS if header[0].lower() not in own]
         described = [("Content-Type", self.content_type), ("Content-Length", str(len(self.body)))]

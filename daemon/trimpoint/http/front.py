@@ -44,7 +44,7 @@ class Front:
         self._http: HttpServer | None = None
 
     async def serve(self, transport: Transport) -> None:
-        """Talk to one client of the Unix socket until it is gone."""
+        """Talks to one client of the Unix socket until it is gone."""
         began = anyio.current_time()
         received, speech = await self._first_bytes(transport)
         transport = replace(transport, received=received)
@@ -58,7 +58,7 @@ class Front:
         await gateway.serve(connection, self._handshake_deadline_s, began)
 
     def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
-        """Return what serves the clients of a TCP listener, who have to show `token`."""
+        """Returns what serves the clients of a TCP listener, who have to show `token`."""
         from trimpoint.http.admission import TcpAdmission
         from trimpoint.http.credentials import Credentials
         from trimpoint.http.server import Login
@@ -72,13 +72,13 @@ class Front:
         return serve
 
     async def serve_metrics(self, transport: Transport) -> None:
-        """Answer a client of the metrics listener."""
+        """Answers a client of the metrics listener."""
         from trimpoint.http.admission import MetricsAdmission
 
         await self._http_server().serve(transport, MetricsAdmission())
 
     async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:
-        """Return what a client sends first; what came and None at the end of the stream and after
+        """Returns what a client sends first; what came and None at the end of the stream and after
         the deadline.
         """
         received, speech = b"", None

@@ -44,7 +44,9 @@ class HttpListeners:
         metrics: tuple[str, int] | None,
         handed_over: Sequence[socket.socket],
     ) -> None:
-        """Listen at the addresses that are configured, and on the sockets that were handed over."""
+        """Listens at the addresses that are configured, and on the sockets that were handed
+        over.
+        """
         http = self._section.address()
         if metrics is not None and (listener := _opened("metrics", metrics)) is not None:
             await self._serve("metrics", listener, self._front.serve_metrics)
@@ -60,7 +62,7 @@ class HttpListeners:
         self._tasks.start_soon(self._listen_when_asked)
 
     async def _listen_when_asked(self) -> None:
-        """Listen at a loopback address once a client asks for one, as `trimpoint open` does.
+        """Listens at a loopback address once a client asks for one, as `trimpoint open` does.
 
         The port is the one that was used before, so that pages which are still open find it.
         """

@@ -14,7 +14,7 @@ _REFERENCE = "#/components/schemas/{name}"
 
 
 def document() -> dict[str, Any]:
-    """Return the document; the same operations always make the same."""
+    """Returns the document; the same operations always make the same."""
     bodies = [operation.body for operation in OPERATIONS.values() if operation.body is not None]
     results = [
         operation.result for operation in OPERATIONS.values() if operation.result is not None
@@ -40,7 +40,7 @@ def document() -> dict[str, Any]:
 
 
 def encoded() -> bytes:
-    """Return the document as the text of a file."""
+    """Returns the document as the text of a file."""
     return msgspec.json.format(msgspec.json.encode(document()), indent=2) + b"\n"
 
 

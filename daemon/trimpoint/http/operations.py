@@ -151,7 +151,7 @@ class Match(NamedTuple):
 
 
 def match(method: str, path: str) -> Match | frozenset[str]:
-    """Return what a request is for, or else the methods that its path knows: none if there is no
+    """Returns what a request is for, or else the methods that its path knows: none if there is no
     such path.
     """
     segments = path.strip("/").split("/")

@@ -70,7 +70,7 @@ _CONFLICT = 409  # the state of the thread does not allow it: every reason that 
 
 
 def status_of(reason: str) -> int:
-    """Return the HTTP status for a reason."""
+    """Returns the HTTP status for a reason."""
     return _STATUSES.get(reason, _CONFLICT)
 
 
@@ -90,13 +90,13 @@ class Problem(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, k
 
 
 def problem(reason: HttpReason, detail: str, hint: str = "") -> Problem:
-    """Return the details of a refusal of HTTP's own."""
+    """Returns the details of a refusal of HTTP's own."""
     status = status_of(reason)
     return Problem(title=_title(status), status=status, detail=detail, reason=reason, hint=hint)
 
 
 def problem_of(error: WireError) -> Problem:
-    """Return an error of a method as problem details. Codex's own errors have a code and no
+    """Returns an error of a method as problem details. Codex's own errors have a code and no
     reason.
     """
     data = error.data or ErrorData(Reason.PROVIDER_UNAVAILABLE)
@@ -115,7 +115,7 @@ def problem_of(error: WireError) -> Problem:
 
 
 def as_response(details: Problem, *headers: tuple[str, str]) -> Response:
-    """Return problem details as a response."""
+    """Returns problem details as a response."""
     return Response(details.status, msgspec.json.encode(details), PROBLEM_JSON, headers)
 
 

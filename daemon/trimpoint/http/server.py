@@ -66,7 +66,7 @@ class HttpServer:
     async def serve(
         self, transport: Transport, admission: Admission, login: Login | None = None
     ) -> None:
-        """Answer the requests of one connection until it is gone."""
+        """Answers the requests of one connection until it is gone."""
         channel = HttpChannel(transport)
         try:
             while (request := await _next_head(channel)) is not None:
@@ -148,7 +148,7 @@ class HttpServer:
 
 
 async def _next_head(channel: HttpChannel) -> Request | None:
-    """Return the next request; None when none comes in time, and when the client has left."""
+    """Returns the next request; None when none comes in time, and when the client has left."""
     with anyio.move_on_after(HEAD_DEADLINE_S):
         return await channel.next_head()
     return None

@@ -55,7 +55,7 @@ class StaticFiles:
         self._loaded = _Files("", {}, {})
 
     def response(self, request: Request) -> Response | None:
-        """Return the answer to a request for the page or a file of it; None to any other."""
+        """Returns the answer to a request for the page or a file of it; None to any other."""
         if request.method not in ("GET", "HEAD"):
             return None
         if request.path == "/":
@@ -85,7 +85,7 @@ class StaticFiles:
         return Response(200, files.plain[name], content_type, headers)
 
     def _current(self) -> _Files:
-        """Return the files, read anew if any changed: who works on the page loads it again."""
+        """Returns the files, read anew if any changed: who works on the page loads it again."""
         paths = sorted(path for path in self._folder.rglob("*") if path.suffix in TYPES)
         signature = [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
         if signature != self._signature:
@@ -105,6 +105,6 @@ def _read(paths: dict[str, Path]) -> _Files:
 
 
 def default_folder() -> Path:
-    """Return where the files are: in the installed package, or beside the daemon in a clone."""
+    """Returns where the files are: in the installed package, or beside the daemon in a clone."""
     packaged = Path(__file__).parents[1] / "webui"
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "web" / "app"

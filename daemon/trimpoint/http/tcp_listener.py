@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
 
 def bind(address: Address) -> socket.socket:
-    """Return a listening socket.
+    """Returns a listening socket.
 
     :raises OSError: nothing can listen there.
     """
@@ -47,7 +47,7 @@ def bind(address: Address) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> Address:
-    """Return where a socket listens, with the port that the system chose."""
+    """Returns where a socket listens, with the port that the system chose."""
     host, port = listener.getsockname()[:2]
     return Address(host, port)
 
@@ -58,7 +58,7 @@ async def serve_tcp(
     *,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve clients until cancelled, then close the socket; `task_status` is told when they can
+    """Serves clients until cancelled, then closes the socket; `task_status` is told when they can
     connect.
     """
     with closing(listener):

@@ -25,7 +25,7 @@ class TokenUnusable(Exception):
 
 
 def token_at(state_dir: Path) -> str:
-    """Return the token of a state directory, made now if there is none.
+    """Returns the token of a state directory, made now if there is none.
 
     :raises TokenUnusable: other users may read the file, or it holds no token.
     :raises OSError: it can neither be read nor made.

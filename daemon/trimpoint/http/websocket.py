@@ -82,7 +82,7 @@ class WebSocketWire:
         return self._unsent()
 
     def ping(self) -> bytes:
-        """Return a ping; empty once the end has begun."""
+        """Returns a ping; empty once the end has begun."""
         if self._protocol.state is not State.OPEN:
             return b""
         self._protocol.send_ping(b"")
@@ -132,7 +132,7 @@ def wants_upgrade(request: Request) -> bool:
 def accept_upgrade(
     request: Request, max_message_bytes: int, extra: dict[str, str]
 ) -> tuple[WebSocketWire, bytes]:
-    """Return the wire of a new WebSocket and the response that opens it.
+    """Returns the wire of a new WebSocket and the response that opens it.
 
     :raises UpgradeRefused: the request is not right.
     """
@@ -164,7 +164,7 @@ def _lines_if_offered(_: ServerProtocol, offered: Sequence[Subprotocol]) -> Subp
 
 
 async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:
-    """Ping a client that is silent, and end its connection when it stays silent."""
+    """Pings a client that is silent, and ends its connection when it stays silent."""
     while True:
         silent_s = anyio.current_time() - connection.heard_at
         if silent_s < PING_AFTER_S:

@@ -55,7 +55,7 @@ class Notifier:
             self._send(f"STATUS={line}")
 
     def alive(self) -> None:
-        """Call it at least twice in each `watchdog_s`, from the very loop whose turning it is to
+        """Calls it at least twice in each `watchdog_s`, from the very loop whose turning it is to
         prove.
         """
         self._send("WATCHDOG=1")
@@ -65,7 +65,7 @@ class Notifier:
         self._send("STOPPING=1")
 
     def close(self) -> None:
-        """Say nothing more. May be called again."""
+        """Says nothing more. May be called again."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -15,7 +15,7 @@ _STATUS_EVERY_S = 5.0
 
 @asynccontextmanager
 async def reported(notifier: Notifier, describe: Callable[[], str]) -> AsyncGenerator[None]:
-    """Call it once clients can connect. While the block lasts, the status is `describe()` and the
+    """Calls it once clients can connect. While the block lasts, the status is `describe()` and the
     watchdog is fed from this loop.
     """
     if not notifier.has_receiver:

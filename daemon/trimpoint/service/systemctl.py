@@ -22,7 +22,7 @@ class SystemdUnavailable(Exception):
 
 
 def systemctl(*words: str) -> str:
-    """Run `systemctl --user` and return what it printed.
+    """Runs `systemctl --user` and returns what it printed.
 
     :raises SystemdUnavailable: it is not there, or failed.
     """

@@ -106,7 +106,7 @@ def standing(path: Path, text: str) -> Standing:
 
 
 def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
-    """Write what is not there as it should be; either all of it or nothing.
+    """Writes what is not there as it should be; either all of it or nothing.
 
     :returns: the files that were written
     :raises UnitForeign: one of them is not ours; nothing was written.
@@ -135,7 +135,7 @@ def check_ours(folder: Path) -> None:
 
 
 def uninstall(folder: Path) -> list[Path]:
-    """Remove our units.
+    """Removes our units.
 
     :returns: the files that were removed
     :raises UnitForeign: one of them is not ours; nothing was removed.

@@ -51,9 +51,7 @@ def test_a_turn_without_items_is_rebuilt_from_its_messages() -> None:
     ("keep", "kept"),
     [(0, []), (1, ["turn-3"]), (2, ["turn-2", "turn-3"]), (9, ["turn-2", "turn-3"])],
 )
-def test_what_a_compaction_keeps_is_whole_turns_of_the_active_context(
-    keep: int, kept: list[str]
-) -> None:
+def test_a_compaction_keeps_whole_turns_of_the_active_context(keep: int, kept: list[str]) -> None:
     thread = started(turns=3)
     thread.clear(2)
     expected = [f"{part} of {turn_id}" for turn_id in kept for part in ("prompt", "answer")]
@@ -141,7 +139,7 @@ def labelled(*kinds: str) -> dict[str, Any]:
         message("user", "<environment_context>", internal_chat_message_metadata_passthrough=None),
     ],
 )
-def test_what_codex_writes_itself_is_preamble(item: dict[str, Any]) -> None:
+def test_items_that_codex_writes_are_preamble(item: dict[str, Any]) -> None:
     assert is_preamble(item)
 
 
@@ -163,7 +161,7 @@ def test_what_codex_writes_itself_is_preamble(item: dict[str, Any]) -> None:
         message("assistant", "<environment_context>"),
     ],
 )
-def test_what_was_said_is_not_preamble(item: dict[str, Any]) -> None:
+def test_messages_of_the_conversation_are_not_preamble(item: dict[str, Any]) -> None:
     assert not is_preamble(item)
 
 

@@ -179,7 +179,7 @@ def test_the_oldest_three_quarters_and_at_least_ten_messages_go_unless_said_othe
     assert find_split([ask(), answer()] * 4 + [ask()], [1] * 9) is None
 
 
-def test_what_counts_is_what_it_costs() -> None:
+def test_the_split_depends_on_tokens_and_not_on_the_number_of_items() -> None:
     assert find_split([ask(), answer()] * 3, [1, 1, 1, 1, 50, 50], min_messages=2) == 4
     assert find_split([ask(), answer()] * 3, [50, 50, 1, 1, 1, 1], min_messages=2) == 2
 
@@ -206,7 +206,7 @@ def test_a_result_belongs_to_the_call_before_it_however_often_the_id_is_used() -
 
 
 @pytest.mark.parametrize("last", [ask(), output("c1"), call("c1"), think()])
-def test_nothing_but_an_answer_can_come_before_a_cut(last: bytes) -> None:
+def test_a_split_is_only_possible_behind_an_answer(last: bytes) -> None:
     assert cut([ask(), last]) is None
 
 

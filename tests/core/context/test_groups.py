@@ -43,7 +43,7 @@ def test_calls_made_at_once_are_apart_unless_one_thought_led_to_them() -> None:
     assert positions(thought(), *at_once) == [[0, 1, 2, 3, 4]]
 
 
-def test_what_is_said_on_the_way_to_a_call_goes_with_the_thought_behind_both() -> None:
+def test_a_message_between_reasoning_and_a_call_stays_in_their_group() -> None:
     assert positions(thought(), message("assistant", "I look"), call("a"), output("a")) == [
         [0, 1, 2, 3]
     ]

@@ -94,7 +94,7 @@ def test_reasoning_is_shown_by_its_summary_or_as_sealed() -> None:
     assert one(raw(type="reasoning", summary=[], encrypted_content="x")).preview == "(sealed)"
 
 
-def test_what_the_ledger_knows_is_found_again_from_the_end() -> None:
+def test_items_of_the_ledger_are_matched_from_the_end() -> None:
     thread = started(turns=1)
     items = [message("user", "again"), thought(), call("a"), output("a"), message("assistant", "b")]
     thread.turn("again", "b", items=map(msgspec.json.encode, items))
@@ -171,7 +171,7 @@ def test_the_sums_are_those_of_the_meter() -> None:
     assert found.note is None
 
 
-def test_what_is_not_known_yet_is_said() -> None:
+def test_the_note_says_which_items_are_not_known_yet() -> None:
     thread = started(turns=1)
     assert str(inspection(started().state, Policy(), [], predicted=False).note).startswith(UNKNOWN)
     thread.clear()
@@ -213,7 +213,7 @@ def test_advice_keeps_as_many_turns_as_are_comfortable() -> None:
     assert context_size(thread.state, WINDOW).used == clear.after_tokens
 
 
-def test_where_instructions_alone_fill_the_window_no_trim_is_advised() -> None:
+def test_no_trim_is_advised_when_instructions_alone_fill_the_window() -> None:
     thread = started(policy=WINDOW)
     report(thread, 950)
     thread.clear(0)
@@ -222,7 +222,7 @@ def test_where_instructions_alone_fill_the_window_no_trim_is_advised() -> None:
     assert advice.advice == []
 
 
-def test_what_frees_next_to_nothing_is_no_advice() -> None:
+def test_a_trim_that_frees_next_to_nothing_is_not_advised() -> None:
     thread = measured(100, prompts=0)
     thread.turn("word " * 700)
     turn_id = thread.state.turns[-1].id

@@ -53,7 +53,7 @@ def used(
     return thread
 
 
-def test_what_codex_reported_is_shown_as_it_is() -> None:
+def test_the_meter_shows_the_figures_that_codex_reported() -> None:
     status = meter(used(100_000))
     assert (status.used_tokens, status.window_tokens) == (100_010, WINDOW)
     assert (status.estimated, status.unknown) == (False, False)
@@ -65,7 +65,9 @@ def test_what_codex_reported_is_shown_as_it_is() -> None:
     ("given", "window", "left"),
     [(0, 258_400, 100), (12_000, 258_400, 100), (135_200, 258_400, 50), (258_400, 258_400, 0), (400_000, 258_400, 0), (10, 12_000, 0), (10, 1, 0)],
 )  # fmt: skip
-def test_what_is_left_is_what_codexs_own_interface_says(given: int, window: int, left: int) -> None:
+def test_left_percent_is_the_figure_of_codexs_own_interface(
+    given: int, window: int, left: int
+) -> None:
     assert left_percent(given, window) == left
 
 
@@ -127,7 +129,7 @@ def test_without_a_window_the_one_configured_for_the_model_holds() -> None:
     assert (status.window_tokens, status.percent, status.level) == (100_000, 70.0, "warning")
 
 
-def test_what_codex_says_of_its_window_goes_before_what_is_configured() -> None:
+def test_the_window_that_codex_reports_wins_over_the_configured_one() -> None:
     assert meter(used(70_000), MODELS).window_tokens == WINDOW
 
 
@@ -205,7 +207,7 @@ def test_the_first_report_ends_the_guessing() -> None:
     )
 
 
-def test_what_a_session_costs_is_measured_in_the_newest_one_that_began_clean() -> None:
+def test_overhead_is_measured_in_the_newest_session_that_began_empty() -> None:
     thread = used(30_000)
     thread.turn()
     thread.clear(1)
@@ -238,14 +240,14 @@ def test_turns_before_the_first_report_of_a_session_are_no_part_of_what_it_costs
     )
 
 
-def test_what_a_session_costs_is_never_less_than_nothing() -> None:
+def test_overhead_is_never_negative() -> None:
     thread = started()
     turn_id = thread.begin_turn("word " * 1_000)
     thread.report(call(turn_id, 10, 20))
     assert overhead_tokens(thread.state) == 0
 
 
-def test_what_an_empty_session_takes_is_known_after_all_turns_were_taken_back() -> None:
+def test_overhead_is_still_known_after_all_turns_were_taken_back() -> None:
     thread = used(30_000)
     overhead = overhead_tokens(thread.state)
     thread.write(ev.TurnsRolledBack("turn-1"))
@@ -342,7 +344,7 @@ def test_a_sealed_summary_is_weighed_by_what_stands_beside_it() -> None:
     assert (status.unknown, status.used_tokens) == (True, overhead_tokens(thread.state) + kept)
 
 
-def test_what_a_client_injects_between_turns_is_added_by_estimate_until_the_next_report() -> None:
+def test_injected_items_are_added_by_estimate_until_the_next_report() -> None:
     thread = used(30_000)
     item = raw_message("user", "a long story " * 100)
     thread.report(ev.ContextItemsRecorded("turn-1", (item,)))

@@ -93,7 +93,7 @@ def test_pins_stand_behind_the_summary() -> None:
     assert shown(thread.state) == [summary(thread), *said(2, 3)]
 
 
-def test_what_only_the_provider_can_read_has_the_pins_beside_it() -> None:
+def test_pinned_turns_are_kept_beside_a_sealed_summary() -> None:
     thread = started(turns=3)
     pin(thread, 2)
     thread.begin_compaction(1, force=True)
@@ -220,7 +220,7 @@ def refused(thread: Conversation, reason: Reason, command: Any) -> str:
     return thread.when(command).rejected(reason).message
 
 
-def test_what_cannot_be_pinned_is_said() -> None:
+def test_pin_refuses_turns_that_do_not_exist_and_notes_that_are_too_long() -> None:
     refused(started(), Reason.TURN_NOT_FOUND, client(wire.PinContext))
     thread = started(turns=2)
     refused(thread, Reason.TURN_NOT_FOUND, client(wire.PinContext, turns=[3]))

@@ -106,7 +106,7 @@ def test_a_person_who_insists_gets_them_and_is_told(thread: Conversation) -> Non
     )
 
 
-def test_what_was_given_whole_once_is_seen_again(thread: Conversation) -> None:
+def test_turns_that_were_brought_back_whole_count_as_seen(thread: Conversation) -> None:
     thread.clear(3, force=True)
     assert newest_own_compaction(thread.state) is None
     thread.turn()

@@ -88,7 +88,7 @@ def test_a_forced_compaction_takes_any_summary_and_a_small_one_is_always_taken()
     assert not_smaller(thread.state, operation, "word " * 500) is not None
 
 
-def test_what_a_summary_came_of_is_written_down_with_it() -> None:
+def test_a_summary_is_recorded_with_its_model_and_guidance() -> None:
     thread = started(turns=6)
     operation = under_way(thread, guidance="the names", model="big")
     done = thread.do(internal.CompleteCompaction(operation.id, "in short", 1_500))

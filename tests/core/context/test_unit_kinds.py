@@ -121,7 +121,7 @@ def test_of_several_calls_of_one_thought_the_one_that_is_needed_most_counts() ->
     assert kind_of(group) is SegmentKind.FILE_CHANGE
 
 
-def test_what_is_no_call_is_a_message() -> None:
+def test_an_item_that_is_no_call_is_a_message() -> None:
     assert kind_of(one(message("user", "go"))) is SegmentKind.MESSAGE
     assert kind_of(one(thought())) is SegmentKind.MESSAGE
 

@@ -122,7 +122,7 @@ def test_code_changes_and_plans_stay() -> None:
     ]
 
 
-def test_where_code_called_tools_that_changed_files_none_of_it_goes() -> None:
+def test_code_that_called_tools_to_change_files_is_protected() -> None:
     thread = started()
     turn(
         thread,
@@ -182,7 +182,7 @@ def test_a_thought_without_a_seal_belongs_to_what_came_of_it() -> None:
     assert [unit.positions for unit in listed] == [(0,), (1, 2, 3), (4,), (5,), (6,)]
 
 
-def test_what_was_not_recorded_as_the_model_saw_it_stays() -> None:
+def test_turns_without_recorded_items_are_protected() -> None:
     thread = started()
     first = thread.turn("one?", "one!", items=[])
     thread.report(activity(first, "ls"))
@@ -219,7 +219,7 @@ def test_a_context_of_nothing_has_no_units() -> None:
     assert context_segments(thread.state) == []
 
 
-def test_what_has_no_entry_gets_a_name_and_ids_used_twice_are_told_apart() -> None:
+def test_segments_without_an_entry_are_named_and_repeated_ids_are_qualified() -> None:
     thread = started()
     for word in ("one", "two"):
         turn(

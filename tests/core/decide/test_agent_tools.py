@@ -96,7 +96,7 @@ def test_of_a_long_context_the_cheapest_are_left_out_of_the_listing() -> None:
     )
 
 
-def test_what_was_chosen_is_gone_from_the_listing_and_cannot_be_chosen_again() -> None:
+def test_chosen_messages_leave_the_listing_and_cannot_be_chosen_again() -> None:
     thread = at_work("one", "two")
     first = chosen(thread, "m1.2", "m1.2")
     assert (first.names, first.answer.success) == (("turn-1#one",), True)
@@ -107,7 +107,7 @@ def test_what_was_chosen_is_gone_from_the_listing_and_cannot_be_chosen_again() -
     assert "your context holds no m1.2." in again.answer.text
 
 
-def test_what_may_not_go_is_refused_with_the_reason() -> None:
+def test_protected_messages_are_refused_with_the_reason() -> None:
     thread = at_work("one", "two")
     refused = chosen(thread, "m1.2", "m1.3", "m2.1").answer
     assert not refused.success
@@ -132,7 +132,7 @@ def test_arguments_that_say_nothing_are_refused(arguments: Any) -> None:
     assert "takes short_ids" in choose(at_work("one").state, POLICY, (), arguments).answer.text
 
 
-def test_where_nothing_can_be_discarded_both_tools_say_why() -> None:
+def test_both_tools_say_why_nothing_can_be_discarded() -> None:
     thread = at_work("one")
     thread.compact(None)
     turn(thread, "two?", "two!")

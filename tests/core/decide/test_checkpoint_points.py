@@ -40,7 +40,7 @@ def test_without_a_name_it_is_what_the_last_turn_changed() -> None:
     assert compared(thread) == (commits["3 before"], commits["3 after"])
 
 
-def test_one_turn_is_compared_to_its_own_beginning() -> None:
+def test_a_single_turn_is_compared_to_its_own_beginning() -> None:
     thread, turn_ids, commits = conversation()
     for name in ("2", turn_ids[1]):
         assert compared(thread, newer=name) == (commits["2 before"], commits["2 after"])
@@ -99,7 +99,7 @@ def test_a_name_of_nothing_is_refused_with_what_there_is(name: str) -> None:
     assert refused(thread, older=name, newer="1").reason is Reason.TURN_NOT_FOUND
 
 
-def test_what_is_missing_is_said_with_the_reason() -> None:
+def test_a_missing_checkpoint_is_reported_with_the_reason() -> None:
     assert "no turns yet" in refused(started()).message
     thread = started()
     first, second = thread.turn(), thread.turn()

@@ -139,7 +139,9 @@ def timeline(thread: Conversation, *expanded: str) -> list[str]:
     return lines
 
 
-def test_what_was_discarded_stays_where_it_was_said_and_the_divider_where_it_was_done() -> None:
+def test_the_timeline_keeps_discarded_entries_in_place_and_puts_the_divider_at_the_discard() -> (
+    None
+):
     thread = at_work("one", "two")
     event = took(thread, "cat one", "one?")
     work(thread, "three")

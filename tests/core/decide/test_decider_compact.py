@@ -134,7 +134,7 @@ def test_a_summary_that_only_the_provider_can_read_is_carried_by_the_provider() 
     assert active_message_count(thread.state) == 1
 
 
-def test_nothing_is_injected_where_the_provider_carries_the_context() -> None:
+def test_no_items_are_injected_when_the_provider_keeps_the_context() -> None:
     thread = started(turns=3)
     operation_id = thread.begin_compaction(1)
     thread.do(internal.CompleteCompaction(operation_id, "in short", 1_500, "codex-thread-9"))

@@ -11,7 +11,7 @@ def revert(turn_id: str, *, provider_did: bool = False) -> internal.RollBackTurn
     return internal.RollBackTurns(turn_id, provider_did)
 
 
-def test_what_the_provider_took_back_is_gone_from_the_ledger() -> None:
+def test_turns_that_the_provider_took_back_leave_the_ledger() -> None:
     thread = started(turns=3)
     second = thread.state.turns[1].id
     thread.when(revert(second, provider_did=True)).then(ev.TurnsRolledBack(second))
@@ -22,7 +22,7 @@ def test_what_the_provider_took_back_is_gone_from_the_ledger() -> None:
     assert thread.replayed() == thread.state
 
 
-def test_what_was_taken_back_already_is_not_taken_back_again() -> None:
+def test_a_turn_that_was_taken_back_is_not_taken_back_again() -> None:
     thread = started(turns=1)
     thread.when(revert("turn-unknown", provider_did=True)).then()
 
@@ -48,7 +48,7 @@ def test_a_summary_stays_when_all_turns_after_it_are_taken_back() -> None:
     )
 
 
-def test_nothing_is_left_when_the_first_turn_is_taken_back() -> None:
+def test_taking_back_the_first_turn_empties_the_ledger() -> None:
     thread = started(turns=2)
     thread.do(revert(thread.state.turns[0].id))
     assert thread.state.generation.bootstrap == "none"
@@ -86,7 +86,7 @@ def test_a_busy_thread_is_not_reverted() -> None:
     thread.when(revert(thread.state.turns[0].id)).rejected(Reason.TURN_IN_PROGRESS)
 
 
-def test_what_builds_on_a_sealed_summary_is_not_reverted_into_a_generation_without_it() -> None:
+def test_a_revert_that_would_lose_a_sealed_summary_is_refused() -> None:
     thread = started(turns=4)
     thread.compact(None, keep=2)
     thread.when(revert(thread.state.turns[3].id)).rejected(Reason.NOT_SUPPORTED)

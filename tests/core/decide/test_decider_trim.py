@@ -66,7 +66,7 @@ def test_keeping_as_many_turns_as_there_are_is_skipped_and_says_so(keep: int) ->
     assert rejected.block is None
 
 
-def test_one_turn_is_said_in_the_singular() -> None:
+def test_the_message_about_one_turn_is_in_the_singular() -> None:
     message = started(turns=1).when(trim(5)).rejected(Reason.NOTHING_TO_TRIM).message
     assert message == "Nothing to trim: the agent's context holds 1 turn and 5 would be kept."
 

@@ -30,7 +30,7 @@ def history(thread: Conversation, **arguments: object) -> FileHistory:
     return file_history(thread.state, operation.reverting)
 
 
-def test_what_happens_between_turns_is_done_by_others() -> None:
+def test_changes_between_turns_are_attributed_to_others() -> None:
     thread = started()
     captured_turn(thread, "b1", "a1")
     captured_turn(thread, "b2", "a2")
@@ -98,7 +98,7 @@ def test_reverts_are_the_threads_own_doing_and_what_was_there_before_is_not() ->
     assert history(thread, undo=True).legs == [Leg("planned", "thread")]
 
 
-def test_what_a_daemon_found_that_had_been_away_is_doubtful() -> None:
+def test_changes_found_after_a_daemon_was_away_have_an_unknown_author() -> None:
     thread = started()
     turn = captured_turn(thread, "b1", "a1")
     thread.report(ev.CheckpointCaptured(turn, "found", "/work", "ref", "f1"))

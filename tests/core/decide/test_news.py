@@ -69,7 +69,7 @@ def test_a_batch_that_repeats_itself_is_written_once() -> None:
         ev.RequestClosed("unknown", "answered"),
     ],
 )
-def test_what_cannot_be_placed_is_dropped(fact: ev.AnyEvent) -> None:
+def test_facts_that_fit_no_turn_are_dropped(fact: ev.AnyEvent) -> None:
     assert started(turns=1).report(fact) == ()
 
 
@@ -103,7 +103,7 @@ def test_only_a_change_is_news_and_the_last_of_a_batch_wins(
     assert started().report(other, now) == (other, now)
 
 
-def test_what_has_no_identity_is_always_news() -> None:
+def test_facts_without_an_identity_are_always_new() -> None:
     lost = ev.ContextLost(1, "gone")
     assert started().report(lost, lost) == (lost, lost)
 

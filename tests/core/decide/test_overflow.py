@@ -97,7 +97,7 @@ def test_a_turn_is_tried_again_only_once() -> None:
 
 
 @pytest.mark.parametrize("entry", ["nobody's", "a review"])
-def test_what_no_person_asked_for_is_not_sent_again(entry: str) -> None:
+def test_a_turn_without_a_persons_prompt_is_not_retried(entry: str) -> None:
     thread = started(turns=6)
     thread.report(ev.TurnStarted("turn-7", 1))
     if entry == "a review":
@@ -152,7 +152,7 @@ def test_in_the_middle_of_a_turn_what_it_did_first_is_summarized() -> None:
     assert (plan.messages, plan.first_kept_turn_id, plan.skipped_items) == (12, kept, 4)
 
 
-def test_what_the_turn_itself_had_done_is_kept_without_its_prompt() -> None:
+def test_the_work_of_the_failed_turn_is_kept_without_its_prompt() -> None:
     thread = started(turns=8)
     work = [call("a"), output("a")]
     plan = plan_overflow(thread.state, worked(thread, *work))
@@ -227,7 +227,7 @@ def test_a_fork_has_its_summary_from_its_parent() -> None:
     assert "long ago" in said(plan.before)[0]
 
 
-def test_what_an_earlier_recovery_had_summarized_is_not_summarized_again() -> None:
+def test_items_that_an_earlier_recovery_summarized_are_not_summarized_again() -> None:
     thread = started(turns=5)
     long = [
         ask("long"),

@@ -75,7 +75,7 @@ histories = st.lists(st.lists(st.sampled_from(STEPS), max_size=6), min_size=1, m
 
 @settings(deadline=None)
 @drawn(histories, st.lists(st.integers(0, 10_000), max_size=6), st.integers(1, 400))
-def test_whatever_is_discarded_pairs_stay_together_the_floor_holds_and_ids_mean_the_same(
+def test_random_discards_keep_pairs_and_the_floor_and_stable_ids(
     history: list[list[str]], picks: list[int], floor: int
 ) -> None:
     thread = started(policy=Policy(discard=DiscardPolicy(floor, max(floor, 400))))

@@ -254,7 +254,7 @@ def test_a_trim_that_a_fork_inherited_is_undone_in_its_origin() -> None:
     assert "forked from" in refusal(thread, Reason.NOTHING_TO_UNDO)
 
 
-def test_what_does_not_fit_the_window_comes_back_only_by_force() -> None:
+def test_undo_of_a_context_beyond_the_window_needs_force() -> None:
     thread = started(turns=1, policy=WINDOW)
     thread.turn("word " * 600)
     thread.clear(0)
@@ -364,7 +364,7 @@ def test_a_dry_run_says_what_comes_back_and_how_large_the_context_becomes() -> N
         ("clear", "2 messages in 1 turn are in the context again"),
     ],
 )
-def test_what_came_back_is_counted(trim: str, back: str) -> None:
+def test_the_answer_to_undo_counts_what_came_back(trim: str, back: str) -> None:
     thread = started(turns=2, policy=FREE)
     match trim:
         case "clear of a summary":

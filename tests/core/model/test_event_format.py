@@ -44,7 +44,7 @@ def test_every_event_type_is_pinned_and_none_was_taken_away() -> None:
 
 
 @each_event
-def test_what_is_written_now_is_the_newest_form_that_was_pinned(event: ev.AnyEvent) -> None:
+def test_events_are_encoded_in_the_newest_golden_form(event: ev.AnyEvent) -> None:
     assert encode(record_of(event)).hex() == GOLDEN[tag_of(event)].written[-1]
 
 
@@ -62,7 +62,7 @@ def test_every_form_ever_written_decodes_to_what_it_meant(event: ev.AnyEvent) ->
 
 
 @each_event
-def test_what_a_shorter_array_leaves_out_has_its_pinned_default(event: ev.AnyEvent) -> None:
+def test_fields_that_a_shorter_array_lacks_have_their_golden_defaults(event: ev.AnyEvent) -> None:
     fields = msgspec.structs.fields(event)
     required = [field.name for field in fields if field.required]
     whole = lists(encode(record_of(event)))[3][0]

@@ -7,12 +7,12 @@ from trimpoint.core.model.lenient import as_dict, as_list
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", [1], True])
-def test_what_is_no_object_has_no_members(value: Any) -> None:
+def test_as_dict_of_anything_but_an_object_is_empty(value: Any) -> None:
     assert as_dict(value) == {}
 
 
 @pytest.mark.parametrize("value", [None, 3, "text", {"a": 1}])
-def test_what_is_no_array_has_no_rows(value: Any) -> None:
+def test_as_list_of_anything_but_an_array_is_empty(value: Any) -> None:
     assert as_list(value) == []
 
 

@@ -23,7 +23,7 @@ def test_every_open_phase_can_fail(phase: Phase) -> None:
     assert may_follow(phase, Phase.FAILED)
 
 
-def test_nothing_returns_to_where_it_was_asked_for() -> None:
+def test_no_phase_leads_back_to_requested() -> None:
     assert not any(may_follow(phase, Phase.REQUESTED) for phase in Phase)
 
 

@@ -31,11 +31,11 @@ def test_the_reviewers_turn_is_no_turn_of_the_thread() -> None:
 
 
 @pytest.mark.parametrize("turn_id", ["reviewer", None])
-def test_what_the_reviewer_sees_is_not_in_the_context(turn_id: str | None) -> None:
+def test_items_of_the_reviewers_turn_are_not_recorded(turn_id: str | None) -> None:
     assert in_review().report(ev.ContextItemsRecorded("review", (item_of(turn_id),))) == ()
 
 
-def test_what_the_review_leaves_behind_is_in_the_context() -> None:
+def test_items_of_the_review_are_recorded() -> None:
     assert in_review().report(ev.ContextItemsRecorded("review", (item_of("review"),)))
 
 

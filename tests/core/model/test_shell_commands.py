@@ -30,7 +30,7 @@ def test_a_command_is_shown_as_the_agent_typed_it(command: str, typed: str) -> N
 
 
 @given(st.text())
-def test_whatever_was_quoted_comes_back_the_same(script: str) -> None:
+def test_a_quoted_shell_command_is_unwrapped_unchanged(script: str) -> None:
     assert unwrapped(shlex.join(["/bin/bash", "-lc", script])) == script
 
 

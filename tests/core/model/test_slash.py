@@ -91,7 +91,7 @@ def test_switches_may_stand_before_or_after_the_number(text: str, expected: Invo
 
 
 @given(st.text().filter(lambda rest: rest.strip() != ""), st.sampled_from(WHITE_SPACE))
-def test_nothing_after_clear_makes_it_a_prompt(rest: str, space: str) -> None:
+def test_clear_with_any_argument_is_never_a_prompt(rest: str, space: str) -> None:
     outcome = parse(f"/clear{space}{rest}")
     assert isinstance(outcome, UsageError | Invocation)
     if isinstance(outcome, Invocation):
@@ -118,7 +118,7 @@ def test_case_and_white_space_around_do_not_matter(
         "\uff0fclear", "/help-me", ":", "::clear", "/:clear", ":/clear", ": clear", ":wq", ":clearance", "fix :clear",
     ],
 )  # fmt: skip
-def test_what_names_no_command_of_ours_is_not_ours(text: str) -> None:
+def test_a_text_without_a_known_command_is_not_a_command(text: str) -> None:
     assert parse(text) == NotACommand()
 
 
@@ -358,7 +358,7 @@ def test_a_name_that_may_be_anothers_goes_to_the_agent(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["compact", "pin", "clear", "search", "compct"])
-def test_what_no_person_typed_behind_a_command_is_refused_unread(name: str) -> None:
+def test_an_argument_longer_than_the_limit_is_refused(name: str) -> None:
     refused = parse(f"/{name} {'word ' * (MAX_ARGUMENT_CHARS // 5 + 1)}")
     if name == "compct":
         assert refused == NotACommand()

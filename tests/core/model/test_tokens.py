@@ -63,7 +63,7 @@ def test_text_is_estimated_about_right(text: str, tokens: int, error: float) -> 
     assert estimate_text_tokens(text) == pytest.approx(tokens, rel=error)
 
 
-def test_nothing_costs_nothing_and_something_something() -> None:
+def test_only_an_empty_text_has_zero_tokens() -> None:
     assert [estimate_text_tokens(text) for text in ("", "a", " ")] == [0, 1, 1]
 
 

@@ -51,7 +51,7 @@ def test_activities_stand_together_and_their_backticks_are_fenced() -> None:
     assert "- Command: `ls -l`\n- Command: `` grep '`' x ``\n\n## Agent" in text
 
 
-def test_what_was_pruned_is_left_out_and_said_to_be() -> None:
+def test_an_export_without_pruned_entries_says_how_many_it_omits() -> None:
     text = "".join(markdown(HEADING, entries(lived(), pruned=False)))
     assert "What is it?" not in text
     assert "*Earlier messages: 2, not shown*" in text

@@ -168,7 +168,7 @@ def test_in_the_context_is_what_the_model_sees_word_for_word() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_found_is_said_in_a_line() -> None:
+def test_a_hit_is_shown_in_one_line() -> None:
     state = worked().state
     assert found_line(placed(state, 1), "a\n  b", in_context=True) == "h1.2 (command): a b"
     assert found_line(placed(state, 0), "a", in_context=False) == (
@@ -218,7 +218,7 @@ def quotes(state: ThreadState, count: int, text: str) -> list[Quote]:
     return [Quote(placed(state, at), text, in_context=False) for at in range(count)]
 
 
-def test_what_is_found_is_quoted_with_its_ids() -> None:
+def test_search_history_quotes_entries_with_their_ids() -> None:
     state = worked().state
     answer = found_answer(state, SearchCall("x", pruned_only=True), quotes(state, 2, "piece"))
     decoded = msgspec.json.decode(answer.text)

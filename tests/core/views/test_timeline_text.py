@@ -62,7 +62,7 @@ def test_the_command_takes_a_number_of_turns(text: str, turns: int | None) -> No
 
 
 @pytest.mark.parametrize("text", ["/timeline 0", "/timeline all", "/timeline -1", "/timelne"])
-def test_what_is_no_number_of_turns_is_a_usage_error(text: str) -> None:
+def test_timeline_with_no_valid_number_of_turns_is_a_usage_error(text: str) -> None:
     assert isinstance(parse(text), UsageError)
 
 

@@ -46,7 +46,7 @@ def test_without_what_left_the_context_the_others_keep_their_numbers() -> None:
     assert [one.index for one in messages(lived(), whole=False)] == [5, 6]
 
 
-def test_what_was_discarded_is_not_active() -> None:
+def test_discarded_entries_are_not_active() -> None:
     policy = Policy(discard=DiscardPolicy(floor_tokens=1, target_tokens=1))
     thread = started(turns=3, policy=policy)
     entry = thread.state.entries[0]

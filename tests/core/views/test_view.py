@@ -44,7 +44,7 @@ def a_long_life() -> Conversation:
 
 
 @pytest.mark.parametrize("trace", ["codex-thread-", "/rollouts/", "secretSetting", "input_text"])
-def test_nothing_private_is_in_the_read_model_or_in_an_envelope(trace: str) -> None:
+def test_private_fields_are_in_no_read_model_and_no_envelope(trace: str) -> None:
     thread = a_long_life()
     shown = [
         view(thread),
@@ -273,7 +273,7 @@ def test_a_stopped_session_is_shown_as_stopped() -> None:
     assert view(thread)["session"]["status"] == "stopped"
 
 
-def test_what_blocks_is_shown_with_its_age() -> None:
+def test_a_blocker_has_the_time_since_which_it_blocks() -> None:
     thread = started(turns=3)
     thread.do(compact())
     block = busy(thread.state)

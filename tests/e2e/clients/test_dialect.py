@@ -233,7 +233,7 @@ ASIDE: list[tuple[str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-async def test_what_is_about_no_thread_is_answered_as_by_codex() -> None:
+async def test_requests_about_no_thread_are_answered_as_by_codex() -> None:
     codex, daemon = await both(questions_about_the_house)
     ours = [
         difference
@@ -293,7 +293,7 @@ async def against_the_rules(talk: Transcript, harness: Harness) -> None:
     await talk.ask("name of an archived thread", "thread/name/set", threadId=thread_id, name="x")
 
 
-async def test_where_a_rule_of_ours_refuses_the_error_says_more_than_codexs() -> None:
+async def test_refusals_of_the_daemon_say_more_than_codexs() -> None:
     codex, daemon = await both(against_the_rules)
     assert unexplained(codex, daemon) == [
         "initialize twice: .error.data: nothing → {'reason': 'already_initialized', 'retryable': False, 'hint': ''}",

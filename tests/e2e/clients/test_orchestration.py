@@ -83,7 +83,7 @@ async def test_a_follower_gets_a_snapshot_a_marker_and_then_each_event_once_with
         assert events(two, after) == []
 
 
-async def test_who_was_away_is_told_exactly_what_was_missed(harness: Harness) -> None:
+async def test_a_returning_client_is_sent_exactly_the_missed_events(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as one:
         thread_id = await begun(one, harness, turns=1)
         async with connect_socket(harness.socket) as leaving:

@@ -308,7 +308,7 @@ async def test_the_agent_waits_when_it_asks_without_a_client(harness: Harness) -
     assert setup.made.exists()
 
 
-async def test_who_resumes_again_is_asked_again_under_the_same_id(harness: Harness) -> None:
+async def test_a_second_resume_repeats_the_question_under_the_same_id(harness: Harness) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         wire = await setup.client()
@@ -470,7 +470,9 @@ async def test_an_ephemeral_thread_is_the_affair_of_its_client_alone(harness: Ha
     assert setup.made.exists()
 
 
-async def test_what_a_sub_agent_asks_is_put_to_everyone_as_codex_does(harness: Harness) -> None:
+async def test_a_question_of_a_sub_agent_goes_to_every_client_as_with_codex(
+    harness: Harness,
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         parent, other = await setup.client("parent"), await setup.client("other")

@@ -118,7 +118,7 @@ async def test_a_resume_of_a_cold_thread_sets_what_it_sets_with_codex_itself(
         assert ours.said(method) == direct.said(method), method
 
 
-async def test_what_a_resume_sets_holds_for_the_next_generation(harness: Harness) -> None:
+async def test_settings_of_a_resume_hold_for_the_next_generation(harness: Harness) -> None:
     side = Side(harness, through_daemon=True)
     thread_id = await begun(side)
     async with AsyncExitStack() as stack:
@@ -249,7 +249,7 @@ FORKS: dict[str, dict[str, Any]] = {
 }
 
 
-async def test_what_is_read_of_a_cold_thread_is_the_same_as_from_codex_itself() -> None:
+async def test_reads_of_a_cold_thread_are_answered_as_by_codex() -> None:
     async def life(side: Side) -> Transcript:
         thread_id = await begun(side)
         async with AsyncExitStack() as stack:

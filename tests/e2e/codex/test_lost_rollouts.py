@@ -39,7 +39,7 @@ async def test_tool_calls_that_only_codex_had_are_missed_aloud_when_its_file_is_
     assert not after.mentions("tool-output-3")
 
 
-async def test_nothing_is_missed_where_the_items_are_at_hand(harness: Harness) -> None:
+async def test_a_clear_after_a_lost_rollout_needs_only_the_recorded_items(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)

@@ -270,7 +270,7 @@ async def test_a_configuration_that_nothing_needs_ends_and_starts_again(harness:
     assert seen_turns(request, 3) == [1, 2, 3]
 
 
-async def test_what_comes_to_the_same_shares_a_codex(harness: Harness) -> None:
+async def test_equal_profiles_share_a_codex(harness: Harness) -> None:
     same = {
         "overrides": harness.overrides,
         "codex": str(harness.profile.codex),
@@ -301,7 +301,7 @@ async def test_a_home_is_kept_with_the_thread_unless_it_is_the_usual_one(
     assert is_kept == [False, True]
 
 
-async def test_what_codex_says_to_every_connection_stays_with_its_own_clients(
+async def test_broadcasts_of_a_codex_reach_only_clients_of_its_profile(
     harness: Harness,
 ) -> None:
     async with (
@@ -383,7 +383,7 @@ async def test_a_sample_of_a_thread_with_another_codex_can_be_cancelled(harness:
         ({"overrides": ["no value"]}, "invalid_params"),
     ],
 )
-async def test_what_cannot_be_is_refused_with_a_reason(
+async def test_an_invalid_profile_is_refused_with_a_reason(
     harness: Harness, asked: dict[str, Any], reason: str
 ) -> None:
     async with harness.daemon():

@@ -117,7 +117,7 @@ async def test_every_item_has_its_class_and_its_place_in_the_ledger(project: Har
         "/revert 0 --context",
     ],
 )
-async def test_it_is_the_next_input_after_each_kind_of_bootstrap(
+async def test_inspect_shows_the_next_input_after_each_kind_of_bootstrap(
     project: Harness, text: str
 ) -> None:
     async with project.conversation() as talk:
@@ -134,7 +134,7 @@ async def test_it_is_the_next_input_after_each_kind_of_bootstrap(
 
 
 @pytest.mark.parametrize("summary", ["", "readable"])
-async def test_it_is_the_next_input_after_a_sealed_compaction(
+async def test_inspect_shows_the_next_input_after_a_sealed_compaction(
     sealed_harness: Harness, summary: str
 ) -> None:
     async with sealed_harness.conversation() as talk:
@@ -148,7 +148,7 @@ async def test_it_is_the_next_input_after_a_sealed_compaction(
     assert [item["class"] for item in found["items"]].count("summary") == 1
 
 
-async def test_it_is_the_next_input_after_an_overflow(project: Harness) -> None:
+async def test_inspect_shows_the_next_input_after_an_overflow(project: Harness) -> None:
     async with project.conversation() as talk:
         for _ in range(6):
             await talk.turn()

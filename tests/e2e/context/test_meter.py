@@ -389,7 +389,7 @@ exec {codex} "$@"
 """
 
 
-async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_none(
+async def test_the_configured_window_is_used_when_codex_reports_none(
     harness: Harness,
 ) -> None:
     wrapper = harness.home / "codex"
@@ -433,7 +433,7 @@ async def test_where_codex_knows_no_window_the_one_that_is_configured_holds_or_n
     )
 
 
-async def test_what_a_client_injects_is_added_by_estimate(harness: Harness) -> None:
+async def test_the_meter_adds_injected_items_by_estimate(harness: Harness) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
         await gauge.turn(30_000)

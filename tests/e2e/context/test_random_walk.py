@@ -69,7 +69,7 @@ class Walk:
         await self._follow()
 
     async def end(self) -> None:
-        """Leave it all."""
+        """Leaves it all."""
         await self._running.aclose()
 
     async def _open(self) -> Client:
@@ -305,7 +305,7 @@ class Walk:
     # -------------------------------------------------------------------------------------------------
 
     async def step(self, action: Callable[[], Awaitable[None]]) -> None:
-        """Do something, then look at everything there is to see."""
+        """Does something, then looks at everything there is to see."""
         self.steps.append(action.__name__)
         # A restart closes and opens task groups, which no deadline may straddle.
         with anyio.fail_after(STEP_DEADLINE_S) if action != self.restart else nullcontext():
@@ -314,7 +314,7 @@ class Walk:
             await self.check()
 
     async def check(self) -> None:
-        """Read model, timeline and lists say what is expected."""
+        """Reads model, timeline and lists say what is expected."""
         await self._check_thread(self.talk.thread_id, self.expected, archived=False)
         if self.archived:
             await self._check_thread(*self.random.choice(self.archived), archived=True)

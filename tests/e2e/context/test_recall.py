@@ -90,7 +90,7 @@ async def test_an_agent_looks_up_a_fact_that_was_trimmed_away_and_it_is_discarde
     assert next_request.mentions("The code was tango-4417.")
 
 
-async def test_what_was_looked_up_is_not_found_again(small_harness: Harness) -> None:
+async def test_results_of_history_tools_are_not_found_by_a_search(small_harness: Harness) -> None:
     async with three_turns(small_harness) as talk:
         await talk.type("/clear")
         await look_up(talk)

@@ -30,7 +30,7 @@ async def found(client: Client, term: str, **params: Any) -> list[list[str]]:
             return pages
 
 
-async def test_what_was_pruned_is_found_under_the_id_of_the_thread(harness: Harness) -> None:
+async def test_a_thread_search_finds_pruned_text_under_the_threads_id(harness: Harness) -> None:
     async with harness.daemon(), harness.client(experimentalApi=True) as client:
         talk, whole, empty = [await begun(client, harness) for _ in range(3)]
         for _ in range(3):

@@ -113,7 +113,7 @@ class Life:
         self.possible[0].turns.append(self.said)
 
     async def strike(self, talk: Conversation, daemon: Any) -> None:
-        """Begin a command, and kill the daemon at a random instant of it."""
+        """Begins a command, and kill the daemon at a random instant of it."""
         before = self.possible[0]
         after = copy.deepcopy(before)
         actions: list[Callable[[Conversation, World], Any]] = [

@@ -80,7 +80,7 @@ async def test_a_codex_that_died_is_counted(harness: Harness) -> None:
         assert (await counted(talk.client))["trimpoint_codex_starts_total",] == 2
 
 
-async def test_what_is_logged_of_an_operation_says_whose_it_is_and_how_long_it_took(
+async def test_an_operations_log_event_has_its_thread_and_duration(
     harness: Harness,
 ) -> None:
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:

@@ -112,7 +112,7 @@ class Race:
         return self.first.asked(prompt)
 
     async def together(self, *actions: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Begin them in any order."""
+        """Begins them in any order."""
         shuffled = list(actions)
         self.random.shuffle(shuffled)
         async with anyio.create_task_group() as tasks:

@@ -282,7 +282,7 @@ async def test_only_what_the_agent_did_is_taken_back(harness: Harness, seed: int
             await walk.revert()
 
 
-async def test_what_was_found_after_a_killed_daemon_is_named_and_taken_back_only_by_force(
+async def test_changes_found_after_a_killed_daemon_are_reverted_only_by_force(
     harness: Harness,
 ) -> None:
     with_repository(harness.worktree)

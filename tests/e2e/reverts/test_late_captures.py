@@ -29,7 +29,7 @@ class Late:
         self.worktree = worktree
 
     async def restart(self) -> None:
-        """End the daemon as a signal would, and start the next one."""
+        """Ends the daemon as a signal would, and starts the next one."""
         self.talk.client = await self.lives.begin_anew()
 
 
@@ -79,7 +79,7 @@ def _has_run_a_command(message: dict[str, Any]) -> bool:
 
 
 async def has_ended(talk: Conversation, go_on: anyio.Event) -> None:
-    """Let the turn end, and wait for the word of it."""
+    """Lets the turn end, and waits for the word of it."""
     after = len(talk.client.messages)
     go_on.set()
     with anyio.fail_after(STEP_S):
@@ -114,7 +114,7 @@ async def test_a_change_between_the_word_of_the_end_and_the_capture_is_never_tak
     assert worktree_files(late.worktree) == untouched
 
 
-async def test_what_a_turn_did_is_taken_back_even_when_it_was_captured_late(
+async def test_a_revert_takes_back_a_turn_that_was_captured_late(
     harness: Harness,
 ) -> None:
     command = "echo two > a.txt; rm kept.txt; mkdir d; echo new > d/b.txt"

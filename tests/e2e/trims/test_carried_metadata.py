@@ -16,7 +16,7 @@ GIT = {"branch": "feature", "sha": "abc", "originUrl": "https://example.org/x.gi
 
 
 async def everything_set(talk: Conversation) -> dict[str, Any]:
-    """Set what can be set, and return what `thread/read` has to say of it."""
+    """Sets what can be set, and returns what `thread/read` has to say of it."""
     client, thread = talk.client, {"threadId": talk.thread_id}
     section = (await client.request("threadSection/create", name="Mine"))["section"]
     await client.request("thread/metadata/update", **thread, gitInfo=GIT, daybreakEnabled=True)
@@ -40,14 +40,12 @@ async def what_is_set(talk: Conversation) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-async def test_what_was_set_on_a_thread_is_there_after_a_trim(
-    harness: Harness, command: str
-) -> None:
+async def test_metadata_of_a_thread_survives_a_trim(harness: Harness, command: str) -> None:
     async with harness.conversation() as talk:
         await check_carried(talk, command)
 
 
-async def test_what_was_set_on_a_thread_is_there_after_a_sealed_compaction(
+async def test_metadata_of_a_thread_survives_a_sealed_compaction(
     sealed_harness: Harness,
 ) -> None:
     async with sealed_harness.conversation() as talk:
@@ -71,7 +69,7 @@ async def check_carried(talk: Conversation, command: str) -> None:
         assert request.body["reasoning"]["effort"] == "high"
 
 
-async def test_what_was_set_on_a_thread_is_there_after_a_trim_that_nothing_followed(
+async def test_metadata_of_a_thread_survives_two_trims_without_a_turn_between(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:

@@ -44,7 +44,7 @@ async def row(talk: Conversation, fragment: str) -> dict[str, Any]:
 
 
 async def discard(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
-    """Dispatch it and wait for the new session."""
+    """Dispatches it and waits for the new session."""
     command = {
         "type": "thread.context.discard",
         "commandId": new_uuid7(),
@@ -85,7 +85,7 @@ def said(request: ModelRequest) -> list[dict[str, Any]]:
     return [item for item in request.input if not is_preamble(item)]
 
 
-async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_for_item(
+async def test_the_next_input_lacks_discarded_items_and_is_otherwise_identical(
     small_harness: Harness,
 ) -> None:
     async with small_harness.conversation() as talk:
@@ -108,7 +108,7 @@ async def test_what_is_discarded_is_not_in_the_next_input_and_all_else_is_item_f
     assert len(after) == len(kept) + 2  # an answer and a prompt
 
 
-async def test_what_was_discarded_is_told_in_timeline_counts_and_trim_points(
+async def test_a_discard_shows_in_the_timeline_the_counts_and_the_trim_points(
     small_harness: Harness,
 ) -> None:
     async with small_harness.conversation() as talk:

@@ -149,7 +149,7 @@ async def test_a_sealed_summary_is_compacted_again_without_an_interruption(
     assert after.mentions("A readable gist.")
 
 
-async def test_what_was_injected_comes_back_in_a_fork_whose_trim_is_undone(
+async def test_undoing_a_forks_trim_brings_back_injected_items(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:

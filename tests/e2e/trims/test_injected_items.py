@@ -12,14 +12,14 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def inject(talk: Conversation, text: str) -> None:
-    """Add a message behind the last turn."""
+    """Adds a message behind the last turn."""
     await talk.begin_act()
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
     await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
 
 
 async def run(talk: Conversation, command: str) -> None:
-    """Type a command that must succeed."""
+    """Types a command that must succeed."""
     outcome = await talk.type(command)
     assert outcome["status"] == "completed", outcome
 
@@ -29,7 +29,7 @@ def aborted(request: ModelRequest) -> bool:
     return request.mentions("interrupted the previous turn")
 
 
-async def test_what_was_injected_after_a_turn_is_taken_back_with_the_turns_after_it(
+async def test_a_revert_removes_items_injected_after_the_turn(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
@@ -81,7 +81,7 @@ async def test_an_undone_revert_brings_back_what_was_injected_and_takes_what_cam
     assert seen_turns(after, 5) == [2, 3, 5]
 
 
-async def test_what_is_injected_after_a_revert_is_kept_by_the_next_trim(harness: Harness) -> None:
+async def test_a_trim_keeps_items_injected_after_a_revert(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
@@ -98,7 +98,7 @@ async def test_what_is_injected_after_a_revert_is_kept_by_the_next_trim(harness:
 
 
 @pytest.mark.parametrize("revert", [False, True])
-async def test_what_was_injected_behind_a_kept_turn_comes_back_when_its_trim_is_undone(
+async def test_undoing_a_trim_brings_back_items_injected_behind_a_kept_turn(
     harness: Harness, revert: bool
 ) -> None:
     async with harness.conversation() as talk:

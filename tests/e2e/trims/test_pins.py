@@ -113,7 +113,7 @@ async def test_pins_survive_an_overflow(harness: Harness) -> None:
     assert context.count(NOTE) == 1
 
 
-async def test_what_a_compress_may_take_is_none_of_what_is_pinned(harness: Harness) -> None:
+async def test_compress_takes_no_pinned_items(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await turns(talk, 3)
         await completed(talk, "/pin 2")
@@ -155,7 +155,7 @@ async def test_in_any_order_each_pin_is_there_once_and_in_order(
 
 
 @pytest.mark.also_restarted
-async def test_what_is_pinned_comes_along_to_the_thread_that_new_begins(harness: Harness) -> None:
+async def test_new_with_pins_carries_the_pins_to_the_new_thread(harness: Harness) -> None:
     async with harness.conversation() as talk:
         first, _, third = await turns(talk, 3)
         await completed(talk, "/pin 1")

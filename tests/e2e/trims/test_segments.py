@@ -88,7 +88,7 @@ async def test_a_fork_of_a_reverted_fork_keeps_them_when_its_origin_is_archived(
     assert pieces(after.input) == [*numbered(2, 7), Piece("user", "prompt-8.")]
 
 
-async def test_what_codex_did_before_it_was_killed_is_read_back_after_a_revert(
+async def test_turns_of_a_killed_codex_are_read_back_after_a_revert(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:

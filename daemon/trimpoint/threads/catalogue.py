@@ -1,8 +1,8 @@
 """The catalogue: what the daemon must know of every thread without opening its journal
 (docs/spec/journal.md).
 
-A derived file: it is trusted per thread only while the journal has the size that was noted, and
-rebuilt from the journals otherwise.
+The catalogue is derived. An entry is used only if the journal still has the recorded size, and is
+rebuilt from the journal otherwise.
 """
 
 import msgspec
@@ -17,10 +17,10 @@ PREVIEW_ENTRIES = 64
 
 
 class Size(msgspec.Struct, array_like=True, frozen=True):
-    """The size of a thread, for lists. `compactions` includes Codex's own.
+    """The size of a thread, for lists. `compactions` includes those that Codex made by itself.
 
-    `used_tokens` is None while nothing was reported of the present context; `window_tokens` is what
-    Codex said.
+    `used_tokens` is None if no size was reported for the present context; `window_tokens` is the
+    window that Codex reported, or None.
     """
 
     turns: int
@@ -32,10 +32,11 @@ class Size(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ThreadSummary(msgspec.Struct, array_like=True):
-    """One thread. `provider_thread_ids` are its generations' in order (None while unbound);
-    `scratch_ids` are forks made to compact.
+    """The catalogue's entry for one thread. `provider_thread_ids` are the provider threads of its
+    generations in order, None for a generation without one. `scratch_ids` are the temporary
+    provider threads made for the thread.
 
-    `size` is None in a catalogue of an older release, until the thread is written to or opened
+    `size` is None in a catalogue of an older release until the thread is opened or written to
     again.
     """
 
@@ -57,7 +58,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
 
 
 class Catalogue(msgspec.Struct, array_like=True):
-    """All threads, by id."""
+    """The file's content: the summaries of all threads."""
 
     threads: list[ThreadSummary]
 
@@ -66,12 +67,14 @@ _decoder = msgspec.msgpack.Decoder(Catalogue)
 
 
 def encode_catalogue(summaries: list[ThreadSummary]) -> bytes:
-    """Returns the catalogue as a checked file's payload."""
+    """Returns the catalogue as the payload of a checked file."""
     return msgspec.msgpack.encode(Catalogue(summaries))
 
 
 def decode_catalogue(payload: bytes | memoryview | None) -> dict[str, ThreadSummary]:
-    """Summaries by thread id; empty when there is no catalogue or it is of another shape."""
+    """Returns the summaries by thread id; empty if there is no catalogue or it has another
+    format.
+    """
     if payload is None:
         return {}
     try:
@@ -81,7 +84,7 @@ def decode_catalogue(payload: bytes | memoryview | None) -> dict[str, ThreadSumm
 
 
 def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> ThreadSummary:
-    """Returns what the catalogue keeps of `state`."""
+    """Returns the catalogue's entry for `state`."""
     return ThreadSummary(
         thread_id=state.id,
         size_bytes=size_bytes,
@@ -102,7 +105,9 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
 
 
 def refresh(summary: ThreadSummary, state: ThreadState, size_bytes: int) -> None:
-    """Bring up to date what any record may change; not the provider threads and the preview."""
+    """Updates the parts of a summary that any record may change; not the provider threads and the
+    preview.
+    """
     summary.size_bytes, summary.sequence, summary.updated_at_ms = (
         size_bytes,
         state.sequence,
@@ -130,15 +135,15 @@ def _size(state: ThreadState) -> Size:
 
 
 def is_unfinished(state: ThreadState) -> bool:
-    """Returns whether the thread must be opened at the next start, because something of it is still
-    under way.
+    """Returns whether the thread must be opened at the next start, because it is busy or its
+    session is not stopped although it is archived.
     """
     return busy(state) is not None or (state.archived and not state.session_stopped)
 
 
 def _preview(state: ThreadState) -> str:
-    # The first prompt is among the first entries; a thread without any must not have all of its
-    # entries looked at.
+    # The first prompt is among the first entries; if there is none, reading all entries of the
+    # thread would take too long.
     return next(
         (
             entry.text[:PREVIEW_CHARS]

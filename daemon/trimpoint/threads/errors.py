@@ -1,4 +1,6 @@
-"""Errors of the registry and the writers, as facts; the gateway turns each into an error object."""
+"""Errors of the registry and the writers. They carry facts; the gateway turns each into an error
+object.
+"""
 
 from trimpoint_protocol.errors import Reason
 
@@ -6,7 +8,9 @@ from trimpoint.core.model.decision import BusyReason
 
 
 class EngineError(Exception):
-    """Any refusal of the engine. `reason` is its wire reason, `hint` what the person can do."""
+    """Base class of the errors of this package. `reason` is the reason on the wire, `hint` what the
+    person can do.
+    """
 
     reason: Reason = Reason.INTERNAL
     hint: str = ""
@@ -14,7 +18,7 @@ class EngineError(Exception):
 
 
 class CommandRefused(EngineError):
-    """A rule refused the command; `block` says what keeps the thread busy, if that is why."""
+    """A rule rejected the command. `block` says why the thread is busy, if that is the reason."""
 
     def __init__(self, reason: Reason, message: str, block: BusyReason | None = None) -> None:
         super().__init__(message)
@@ -23,7 +27,7 @@ class CommandRefused(EngineError):
 
 
 class ThreadNotFound(EngineError):
-    """No thread has this id."""
+    """There is no thread with this id."""
 
     reason = Reason.THREAD_NOT_FOUND
     hint = "List the threads with thread/list or `trimpoint status`."
@@ -37,7 +41,7 @@ class ThreadNotFound(EngineError):
 
 
 class CommandIdConflict(EngineError):
-    """The command id was used before, for something else."""
+    """The command id was used before with other arguments."""
 
     reason = Reason.COMMAND_ID_CONFLICT
     hint = "Give each new command a command id of its own."
@@ -51,7 +55,9 @@ class CommandIdConflict(EngineError):
 
 
 class JournalRefuses(EngineError):
-    """Nothing can be written down now, so nothing is done; what was acknowledged is safe."""
+    """The journal cannot be written, so nothing was done; everything acknowledged before is
+    durable.
+    """
 
     reason = Reason.JOURNAL_READ_ONLY
     hint = "Free disk space or repair the journal's folder; trimpoint then continues."
@@ -67,8 +73,8 @@ class JournalRefuses(EngineError):
 
 
 class ReplacementDelayed(EngineError):
-    """`/new` archived the old thread, durably; the one in its place could not be written down yet,
-    and will be.
+    """`/new` has archived the old thread durably, but the new thread could not be written yet; the
+    daemon will retry.
     """
 
     reason = Reason.JOURNAL_READ_ONLY

@@ -1,4 +1,4 @@
-"""Makes durable what was recorded without waiting, and tries again where the disk refused."""
+"""Makes records durable that were appended without waiting, and retries after the disk refused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RETRY_BACKLOG_S = 1.0
 
 
 class Flusher:
-    """`is_current` says whether a writer still serves its thread; another writer's failures are
-    ignored.
+    """Flushes writers in the background. `is_current` says whether a writer still serves its
+    thread; failures of other writers are ignored.
     """
 
     def __init__(self, is_current: Callable[[ThreadWriter], bool], tasks: TaskGroup) -> None:
@@ -26,7 +26,7 @@ class Flusher:
         self._tasks = tasks
 
     def mark(self, writer: ThreadWriter) -> None:
-        """Notes that records of this writer are not durable yet."""
+        """Marks a writer whose records are not durable yet."""
         if writer not in self._pausing:
             self._dirty[writer] = None
             self._wake.set()
@@ -39,8 +39,8 @@ class Flusher:
             await self._flush_dirty()
 
     async def _flush_dirty(self) -> None:
-        """On its own, because a frame that waits would keep the last writers from leaving
-        memory.
+        """Flushes all marked writers. This is a method of its own so that no local variable of
+        `run` holds the last writers while it waits, which would keep them in memory.
         """
         dirty, self._dirty = list(self._dirty), {}
         for writer in dirty:
@@ -56,7 +56,9 @@ class Flusher:
                 self._tasks.start_soon(self._flush_later, writer)
 
     async def _flush_later(self, writer: ThreadWriter) -> None:
-        """Flushes in a task of its own: the disk that refuses one journal may take the others."""
+        """Marks the writer again after a delay, in a task of its own, so that the journals of other
+        threads are not delayed.
+        """
         await anyio.sleep(RETRY_BACKLOG_S)
         self._pausing.discard(writer)
         self.mark(writer)

@@ -1,7 +1,7 @@
 """Finds threads in memory that are not used, and unloads them.
 
-A thread is idle when nothing of it is under way, all of it is durable, and no predicate that
-`in_use` asks has a use for it.
+A thread is idle if it has nothing under way, all its records are durable, and no predicate of
+`in_use` returns true for it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ InUse = Callable[[str], bool]
 
 
 class IdleRules(NamedTuple):
-    """Rules for when an idle thread leaves memory, and how many records may be left to replay when
-    it is opened again.
+    """When an idle thread leaves memory: after `evict_after_s` seconds, or if there are more than
+    `max_idle_threads`. A thread gets a snapshot when opening it would replay at least
+    `snapshot_after_records` records.
     """
 
     evict_after_s: float = 300.0
@@ -29,7 +30,9 @@ class IdleRules(NamedTuple):
 
 
 class IdleThreads:
-    """`in_use` are questions to the layers above, each given a thread id."""
+    """Chooses the threads to unload and to write snapshots of. `in_use` are predicates of the
+    layers above that take a thread id.
+    """
 
     def __init__(self, writers: dict[str, ThreadWriter], rules: IdleRules) -> None:
         self.in_use: list[InUse] = []
@@ -38,16 +41,16 @@ class IdleThreads:
         self._used: dict[str, float] = {}
 
     def touch(self, thread_id: str) -> None:
-        """Notes that the thread is in use now."""
+        """Records that the thread was used now."""
         self._used.pop(thread_id, None)
         self._used[thread_id] = time.monotonic()
 
     def forget(self, thread_id: str) -> None:
-        """Forgets a thread that has left memory."""
+        """Forgets a thread that was unloaded."""
         self._used.pop(thread_id, None)
 
     def is_idle(self, thread_id: str) -> bool:
-        """Returns whether the thread could be dropped from memory."""
+        """Returns whether the thread may be unloaded."""
         writer = self._writers.get(thread_id)
         if (
             writer is None
@@ -55,16 +58,16 @@ class IdleThreads:
             or any(in_use(thread_id) for in_use in self.in_use)
         ):
             return False
-        # What is under way on a read-only thread never ends, and can be read again as well.
+        # Open work of a read-only thread never ends, and the thread can be loaded again.
         return writer.read_only is not None or not is_unfinished(writer.state)
 
     def drop(self, thread_id: str) -> Journal | None:
-        """Removes a thread from memory and returns its journal, to be closed; None if its writer is
-        still held.
+        """Removes a thread from memory and returns its journal for closing, or None if another
+        object still references its writer.
 
-        No caller may keep a writer whose journal another one has opened. Who holds one may be
-        in the middle of anything, so the question is put to the interpreter: an object that nobody
-        refers to is gone at once.
+        Nobody may keep a writer whose journal another writer has opened. The code that holds a
+        writer may be at any point, so a weak reference tells whether one exists: an object without
+        references is freed at once.
         """
         journal, gone = self._writers[thread_id].journal, weakref.ref(self._writers.pop(thread_id))
         if (held := gone()) is not None:
@@ -74,12 +77,12 @@ class IdleThreads:
         return journal
 
     async def keep_snapshot(self, thread_id: str) -> None:
-        """Write a snapshot of a thread if it needs one."""
+        """Writes a snapshot of the thread if it needs one."""
         if self.needs_snapshot(thread_id):
             await self._writers[thread_id].keep_snapshot()
 
     def needs_snapshot(self, thread_id: str) -> bool:
-        """Returns whether opening the thread anew would replay too much."""
+        """Returns whether opening the thread again would replay too many records."""
         writer = self._writers.get(thread_id)
         return (
             writer is not None
@@ -87,7 +90,7 @@ class IdleThreads:
         )
 
     def snapshots_due(self) -> list[str]:
-        """Threads in memory, used or not, that nothing happens on and that need a snapshot."""
+        """Returns the threads in memory that need a snapshot and have nothing under way."""
         return [
             thread_id
             for thread_id in self._writers
@@ -95,8 +98,8 @@ class IdleThreads:
         ]
 
     def evictions_due(self) -> list[str]:
-        """Idle threads that have been so for long, or of which there are too many; least recently
-        used first.
+        """Returns the threads to unload, least recently used first: those that were idle for too
+        long, and those above the limit.
         """
         idle = [thread_id for thread_id in self._used if self.is_idle(thread_id)]
         beyond, before_s = (

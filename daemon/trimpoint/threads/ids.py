@@ -1,5 +1,5 @@
-"""Fresh identities: UUIDv7, as Codex's own, so that ids sort by time. The one source of randomness
-in the engine.
+"""Makes ids: UUIDv7 as in Codex, so that ids sort by time. No other module of this package uses
+randomness.
 """
 
 import os
@@ -8,7 +8,7 @@ import uuid
 
 
 def new_uuid7() -> str:
-    """Returns a UUIDv7 (RFC 9562): 48 bits of milliseconds, then random bits."""
+    """Returns a new UUIDv7 (RFC 9562): 48 bits of milliseconds, then random bits."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | (0x7 << 76)
@@ -17,9 +17,7 @@ def new_uuid7() -> str:
 
 
 def is_uuid(text: str) -> bool:
-    """Returns whether `text` is a UUID in its canonical form (lower case), which is what thread ids
-    are.
-    """
+    """Returns whether `text` is a UUID in canonical form (lower case), as thread ids are."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:

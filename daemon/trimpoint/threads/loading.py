@@ -1,8 +1,8 @@
-"""From a journal, and the snapshot beside it, to a state; and from a state to a snapshot.
+"""Loads a thread's state from its journal and snapshot, and writes snapshots.
 
-Always true: the journal alone says what happened. A snapshot only saves reading it; one that does
-not fit is as good as none. Neither direction holds the event loop up for long, however old the
-thread is.
+Only the journal is authoritative. A snapshot saves time; one that does not match the journal is
+ignored. Loading and writing give control back to the event loop regularly, however long the journal
+is.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from trimpoint.journal.port import Damage, Journal, StateStore
 from trimpoint.journal.storage.directory import snapshot_name
 
 log = structlog.get_logger()
-# A few milliseconds' worth of each.
+# Each takes a few milliseconds.
 RECORDS_AT_ONCE = 1_000
 BYTES_AT_ONCE = 128 * 1024
 
 
 class Loaded(NamedTuple):
-    """An open journal and the state that it tells. `flaw`: why it takes no more; `folded_before`:
-    records that a snapshot spared us.
+    """An open journal and the state after all its records. `flaw` is the reason why the thread is
+    read-only, or None. `folded_before` is the number of records that the snapshot covers.
     """
 
     journal: Journal
@@ -43,9 +43,10 @@ class Loaded(NamedTuple):
 
 
 async def load(store: StateStore, thread_id: str) -> Loaded:
-    """Open a thread's journal and fold it, from its snapshot on if that fits.
+    """Opens a thread's journal and applies its records, from the snapshot on if it matches the
+    journal.
 
-    :raises JournalError, OSError, ValueError: as `StateStore.open_journal` says.
+    :raises JournalError, OSError, ValueError: see `StateStore.open_journal`.
     """
     snapshot = _decoded(await store.read_checked(snapshot_name(thread_id)), thread_id)
     if (
@@ -66,7 +67,7 @@ def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
 
 
 async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
-    """Returns None when the journal does not continue where the snapshot ends."""
+    """Returns None if the journal does not continue where the snapshot ends."""
     journal = await store.open_journal(thread_id, snapshot.bookmark)
     before = snapshot.bookmark.position.records
     if journal.report.start == snapshot.bookmark.position:
@@ -88,7 +89,9 @@ async def _fold(journal: Journal, state: ThreadState, thread_id: str, before: in
 
 
 async def _flaw_in(journal: Journal, state: ThreadState, thread_id: str) -> str | None:
-    """Fold as much of the journal as can be told; why the thread is read-only, if it is."""
+    """Applies as many records of the journal as possible. Returns the reason why the thread is
+    read-only, or None.
+    """
     folded = journal.report.start.records
     try:
         for payload in journal.read():
@@ -118,11 +121,11 @@ async def write_snapshot(
     state: ThreadState,
     unchanged: Callable[[], bool],
 ) -> int | None:
-    """Write a snapshot of `state`, which everything in the journal is folded into: how many records
-    it covers.
+    """Writes a snapshot of `state`, to which all records of the journal are applied. Returns the
+    number of records that it covers.
 
-    None when it could not be written, or given up because `unchanged` says that something happened
-    meanwhile.
+    Returns None if the snapshot could not be written, or if `unchanged` returned false while it was
+    being written.
     """
     try:
         bookmark = await journal.bookmark()
@@ -154,12 +157,12 @@ async def write_snapshot(
 async def read_turns(
     store: StateStore, thread_id: str, turn_ids: frozenset[str]
 ) -> dict[str, Turn]:
-    """Returns turns with the raw items that the journal has of them, also those that a trim dropped
-    from memory.
+    """Returns the turns of `turn_ids` with the raw items that the journal has, including those that
+    a trim dropped from memory.
 
     Reads the whole journal.
 
-    :raises OSError, ValueError: as `StateStore.read_journal` says.
+    :raises OSError, ValueError: see `StateStore.read_journal`.
     """
     state, found = ThreadState(), dict[str, Turn]()
     for folded, payload in enumerate(await store.read_journal(thread_id), 1):

@@ -1,4 +1,4 @@
-"""The registry as the parts of one launch profile see it."""
+"""The view of the registry for one launch profile."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,9 +11,9 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class PartOfRegistry(ThreadRegistry):
-    """Shares everything with the whole registry, but subscribers are notified of the threads for
-    which `owns(thread_id)` is true, and only those count as loaded. `policy` is what their meters
-    are read by. `close` ends all listening.
+    """Shares all data with the whole registry, but its subscribers receive only records of the
+    threads for which `owns(thread_id)` is true, and only these count as loaded. `policy` is the
+    policy for their meters. `close` ends all subscriptions.
     """
 
     def __init__(
@@ -23,39 +23,39 @@ class PartOfRegistry(ThreadRegistry):
         self.policy = policy or whole.policy
         self._whole = whole
         self._owns = owns
-        self._heard: list[tuple[Subscriber, Subscriber]] = []
-        self._kept: list[InUse] = []
+        self._subscriptions: list[tuple[Subscriber, Subscriber]] = []
+        self._keeping: list[InUse] = []
 
     def subscribe(self, listener: Subscriber) -> None:
-        """Does what `ThreadRegistry.subscribe` does, for these threads."""
+        """Calls `listener(thread_id, record)` for each durable record of the profile's threads."""
 
-        def hear(thread_id: str, record: ev.Record) -> None:
+        def forward(thread_id: str, record: ev.Record) -> None:
             if self._owns(thread_id):
                 listener(thread_id, record)
 
-        self._heard.append((listener, hear))
-        self._whole.subscribe(hear)
+        self._subscriptions.append((listener, forward))
+        self._whole.subscribe(forward)
 
     def unsubscribe(self, listener: Subscriber) -> None:
-        """Stop calling `listener`."""
-        for pair in [pair for pair in self._heard if pair[0] == listener]:
-            self._heard.remove(pair)
+        """Stops calling `listener`."""
+        for pair in [pair for pair in self._subscriptions if pair[0] == listener]:
+            self._subscriptions.remove(pair)
             with suppress(ValueError):  # the daemon ends, and there are no subscribers any more
                 self._whole.unsubscribe(pair[1])
 
     def loaded_writers(self) -> list[ThreadWriter]:
-        """Returns the writers of these threads that are in memory."""
+        """Returns the writers of the profile's threads that are in memory."""
         loaded = self._whole.loaded_writers()
         return [writer for writer in loaded if self._owns(writer.thread_id)]
 
     def keep_in_memory(self, in_use: InUse) -> None:
-        """Does what `ThreadRegistry.keep_in_memory` does, until `close`."""
-        self._kept.append(in_use)
+        """Keeps each thread in memory while `in_use(thread_id)` is true, until `close`."""
+        self._keeping.append(in_use)
         self._whole.keep_in_memory(in_use)
 
     def close(self) -> None:
-        """Stop calling everyone."""
-        for listener, _ in list(self._heard):
+        """Removes all subscribers and predicates that were added through this object."""
+        for listener, _ in list(self._subscriptions):
             self.unsubscribe(listener)
-        for in_use in self._kept:
+        for in_use in self._keeping:
             self._whole.release_from_memory(in_use)

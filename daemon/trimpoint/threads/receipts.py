@@ -1,4 +1,4 @@
-"""The answer to a command, and the same answer when the command comes again."""
+"""The answer to a command, and the stored answer when the same command is sent again."""
 
 import hashlib
 from typing import NamedTuple
@@ -16,35 +16,33 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class CommandResult(NamedTuple):
-    """The acknowledgement of a command: the record's place and events, and the operation it belongs
-    to.
-    """
+    """The acknowledgement of a command: the record that the command appended."""
 
     record: ev.Record
 
     @property
     def operation_id(self) -> str | None:
-        """Returns the operation that goes on after the acknowledgement, if there is one."""
+        """Returns the id of the operation that the command started, or None."""
         return self.record.operation_id
 
     @property
     def sequence(self) -> int:
-        """Global sequence of the last event."""
+        """Returns the global sequence number of the record's last event."""
         return self.record.sequence + len(self.record.events) - 1
 
 
 def fingerprint_of(command: wire.ClientCommand) -> bytes:
-    """Returns what identifies a command's arguments. The sender's clock is none of them, or a
-    repetition would conflict with itself.
+    """Returns a digest of the command's arguments. The time of sending is not included, so that a
+    repeated command has the same digest.
     """
     encoded = _encoder.encode(msgspec.structs.replace(command, created_at=None))
     return hashlib.blake2b(encoded, digest_size=16).digest()
 
 
 def stored_answer(command_id: str, receipt: Receipt, fingerprint: bytes) -> ev.Record | Rejected:
-    """Returns what the command was answered before.
+    """Returns the stored answer of a command that was handled before.
 
-    :raises CommandIdConflict: it had other arguments then.
+    :raises CommandIdConflict: when the command had other arguments before.
     """
     if receipt.fingerprint != fingerprint:
         raise CommandIdConflict(command_id)

@@ -1,8 +1,8 @@
-"""The registry of threads: opens and creates writers, knows which provider thread is whose, and
-tells listeners.
+"""The registry of threads: opens and creates writers, knows the owner of each provider thread, and
+notifies subscribers.
 
-Nothing here knows Codex or clients. A thread that is loaded from disk has no live session, so work
-that its journal leaves open is ended as part of loading; open operations are continued by
+It knows neither Codex nor clients. A thread that is loaded from disk has no running session, so
+loading ends its open turns and requests; open operations are continued by
 `operations/session_reactions.py` (docs/spec/model.md).
 """
 
@@ -41,21 +41,23 @@ log = structlog.get_logger()
 Subscriber = Callable[[str, ev.Record], None]
 RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
-# A daemon that is killed leaves so much of a catalogue to be rebuilt.
+# If the daemon is killed, the entries changed in this time must be rebuilt from journals.
 CATALOGUE_S = 60.0
 ABANDONED = "The daemon was restarted while this was under way."
 
 
 class ThreadRegistry:
-    """Use as `async with ThreadRegistry.running(store, policy) as engine`."""
+    """All threads of a state directory. Use it as `async with ThreadRegistry.running(store, policy)
+    as engine`.
+    """
 
     def __init__(
         self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup
     ) -> None:
         self.unreadable: dict[str, str] = {}
         self.relearned: list[str] = []
-        """Threads whose journals the catalogue did not fit: the daemon before may have died at work
-        on them.
+        """Threads whose catalogue entries did not match their journals: the daemon before may have
+        died while it worked on them.
         """
         self.policy = policy
         self._store = store
@@ -78,8 +80,8 @@ class ThreadRegistry:
     async def running(
         cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
     ) -> AsyncGenerator["ThreadRegistry"]:
-        """Opens a registry, with its threads known and its flusher at work. Everything is durable
-        when the block ends.
+        """Opens the registry: reads the catalogue and starts the flusher. When the block ends,
+        everything is durable.
         """
         known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
@@ -95,67 +97,66 @@ class ThreadRegistry:
                     await engine._close_state()
 
     def subscribe(self, listener: Subscriber) -> None:
-        """Call `listener(thread_id, record)` for each record once it is durable, in order per
-        thread.
+        """Calls `listener(thread_id, record)` for each record after it is durable, in order within
+        a thread.
         """
         self._subscribers.append(listener)
 
     def unsubscribe(self, listener: Subscriber) -> None:
-        """Stop calling `listener`."""
+        """Stops calling `listener`."""
         self._subscribers.remove(listener)
 
     def clear_subscribers(self) -> None:
-        """Removes all subscribers: at shutdown their owners have ended, while records may still be
-        written.
+        """Removes all subscribers. Used at shutdown, when the subscribers have ended but records
+        may still be written.
         """
         self._subscribers.clear()
 
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
-        """Returns the summary of each thread by id, without opening it."""
+        """Returns the summaries of all threads by thread id; no thread is opened."""
         return self._index.summaries
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Ids that clients must not see, and what they know it by: provider threads with another id
-        than the thread, turns tried again.
+        """Returns a mapping from Codex's ids to the ids that clients must see instead: of provider
+        threads that have another id than their thread, and of repeated turns.
         """
         return self._index.renamed
 
     @property
     def retried(self) -> dict[str, str]:
-        """Turns that were tried again, and what the provider calls them since."""
+        """Returns for each repeated turn Codex's id of the repetition."""
         return self._index.retried
 
     def keep_in_memory(self, in_use: InUse) -> None:
-        """Keep each thread in memory while `in_use(thread_id)` is true. A thread whose writer is
-        held stays in any case.
+        """Keeps each thread in memory while `in_use(thread_id)` is true. A thread whose writer is
+        referenced elsewhere stays in any case.
         """
         self._idle.in_use.append(in_use)
 
     def release_from_memory(self, in_use: InUse) -> None:
-        """Ask `in_use` no longer."""
+        """Removes a predicate that `keep_in_memory` added."""
         self._idle.in_use.remove(in_use)
 
     @property
     def launches(self) -> dict[str, bytes]:
-        """Returns what the Codex of a thread is launched with beyond the configuration, where there
-        is anything.
-        """
+        """Returns the launch requests by thread id, for the threads that have one."""
         return self._index.launches
 
     def owner_of(self, provider_thread_id: str) -> str | None:
-        """Returns the thread that a provider thread serves or served, or None when it is none of
-        ours.
+        """Returns the id of the thread that a provider thread serves or served, or None if it
+        belongs to no thread of the registry.
         """
         return self._index.owners.get(provider_thread_id)
 
     async def thread(self, thread_id: str) -> ThreadWriter:
-        """Returns the writer of a thread, loading it if need be.
+        """Returns the writer of a thread; loads the thread if it is not in memory.
 
         :raises ThreadNotFound: when there is no such thread.
         :raises JournalRefuses: when its journal cannot be opened.
-        :raises ReplacementDelayed: when `/new` promised it and it cannot be written down yet.
+        :raises ReplacementDelayed: when `/new` has announced the thread and it cannot be written
+            yet.
         """
         if thread_id in self._delayed:
             return await self._begin_delayed(self._delayed[thread_id])
@@ -171,11 +172,11 @@ class ThreadRegistry:
 
     @property
     def sequence(self) -> int:
-        """Returns the global sequence handed out last."""
+        """Returns the last global sequence number that was given out."""
         return self._sequencer.last
 
     def loaded(self, thread_id: str) -> ThreadWriter | None:
-        """Returns the writer of a thread if it is in memory."""
+        """Returns the writer of a thread, or None if the thread is not in memory."""
         return self._writers.get(thread_id)
 
     def loaded_writers(self) -> list[ThreadWriter]:
@@ -183,9 +184,10 @@ class ThreadRegistry:
         return list(self._writers.values())
 
     async def create(self, command: internal.CreateThread) -> ThreadWriter:
-        """Begin a thread's journal; durable on return. Creating the same thread again returns it.
+        """Creates a thread and its journal; both are durable on return. If the thread exists
+        already, returns its writer.
 
-        :raises JournalRefuses: when it could not be written down.
+        :raises JournalRefuses: when the journal could not be written.
         """
         async with self._loading.setdefault(command.thread_id, anyio.Lock()):
             if (writer := self._writers.get(command.thread_id)) is not None:
@@ -200,12 +202,12 @@ class ThreadRegistry:
             return writer
 
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
-        """Give a client's command to its thread; durable on return.
+        """Executes a client's command on its thread; the result is durable on return.
 
-        So is `/new`'s second thread, unless the disk refused just that: then it is begun as soon as
-        the disk takes it.
+        This includes the second thread of `/new`, unless the disk refuses its journal: then it is
+        created as soon as the disk accepts it.
 
-        :raises EngineError: when it was refused; see `ThreadWriter.execute`.
+        :raises EngineError: when the command was refused; see `ThreadWriter.execute`.
         """
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             check_new_id(command, self.summaries, taken=self._is_taken)
@@ -223,8 +225,8 @@ class ThreadRegistry:
         try:
             await writer.execute(command)
         except JournalRefuses:
-            # Closed, so that it never again cuts the file back to what it knows: the next attempt
-            # has a writer of its own.
+            # The writer is closed, so that it never cuts the file again: the next attempt uses a
+            # new writer.
             with anyio.CancelScope(shield=True):
                 await writer.close()
             del self._writers[command.thread_id]
@@ -232,8 +234,8 @@ class ThreadRegistry:
             raise
 
     async def _replace(self, writer: ThreadWriter) -> None:
-        """Begin the thread that `/new` promised in `writer`'s place; later, if the disk refuses it
-        now.
+        """Creates the new thread of a `/new`; if the disk refuses now, starts a task that
+        retries.
         """
         command = replacement_of(writer)
         try:
@@ -301,8 +303,8 @@ class ThreadRegistry:
         await self._finish_replacements()
 
     async def _index_thread(self, thread_id: str) -> None:
-        """Rebuild a summary from the journal; a thread whose journal cannot be opened is reported
-        and left alone.
+        """Rebuilds a thread's summary from its journal. A journal that cannot be opened is logged
+        and not touched.
         """
         self.summaries.setdefault(
             thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None)
@@ -317,8 +319,8 @@ class ThreadRegistry:
             log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
 
     async def _finish_replacements(self) -> None:
-        """`/new` writes two journals; if the daemon died between them, the second is begun now, or
-        when the disk takes it.
+        """Creates the new threads of each `/new` whose daemon died after writing the first of its
+        two journals.
         """
         for summary in list(self.summaries.values()):
             if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
@@ -330,16 +332,16 @@ class ThreadRegistry:
         except (JournalRefuses, ThreadNotFound) as error:
             log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
             return
-        # It is None when the journal is damaged before that event.
+        # It is None if the journal is damaged before the event of `/new`.
         if writer.state.new_thread_id is not None:
             await self._replace(writer)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
-        """See `ThreadIndex.set_owner`."""
+        """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""
         self._index.set_owner(provider_thread_id, thread_id)
 
     def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
-        """See `ThreadIndex.record_temporary`."""
+        """Records a temporary provider thread; see `ThreadIndex.record_temporary`."""
         self._index.record_temporary(thread_id, provider_thread_id)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
@@ -358,8 +360,8 @@ class ThreadRegistry:
             await self.sweep()
 
     async def sweep(self) -> None:
-        """Write the snapshots that are due, drop idle threads from memory, and keep the catalogue
-        near what is.
+        """Writes the snapshots that are due, unloads idle threads, and writes the catalogue if it
+        has changed.
         """
         for thread_id in self._idle.snapshots_due():
             await self._idle.keep_snapshot(thread_id)
@@ -369,7 +371,7 @@ class ThreadRegistry:
             await self._write_catalogue()
 
     async def _evict(self, thread_id: str) -> None:
-        """Drops an idle thread from memory; it is loaded again on demand."""
+        """Unloads a thread if it is idle; it is loaded again on demand."""
         async with self._loading.setdefault(thread_id, anyio.Lock()):
             if self._idle.is_idle(thread_id):
                 await self._idle.keep_snapshot(thread_id)

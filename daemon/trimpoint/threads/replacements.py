@@ -1,4 +1,4 @@
-"""The thread that `/new` begins in the place of another."""
+"""Creates the thread that `/new` begins in place of another."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,9 +19,9 @@ from trimpoint.threads.writer import ThreadWriter
 def check_new_id(
     command: ArchiveAndNew, summaries: Mapping[str, ThreadSummary], *, taken: Callable[[str], bool]
 ) -> None:
-    """Checks the id that a client chose for the new thread; `taken` says which are in use.
+    """Checks the id that a client chose for the new thread. `taken` says whether an id is in use.
 
-    :raises CommandRefused: it is no id, or one of another thread.
+    :raises CommandRefused: when it is no valid id, or the id of another thread.
     """
     new_id = str(command.new_thread_id)
     if not is_uuid(new_id):
@@ -34,8 +34,8 @@ def check_new_id(
 
 
 def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
-    """Returns the thread that `/new` begins in place of `writer`'s: same files, same settings, no
-    history but for what is pinned, where that was asked for.
+    """Returns the command that creates the new thread of a `/new` in place of `writer`'s: with the
+    same files and settings and an empty ledger, except for pins if they were requested.
     """
     state = writer.state
     thread_id = str(state.new_thread_id)

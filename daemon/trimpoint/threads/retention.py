@@ -1,10 +1,10 @@
-"""Removes threads that were archived long ago, when a rule says so (docs/spec/journal.md).
-Blocking; needs the lock.
+"""Removes threads that were archived long ago, if a rule is configured (docs/spec/journal.md).
+Blocking; requires the lock of the state directory.
 
-Always true: in doubt a thread stays. It goes only if the catalogue knows its journal as it is, the
-journal reads soundly to its end and says itself that the thread is archived and done, and no thread
-that stays refers to it. Its age is counted up to the last thing that happened in the directory, not
-to now: a clock that jumps ahead makes nothing old.
+A thread is kept in case of doubt. It is removed only if the catalogue matches its journal, the
+journal is undamaged and says that the thread is archived and finished, and no remaining thread
+refers to it. Its age is computed against the last change of any thread, not only the clock, so that
+a clock that jumps ahead expires nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 
 class RetentionRule(NamedTuple):
-    """`archived_after_days`: 0 keeps everything. `delete`: do not even keep the journal in the
-    `expired` folder.
+    """The configured rule. With `archived_after_days` 0 all threads are kept. With `delete` the
+    journals are deleted instead of moved to the folder `expired`.
     """
 
     archived_after_days: int = 0
@@ -34,8 +34,8 @@ class RetentionRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A thread that the rule names. `outcome`: due (a dry run) | moved | deleted | left, and then
-    `detail` says why.
+    """A thread that the rule applies to. `outcome`: due (in a dry run) | moved | deleted | left;
+    `detail` then says where it was moved to, or why it was left.
     """
 
     thread_id: str
@@ -47,9 +47,9 @@ class Expired:
 def expire(
     store: StateDirectory, rule: RetentionRule, now_ms: int, *, dry_run: bool = False
 ) -> list[Expired]:
-    """Apply the rule: what happened to each thread that it names, oldest first.
+    """Applies the rule. Returns the threads that it applies to with their outcomes, oldest first.
 
-    :raises OSError: the disk refused; what was not moved by then is where it was.
+    :raises OSError: when the disk refused; threads that were not moved yet are unchanged.
     """
     sizes = dict(store.journals())
     known = decode_catalogue(store.read(FILE_NAME))
@@ -67,7 +67,7 @@ def _due(summaries: list[ThreadSummary], rule: RetentionRule, now_ms: int) -> li
         for one in summaries
         if one.archived and not one.unfinished and one.updated_at_ms < before_ms
     }
-    # A thread that /new made for one that stays would be made again; and so on up the line.
+    # If the old thread of a /new stays, its new thread would be created again, so it stays too.
     while held := [
         one.new_thread_id
         for one in summaries
@@ -87,7 +87,7 @@ def _apply(
     dry_run: bool,
 ) -> Expired:
     doubt = (
-        "the catalogue does not know it as it is"
+        "its size is not the one in the catalogue"
         if summary.size_bytes != sizes[summary.thread_id]
         else _reason_to_keep(store, summary)
     )
@@ -109,11 +109,7 @@ def _reason_to_keep(store: StateDirectory, summary: ThreadSummary) -> str:
     found = verify(store, summary.thread_id)
     if found.problems:
         return found.problems[0].detail
-    return (
-        ""
-        if _is_done(found.state, summary)
-        else "its journal tells something else than the catalogue"
-    )
+    return "" if _is_done(found.state, summary) else "its journal does not match the catalogue"
 
 
 def _is_done(state: ThreadState, summary: ThreadSummary) -> bool:
@@ -123,8 +119,8 @@ def _is_done(state: ThreadState, summary: ThreadSummary) -> bool:
 
 
 def _files_of(store: StateDirectory, thread_id: str) -> list[Path]:
-    """Returns the files that are derived from the journal, then the journal: while it exists, the
-    thread does.
+    """Returns the thread's files: first those derived from the journal, then the journal, because
+    the thread exists for as long as its journal.
     """
     journal = store.journal_path(thread_id)
     beside = sorted(
@@ -135,9 +131,7 @@ def _files_of(store: StateDirectory, thread_id: str) -> list[Path]:
 
 
 def _moved(folder: Path, files: list[Path]) -> Path:
-    """Returns where the last of `files` is now; a snapshot goes under its own name, as everything
-    does.
-    """
+    """Moves the files to `folder` and returns the new path of the last one."""
     folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     target = folder
     for path in files:

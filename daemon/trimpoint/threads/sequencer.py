@@ -1,4 +1,4 @@
-"""The numbers of events, one row for all threads, and the time and id that a decision gets."""
+"""Gives out the global sequence numbers of events, and the stamps of decisions."""
 
 import time
 
@@ -7,7 +7,7 @@ from trimpoint.threads.ids import new_uuid7
 
 
 class Sequencer:
-    """Hands out the global sequence; one for all writers. No two runs of a daemon give out the same
+    """Gives out global sequence numbers to all writers. No two runs of a daemon give out the same
     number.
     """
 
@@ -22,15 +22,16 @@ class Sequencer:
 
 
 def first_number_of_this_run() -> int:
-    """Returns where this daemon begins to number events: microseconds since 1970, above all runs
-    before it.
+    """Returns the first sequence number of this run of the daemon: the microseconds since 1970,
+    which is above the numbers of all earlier runs.
 
-    So no number is given twice, not even after a backup was restored, and a client's cursor tells
-    whether it belongs to this history. JSON readers that have only doubles take it until 2255.
+    So no number is given out twice, even after a backup was restored, and a client's cursor shows
+    whether it belongs to this history. JSON parsers that use doubles can represent the numbers
+    until 2255.
     """
     return time.time_ns() // 1_000
 
 
 def new_stamp() -> Stamp:
-    """Returns the present time and a new id, for a decision."""
+    """Returns a stamp with the present time and a new id."""
     return Stamp(time.time_ns() // 1_000_000, new_uuid7())

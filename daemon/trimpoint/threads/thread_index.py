@@ -1,7 +1,7 @@
-"""Indexes all threads without opening any: their summaries, and which provider thread is whose.
+"""Indexes all threads without opening them: their summaries, and the owner of each provider thread.
 
-Kept up to date by the records that become durable, at a cost that does not grow with a thread's
-age.
+The index is updated by records as they become durable, at a cost that does not grow with the age of
+a thread.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from trimpoint.threads.catalogue import ThreadSummary, refresh, summarize
 
 log = structlog.get_logger()
 
-# What moves more of a summary than `refresh` does.
+# Events that change more of a summary than `refresh` updates.
 _RESHAPES = (ev.ThreadCreated, ev.GenerationOpened, ev.ProviderThreadBound, ev.TurnsRolledBack)
 
 
 class ThreadIndex:
-    """`changes` counts what the catalogue on disk does not know yet."""
+    """The index of all threads. `changes` counts the changes that are not in the catalogue on disk
+    yet.
+    """
 
     def __init__(self) -> None:
         self.summaries: dict[str, ThreadSummary] = {}
@@ -31,7 +33,7 @@ class ThreadIndex:
         self._temporary: dict[str, list[str]] = {}
 
     def remember(self, summary: ThreadSummary) -> None:
-        """Take a summary as it stands."""
+        """Adds or replaces the summary of a thread."""
         self.changes += 1
         self.summaries[summary.thread_id] = summary
         if summary.launch:
@@ -44,7 +46,9 @@ class ThreadIndex:
     def on_record(
         self, thread_id: str, state: ThreadState, size_bytes: int, record: ev.Record | None = None
     ) -> None:
-        """Follow a thread: after one more `record`, or from scratch."""
+        """Updates the index after `record`, or computes the thread's summary from the whole state
+        if `record` is None.
+        """
         for provider_turn_id, turn_id in state.turn_aliases.items():
             self.renamed[provider_turn_id], self.retried[turn_id] = turn_id, provider_turn_id
         operation = state.operation
@@ -64,14 +68,14 @@ class ThreadIndex:
             refresh(summary, state, size_bytes)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
-        """Notes that a provider thread serves, or served, a thread."""
+        """Records that a provider thread serves or served the thread `thread_id`."""
         self.owners[provider_thread_id] = thread_id
         if provider_thread_id != thread_id:
             self.renamed[provider_thread_id] = thread_id
 
     def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
-        """Notes a temporary provider thread, made on behalf of a thread; it never shows up as a
-        thread of its own.
+        """Records a temporary provider thread that was made for a thread. Clients never see it as a
+        thread.
         """
         self.set_owner(provider_thread_id, thread_id)
         scratch = self._temporary.setdefault(thread_id, [])

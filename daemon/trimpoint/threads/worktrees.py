@@ -1,6 +1,4 @@
-"""Defines the port through which a thread's operations use its files. `trimpoint.git` fulfils it;
-the side of Codex only knows this.
-"""
+"""The port through which a thread's operations access its files. `trimpoint.git` implements it."""
 
 from typing import NamedTuple, Protocol
 
@@ -13,8 +11,8 @@ from trimpoint.threads.writer import ThreadWriter
 
 
 class WorktreeRefuses(EngineError):
-    """The files cannot be taken back; `message` says why and that they are as they were, or which
-    are not.
+    """The files cannot be reverted. `message` says why, and that no file has changed or which files
+    have.
     """
 
     def __init__(self, reason: Reason, message: str, hint: str = "") -> None:
@@ -28,15 +26,15 @@ class WorktreeRefuses(EngineError):
 
 
 class Secured(NamedTuple):
-    """The files as they are, and what the revert makes of them."""
+    """The safety checkpoint of the present files, and the plan of the revert."""
 
     safety: ev.CheckpointCaptured
     planned: ev.RevertPlanned
 
 
 class Preview(NamedTuple):
-    """The effect of a revert on the files. `refusals`: what it would be refused for, unless
-    forced.
+    """The effect that a revert would have on the files. `refusals` are the reasons for which it
+    would be refused without `force`.
     """
 
     written: tuple[str, ...]
@@ -46,46 +44,46 @@ class Preview(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The number of files written and removed."""
+    """The numbers of files written and removed."""
 
     written: int
     removed: int
 
 
 class Worktrees(Protocol):
-    """Both sides of a revert of files. What is restored is only what differs, and never what the
-    thread has not seen.
+    """Reverts files, and undoes a revert. Only files that differ are written, and never files that
+    the thread has not seen.
     """
 
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
-        """Find out what `secure` and `restore` would do, and change nothing.
+        """Returns what `secure` and `restore` would do; changes nothing.
 
-        :raises WorktreeRefuses: the target is not there.
+        :raises WorktreeRefuses: when the target does not exist.
         """
         ...
 
     async def secure(
         self, writer: ThreadWriter, reverting: Reverting, operation_id: str
     ) -> Secured:
-        """Check that the target is there and may be restored, capture the files as they are now,
-        and plan.
+        """Checks that the target exists and may be restored, takes the safety checkpoint, and plans
+        the revert.
 
-        :raises WorktreeRefuses: it is not there, or another program changed files that would be
-            written.
+        :raises WorktreeRefuses: when the target does not exist, or another program changed files
+            that would be written.
         """
         ...
 
     async def restore(self, writer: ThreadWriter, reverting: Reverting) -> Restored:
-        """Write the target's files. Done twice it does no more than once; when it raises, the files
-        are as they were.
+        """Writes the files of the target. The call is idempotent; if it raises, the files are
+        unchanged.
 
-        :raises WorktreeRefuses: a file was changed meanwhile, or could not be written.
+        :raises WorktreeRefuses: when a file was changed meanwhile, or could not be written.
         """
         ...
 
     async def undo(self, writer: ThreadWriter, reverting: Reverting) -> None:
-        """Undo `restore`, whole or half done.
+        """Undoes `restore`, also if it was only partly done.
 
-        :raises WorktreeRefuses: some files could not be put back.
+        :raises WorktreeRefuses: when some files could not be restored.
         """
         ...

@@ -1,11 +1,10 @@
 """The single writer of one thread: decides, appends, and acknowledges after fsync
 (docs/spec/model.md, docs/spec/journal.md).
 
-Always true: `submit` is synchronous, so decisions on one thread are serial without a lock. A
-decision is folded into the state when it is appended; it is acknowledged, and shown to listeners,
-when it is durable. If the disk refuses, nothing is decided until the state is rebuilt from what is
-durable and the facts received meanwhile are written, in the order in which they were received.
-Commands are refused.
+`submit` is synchronous, so decisions on one thread are serial without a lock. A decision is applied
+to the state when it is appended. It is acknowledged and sent to subscribers when it is durable. If
+the disk refuses, no decisions are made until the state is rebuilt from the durable records and the
+facts received meanwhile are appended in their order. Until then commands are refused.
 """
 
 import contextlib
@@ -34,19 +33,20 @@ from trimpoint.threads.receipts import CommandResult, fingerprint_of, stored_ans
 from trimpoint.threads.sequencer import Sequencer
 
 log = structlog.get_logger()
-# What a client that was away for a moment can be replayed; a larger gap gets a snapshot.
+# A client that reconnects within so many records is sent them; after a larger gap it is sent a
+# snapshot.
 RECENT_RECORDS = 256
-UNWRITTEN = "what was heard before is not written yet"
+UNWRITTEN = "earlier events are not written yet"
 
 ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RollBackTurns
-"""Commands that tell what happened, whether or not it can be written down; they outlive a disk that
-refuses.
+"""Commands that report facts, which have happened whether or not they can be written. They are kept
+while the disk refuses.
 """
 
 
 class WriterDeps(NamedTuple):
     """The collaborators that all writers share. `subscriber` receives durable records, `dirty`
-    writers to flush.
+    receives writers that must be flushed.
     """
 
     store: StateStore
@@ -58,8 +58,8 @@ class WriterDeps(NamedTuple):
 
 
 class Unpublished(NamedTuple):
-    """A record that may not be durable yet; `fact` is what it is written again from if it is lost,
-    None to drop it.
+    """A record that may not be durable yet. If it is lost, `fact` is decided and appended again;
+    None if the record may be dropped.
     """
 
     mark: int
@@ -68,7 +68,7 @@ class Unpublished(NamedTuple):
 
 
 class ThreadWriter:
-    """Made by `load`; see the module's law."""
+    """The writer of one thread, created by `load`. The module's docstring has its rules."""
 
     def __init__(
         self, thread_id: str, journal: Journal, state: ThreadState, deps: WriterDeps
@@ -90,9 +90,9 @@ class ThreadWriter:
 
     @classmethod
     async def load(cls, thread_id: str, deps: WriterDeps) -> "ThreadWriter":
-        """Open the journal and replay it.
+        """Opens the thread's journal and replays it.
 
-        :raises JournalError: when the file cannot be opened at all.
+        :raises JournalError: when the file cannot be opened.
         """
         loaded = await load(deps.store, thread_id)
         writer = cls(thread_id, loaded.journal, loaded.state, deps)
@@ -102,23 +102,23 @@ class ThreadWriter:
 
     @property
     def journal(self) -> Journal:
-        """Returns the journal, for those who unload the thread."""
+        """Returns the thread's journal, for code that unloads the thread."""
         return self._journal
 
     @property
     def is_quiescent(self) -> bool:
-        """Returns whether all facts are durable and in the state; always true of a read-only
-        thread.
+        """Returns whether all records are durable and applied to the state; always true for a
+        read-only thread.
         """
         return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
     @property
     def records_beyond_snapshot(self) -> int:
-        """Returns how many records would be replayed if the thread were opened anew."""
+        """Returns the number of records that opening the thread again would replay."""
         return self._journal.durable.records - self._kept_records
 
     async def keep_snapshot(self) -> None:
-        """Write a snapshot, unless the thread is not quiet, or does not stay so."""
+        """Writes a snapshot, unless the thread is not quiescent or changes while it is written."""
         if self.read_only is not None or not self.is_quiescent:
             return
         seen = (self._appended, id(self.state))
@@ -130,16 +130,16 @@ class ThreadWriter:
 
     @property
     def size_bytes(self) -> int:
-        """Durable bytes of the journal."""
+        """The number of durable bytes in the journal."""
         return self._journal.size_bytes
 
     def submit(self, command: AnyCommand) -> ev.Record | Rejected:
-        """Decide and append, without waiting for the disk. An empty decision yields a record
-        without events.
+        """Decides a command and appends the events, without waiting for the disk. Returns the
+        record, which has no events if there were none to append, or the rejection.
 
-        :raises JournalRefuses: when the journal takes nothing; what tells a fact is kept and
-            written later (see `ExternalFact`).
-        :raises CommandIdConflict: when a client's command id was used with other arguments.
+        :raises JournalRefuses: when the journal cannot be written; a fact is kept and appended
+            later (`ExternalFact`).
+        :raises CommandIdConflict: when a client's command id was used before with other arguments.
         """
         try:
             return self._submit(command)
@@ -151,16 +151,14 @@ class ThreadWriter:
             raise
 
     async def execute(self, command: AnyCommand) -> CommandResult:
-        """Decide, and return when the decision is durable.
+        """Decides a command, and returns when the decision is durable.
 
-        :raises CommandRefused: when a rule says no.
+        :raises CommandRefused: when a rule rejected the command.
         :raises CommandIdConflict: see `submit`.
-        :raises JournalRefuses: when it could not be written down; then nothing happened, unless it
-            tells a fact (see `ExternalFact`).
+        :raises JournalRefuses: when the record could not be written; then nothing has happened,
+            unless the command reports a fact (`ExternalFact`).
         """
-        with contextlib.suppress(
-            JournalRefuses
-        ):  # then `submit` refuses too, and keeps what has to be kept
+        with contextlib.suppress(JournalRefuses):  # then `submit` raises too, and keeps a fact
             await self._recover()
         outcome = self.submit(command)
         await self.flush()
@@ -169,19 +167,19 @@ class ThreadWriter:
         return CommandResult(outcome)
 
     def record_facts(self, *facts: ev.AnyEvent) -> None:
-        """Write down what happened; durable at the latest with the next `flush`. Never refuses:
-        facts outlive a full disk.
+        """Appends facts; they are durable at the latest after the next `flush`. Never raises: if
+        the disk refuses, facts are kept and appended later.
         """
         if facts:
             with contextlib.suppress(JournalRefuses):
                 self.submit(internal.RecordFacts(facts))
 
     async def flush(self) -> None:
-        """Returns when everything submitted or recorded so far is durable and published to
-        subscribers.
+        """Waits until everything submitted so far is durable and published to subscribers.
 
-        :raises JournalRefuses: when the disk refused, or the thread is read-only; what was not
-            durable is gone from the state, and facts are written again as soon as the disk lets us.
+        :raises JournalRefuses: when the disk refused, or the thread is read-only; the records that
+            were not durable are removed from the state, and facts are appended again as soon as the
+            disk accepts them.
         """
         await self._recover()
         mark = self._appended
@@ -195,12 +193,12 @@ class ThreadWriter:
         self._publish_through(mark)
 
     def durable_since(self, sequence: int) -> list[ev.Record] | None:
-        """Durable records with events after the global `sequence`, oldest first.
+        """Returns the durable records with events after the global number `sequence`, oldest first.
 
-        The first one can begin with events that are not after it. None when they are not all at
-        hand, or `sequence` belongs to another history of the thread, one that a restored backup
-        took the place of: this run of the daemon has not given it out, nor did the thread end
-        with it when it was loaded.
+        The first record may begin with earlier events. Returns None if not all of these records are
+        in memory, or if `sequence` belongs to another history of the thread, from before a backup
+        was restored. A number of this history was given out by this run of the daemon, or was the
+        thread's last one when it was loaded.
         """
         if not self._recent or sequence > self.state.sequence:
             return None
@@ -212,7 +210,9 @@ class ThreadWriter:
         ]
 
     async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
-        """Returns what `loading.read_turns` does; nothing where the journal cannot be read."""
+        """Returns the turns that `loading.read_turns` finds; empty if the journal cannot be
+        read.
+        """
         try:
             return await read_turns(self._deps.store, self.thread_id, turn_ids)
         except (OSError, UnreadableRecord) as error:
@@ -220,7 +220,7 @@ class ThreadWriter:
             return {}
 
     async def close(self) -> None:
-        """Make everything durable and close the file."""
+        """Flushes all records and closes the file."""
         try:
             await self.flush()
         except JournalRefuses as error:
@@ -232,7 +232,9 @@ class ThreadWriter:
 
     @property
     def _is_consistent(self) -> bool:
-        """Returns whether the state equals the journal with all facts that are to be written."""
+        """Returns whether the state is the result of the journal's records and no fact waits to be
+        appended.
+        """
         return self._journal.failure is None and not self._stale and not self._unwritten_facts
 
     def _submit(self, command: AnyCommand) -> ev.Record | Rejected:
@@ -283,10 +285,10 @@ class ThreadWriter:
         )
 
     def _append(self, record: ev.Record, fact: ExternalFact | None) -> None:
-        """Fold first: a record that cannot be folded would keep the thread from being read again,
-        so it is never written.
+        """Applies the record to the state, then appends it to the journal. This order ensures that
+        a record which cannot be applied, and would make the thread unreadable, is never written.
         """
-        self._stale = True  # until the state and the journal both have it
+        self._stale = True  # until the state and the journal both have the record
         self._deps.dirty(self)
         apply(self.state, record)
         try:
@@ -307,18 +309,18 @@ class ThreadWriter:
         self._deps.subscriber(self.thread_id, record)
 
     async def _fall_back(self) -> None:
-        """Return to what is durable at once if the disk lets us; the flusher tries again if it does
-        not.
+        """Tries to return to the durable state at once; if the disk refuses, the flusher tries
+        again.
         """
         self._deps.dirty(self)
         with contextlib.suppress(JournalRefuses):
             await self._recover()
 
     async def _recover(self) -> None:
-        """End a failure of the journal: return to what is durable, then append the facts that it
-        lost or did not take.
+        """Ends a failure of the journal: returns to the durable state, then appends the facts that
+        were lost or refused.
 
-        :raises JournalRefuses: while the disk refuses, and always when the thread is read-only.
+        :raises JournalRefuses: while the disk refuses, and always if the thread is read-only.
         """
         if not self._is_consistent:
             async with self._recovering:
@@ -341,7 +343,9 @@ class ThreadWriter:
             self._stale = True
 
     async def _return_to_durable(self) -> None:
-        """Nothing is appended meanwhile, because the state is stale."""
+        """Reopens the journal and loads the durable state. The state is marked stale meanwhile, so
+        nothing is appended.
+        """
         try:
             await self._journal.reopen()
             await self._journal.commit()
@@ -368,8 +372,8 @@ class ThreadWriter:
             self._publish(record)
 
     def _replay_unwritten(self) -> None:
-        """Decides the unwritten facts again, in order. `submit` keeps what is refused again, and
-        all that follows.
+        """Decides the unwritten facts again, in order. If `submit` refuses one, it keeps that fact
+        and all later ones.
         """
         waiting, self._unwritten_facts = self._unwritten_facts, []
         for fact in waiting:
@@ -385,8 +389,8 @@ class ThreadWriter:
 
 
 def _as_fact(command: AnyCommand) -> ExternalFact | None:
-    """Returns the command if it reports a fact, which is kept and retried when the journal fails;
-    None if it is a request.
+    """Returns the command if it reports a fact, which must survive a failure of the journal; None
+    if it is a request.
     """
     match command:
         case (

@@ -1,9 +1,8 @@
-"""Durable records, one append-only file per thread (docs/spec/journal.md). Payloads are opaque
-here.
+"""Durable records, one append-only file per thread (docs/spec/journal.md). This package does not
+interpret payloads, except in `codec` and `repair`.
 
-`port` is the interface, `framing` the layout of bytes in a file, `errors` names what can go wrong.
-The sub-packages are `codec` (payloads), `storage` (files, memory and the state directory) and
-`repair`.
+`port` is the interface, `framing` the byte layout of a file, and `errors` has the errors. The
+sub-packages are `codec` (payloads), `storage` (files, memory and the state directory) and `repair`.
 """
 
 from trimpoint.journal.errors import (

@@ -1,4 +1,4 @@
-"""Errors of journals, as facts; `str()` of each renders a sentence for a person."""
+"""Errors of journals. They carry facts; `str()` returns a sentence for a person."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 class JournalError(Exception):
-    """Any refusal of the journal layer."""
+    """Base class of all errors of the journal."""
 
 
 class JournalWriteError(JournalError):
-    """The disk did not take something; what was not yet durable is gone (docs/spec/journal.md:
-    refused, temporary).
+    """The disk refused a write, and the records that were not durable are lost
+    (docs/spec/journal.md: refused, temporary).
 
-    `operation` names the file operation that failed; `errno` is its error number.
+    `operation` is the file operation that failed, `errno` its error number.
     """
 
     def __init__(self, path: Path, errno: int, operation: str) -> None:
@@ -28,7 +28,9 @@ class JournalWriteError(JournalError):
         return cls(path, error.errno or 0, operation)
 
     def again(self) -> JournalWriteError:
-        """Returns a copy: one instance raised in several tasks would mix up their tracebacks."""
+        """Returns a copy of the error: raising one instance in several tasks would mix up their
+        tracebacks.
+        """
         return JournalWriteError(self.path, self.errno, self.operation)
 
     def __str__(self) -> str:
@@ -36,7 +38,7 @@ class JournalWriteError(JournalError):
 
 
 class JournalReadOnly(JournalError):
-    """The journal is damaged before its end; it is readable up to `offset_bytes` and takes no
+    """The journal is damaged before its end. It can be read up to `offset_bytes` and accepts no
     records.
     """
 
@@ -51,7 +53,7 @@ class JournalReadOnly(JournalError):
 
 
 class JournalForeign(JournalError):
-    """The file is not a trimpoint journal; it was left as it is."""
+    """The file is not a trimpoint journal; it was not changed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -62,7 +64,7 @@ class JournalForeign(JournalError):
 
 
 class JournalNewer(JournalError):
-    """A later trimpoint wrote the file in a format unknown here; it was left as it is."""
+    """A later trimpoint wrote the file in a format that is unknown here; it was not changed."""
 
     def __init__(self, path: Path, version: int, known_version: int) -> None:
         super().__init__(path, version, known_version)
@@ -89,7 +91,9 @@ class JournalClosed(JournalError):
 
 
 class StateDirectoryBusy(JournalError):
-    """Another daemon holds the state directory; `pid` is None while it has not written it yet."""
+    """Another daemon holds the state directory. `pid` is its process id, or None if it has not
+    written it yet.
+    """
 
     def __init__(self, path: Path, pid: int | None) -> None:
         super().__init__(path, pid)
@@ -102,7 +106,9 @@ class StateDirectoryBusy(JournalError):
 
 
 class StateDirectoryUnsafe(JournalError):
-    """Others could read, replace or plant journals there."""
+    """The state directory belongs to another user or is writable for others, who could replace its
+    journals.
+    """
 
     def __init__(self, root: Path, problem: str) -> None:
         super().__init__(root, problem)

@@ -1,19 +1,22 @@
-"""Encodes and checks the bytes of a journal file and of a checked file. Pure: bytes in, facts out.
+"""Encodes and checks the bytes of a journal file and of a checked file. Pure.
 
-The format (version 1, little-endian; everything that knows a byte position lives here):
+All knowledge of byte positions is in this module. The format, version 1, little-endian:
 
-    file    = header record* header  = magic (8) · version u16 · header size u16 · reserved (4,
-    zero) · CRC-32 of all before it u32 record  = checksum u32 · word u32 · payload word    =
-    payload length in bits 0..27 · zero in bits 28..30 · bit 31 set on the first record of a batch
+    file    = header · record*
+    header  = magic (8) · version u16 · header size u16 · reserved (4, zero)
+              · CRC-32 of all bytes before it u32
+    record  = checksum u32 · word u32 · payload
+    word    = payload length in bits 0..27 · zero in bits 28..30
+              · bit 31 set on the first record of a batch
 
-- The position of magic, version and header size, and the CRC as the last four bytes, hold for every
-  later version too. A larger header of the same version is read, its extra bytes skipped.
-- checksum = CRC-32 of word and payload, started from the record's own file offset (mod 2**32).
-  Journal bytes that travel inside a payload are therefore no records where they happen to lie,
-  which is what lets `damage` search for records in a file it cannot parse.
-- A payload has at least one byte, so zero-filled space is never a record.
-- A batch is what one group commit writes. It is written only once all before it is durable. A valid
-  first-of-batch record hence proves that whatever lies before it had reached the disk.
+- The positions of magic, version and header size, and of the CRC in the last four bytes, are the
+  same in every later version. Of a larger header of the same version, the extra bytes are skipped.
+- The checksum is the CRC-32 of word and payload, started from the file offset of the record
+  (modulo 2**32). Journal bytes inside a payload are therefore not valid at their place, so that
+  `damage` can search for records in a file that cannot be parsed.
+- A payload has at least one byte, so space filled with zeros is never a record.
+- A batch is written by one group commit, and only after all bytes before it are durable. Hence a
+  valid record that is the first of a batch proves that everything before it was durable once.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ _OFFSET_MASK = 0xFFFF_FFFF
 _FIRST_OF_BATCH = 1 << 31
 _LENGTH_MASK = _FIRST_OF_BATCH - 1
 
-# A header may grow within this; `parse_header` wants so much of the file, or all of it.
+# The largest header of a later version. `parse_header` needs this many bytes, or the whole file.
 READ_FOR_HEADER_BYTES: Final = 4096
 
 HEADER_BYTES: Final = _FIXED.size + len(_RESERVED) + _U32.size
@@ -47,7 +50,7 @@ RECORD_OVERHEAD_BYTES: Final = _RECORD.size
 
 
 class HeaderState(Enum):
-    """The state of a file's first bytes. TORN: a crash came while the file was being created."""
+    """The state of a file's first bytes. `TORN`: a crash interrupted the creation of the file."""
 
     VALID = "valid"
     TORN = "torn"
@@ -65,10 +68,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The whole records at the start of a buffer: `records` of them, ending at `end` (buffer
-    position).
+    """The number of whole records at the start of a buffer, and the position `end` after the last
+    of them.
 
-    `damaged` means that something follows which is no record.
+    `damaged` says whether bytes follow that are no record.
     """
 
     records: int
@@ -78,7 +81,9 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record that checks out: where it ends in the buffer, and whether it opens a batch."""
+    """A record with a valid checksum: the position of its end in the buffer, and whether it is the
+    first of a batch.
+    """
 
     end: int
     first_of_batch: bool
@@ -90,8 +95,8 @@ def encode_header() -> bytes:
 
 
 def parse_header(head: Buffer, file_size_bytes: int) -> Header:
-    """Judge a file by its first bytes; `head` holds READ_FOR_HEADER_BYTES of them, or all there
-    are.
+    """Returns the header of a file. `head` must have the first `READ_FOR_HEADER_BYTES` bytes of the
+    file, or all of them.
     """
     if file_size_bytes <= HEADER_BYTES and _may_be_torn(bytes(head)):
         return Header(HeaderState.TORN)
@@ -106,8 +111,8 @@ def parse_header(head: Buffer, file_size_bytes: int) -> Header:
 
 
 def _may_be_torn(head: bytes) -> bool:
-    """Returns whether a crash at creation can have left `head`: a prefix of a header, then zeros
-    never written.
+    """Returns whether a crash while the file was created may have left `head`: the beginning of a
+    header, and zeros in place of the rest.
     """
     if head == encode_header():
         return False
@@ -115,7 +120,10 @@ def _may_be_torn(head: bytes) -> bool:
 
 
 def check_payload(payload: bytes) -> None:
-    """:raises ValueError: when a record cannot hold `payload`."""
+    """Checks the length of a payload.
+
+    :raises ValueError: when it is empty or longer than `MAX_PAYLOAD_BYTES`.
+    """
     if not 1 <= len(payload) <= MAX_PAYLOAD_BYTES:
         raise ValueError(
             f"a journal record holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {len(payload)}"
@@ -123,8 +131,8 @@ def check_payload(payload: bytes) -> None:
 
 
 def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
-    """Encodes one batch of records, to be written at `offset_bytes` of a file whose bytes before
-    are durable.
+    """Returns the encoded records of one batch. It must be written at `offset_bytes`, and only
+    after all bytes before are durable.
     """
     parts: list[Buffer] = []
     flag = _FIRST_OF_BATCH
@@ -138,12 +146,12 @@ def encode_batch(payloads: Sequence[Buffer], offset_bytes: int) -> bytes:
 
 
 def batch_size_bytes(payloads: Sequence[bytes]) -> int:
-    """Returns how many bytes `encode_batch` makes of `payloads`."""
+    """Returns the number of bytes that `encode_batch` returns for `payloads`."""
     return sum(map(len, payloads)) + RECORD_OVERHEAD_BYTES * len(payloads)
 
 
 def scan(view: memoryview, base: int) -> Scan:
-    """Check records from the start of `view`, whose first byte lies at file offset `base`."""
+    """Checks the records from the start of `view`, whose first byte is at file offset `base`."""
     unpack, crc32, size = _RECORD.unpack_from, zlib.crc32, len(view)
     position = records = 0
     # Inlined copy of `candidate_at`: a call per record would halve the rate of replay.
@@ -161,7 +169,7 @@ def scan(view: memoryview, base: int) -> Scan:
 
 
 def candidate_at(view: memoryview, base: int, position: int) -> Candidate | None:
-    """Returns the record at `position` of `view`, or None when what lies there is no record."""
+    """Returns the record at `position` of `view`, or None if there is no valid record."""
     start = position + RECORD_OVERHEAD_BYTES
     if start >= len(view):
         return None
@@ -175,8 +183,8 @@ def candidate_at(view: memoryview, base: int, position: int) -> Candidate | None
 
 
 def declared_end(view: memoryview, position: int) -> int:
-    """Returns where the record at `position` ends by its header; the end of the header if `view`
-    ends before it.
+    """Returns the end of the record at `position` according to its length, or the end of its header
+    if `view` ends before that.
     """
     start = position + RECORD_OVERHEAD_BYTES
     if start > len(view):
@@ -186,8 +194,8 @@ def declared_end(view: memoryview, position: int) -> int:
 
 
 def payloads(view: memoryview) -> Iterator[memoryview]:
-    """Yields the payloads of a buffer that `scan` found whole, as slices of it; nothing is checked
-    again.
+    """Yields the payloads of a buffer as slices of it. The buffer must consist of whole records, as
+    found by `scan`; nothing is checked again.
     """
     unpack, size = _U32.unpack_from, len(view)
     position = 0
@@ -202,8 +210,8 @@ _CHECKED = struct.Struct("<8sQI")
 
 
 def seal(payload: Iterable[Buffer]) -> bytes:
-    """Returns what stands before the parts of a payload in a checked file: magic · length u64 ·
-    CRC-32 of the payload.
+    """Returns the header of a checked file with this payload: magic · length u64 · CRC-32 of the
+    payload. `payload` may be given in parts.
     """
     length = checksum = 0
     for part in payload:
@@ -212,9 +220,7 @@ def seal(payload: Iterable[Buffer]) -> bytes:
 
 
 def unseal(content: Buffer) -> memoryview | None:
-    """Returns the payload of a checked file, as a slice of it, or None when it is not what was
-    sealed.
-    """
+    """Returns the payload of a checked file as a slice of `content`, or None if it is damaged."""
     if len(content) < _CHECKED.size:
         return None
     magic, length, checksum = _CHECKED.unpack_from(content)

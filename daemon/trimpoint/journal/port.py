@@ -1,13 +1,9 @@
-"""Defines the contract of all journal implementations (docs/spec/journal.md).
+"""The contract of all journal implementations (docs/spec/journal.md).
 
-Always true of a journal:
-
-- Payloads are opaque, ordered, and each is whole or absent after a crash.
-- `append` promises nothing; the return of `commit` promises that all appended before the call is
-  durable.
-- A failed write fails the journal: everything not yet durable is forgotten, and until `reopen`
-  succeeds each `append` and `commit` raises. Nothing is dropped behind the back of a writer who
-  continues appending.
+- Payloads are opaque and ordered. After a crash each is there as a whole or not at all.
+- `append` promises nothing. When `commit` returns, everything appended before the call is durable.
+- After a failed write the journal is failed: records that are not durable are dropped, and `append`
+  and `commit` raise until `reopen` succeeds. So a writer that continues to append always notices.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from trimpoint.journal.framing import Buffer
 
 
 class Damage(Enum):
-    """The damage of a journal as a whole."""
+    """The kinds of damage to a journal."""
 
     NONE = "none"
     TORN_TAIL = "torn_tail"
@@ -35,7 +31,7 @@ class Damage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A record boundary: so many bytes and so many records lie before it."""
+    """A boundary between records: the numbers of bytes and of records before it."""
 
     offset_bytes: int
     records: int
@@ -43,8 +39,8 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A position and a digest of the bytes right before it, which another journal, or another past
-    of this one, has not.
+    """A position and a digest of the bytes directly before it. The digest does not match in another
+    journal, or if this journal was replaced.
     """
 
     position: Position
@@ -53,13 +49,13 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class OpenReport:
-    """The findings of opening or inspecting a journal.
+    """The result of opening or inspecting a journal.
 
-    Whole records lie from `start` to `end`. `start` is the position that was asked for, or the
-    beginning when nothing was asked or the file does not bear it out. With damage, `end` is where
-    it begins, `reason` is a phrase for a person, and `damaged_bytes` lie beyond; `kept_at` names
-    the file that now holds them when they were cut. `version` is the file's format, 0 where none
-    can be told.
+    Whole records are between `start` and `end`. `start` is the requested position, or the first
+    record if none was requested or the file does not match the bookmark. If the journal is damaged,
+    the damage begins at `end`, `reason` is a phrase for a person, and `damaged_bytes` bytes follow.
+    If these were cut off, `kept_at` is the file that has them now. `version` is the format of the
+    file, 0 if unknown.
     """
 
     damage: Damage
@@ -72,32 +68,35 @@ class OpenReport:
 
 
 class Journal(Protocol):
-    """One thread's journal. All methods belong to one event loop; none blocks it."""
+    """The journal of one thread. All methods must be called from one event loop; none blocks it."""
 
     @property
     def report(self) -> OpenReport:
-        """Returns what opening it found."""
+        """Returns the report of opening the journal."""
         ...
 
     @property
     def durable(self) -> Position:
-        """Returns the end of what is durable."""
+        """Returns the position after the last durable record."""
         ...
 
     @property
     def size_bytes(self) -> int:
-        """Durable bytes, the header included."""
+        """The number of durable bytes, the header included."""
         ...
 
     @property
     def failure(self) -> JournalWriteError | None:
-        """Returns why it refuses records at present, or None; `reopen` may end that."""
+        """Returns the reason why the journal refuses records at present, or None. `reopen` may end
+        the failure.
+        """
         ...
 
     def read(self) -> Iterator[memoryview]:
-        """Returns the payloads that were found at opening, from `report.start` on, oldest first.
+        """Returns the payloads found when the journal was opened, from `report.start` on, oldest
+        first.
 
-        May be called once: the journal keeps no copy, so that an idle thread costs no memory.
+        May be called only once: the journal keeps no copy, so that an idle thread needs no memory.
         The slices share one buffer, which lives as long as any of them.
 
         :raises RuntimeError: on a second call.
@@ -105,7 +104,7 @@ class Journal(Protocol):
         ...
 
     async def bookmark(self) -> Bookmark:
-        """Returns the end of what is durable, as a snapshot notes it and passes it to
+        """Returns a bookmark after the last durable record. A snapshot stores it and passes it to
         `open_journal` later.
 
         :raises JournalClosed: after `close`.
@@ -114,104 +113,106 @@ class Journal(Protocol):
         ...
 
     def append(self, payload: bytes) -> None:
-        """Queue one record. Order of calls is order of records.
+        """Queues one record. Records are written in the order of the calls.
 
         :raises JournalWriteError: while the journal is failed.
-        :raises JournalReadOnly: when it is damaged.
+        :raises JournalReadOnly: when the journal is damaged.
         :raises JournalClosed: after `close`.
-        :raises ValueError: when the payload is empty or larger than a record can be.
+        :raises ValueError: when the payload is empty or too large for a record.
         """
         ...
 
     async def commit(self) -> None:
-        """Return once all that was appended before the call is durable. Concurrent calls share the
-        work.
+        """Waits until everything appended before the call is durable. Concurrent calls share one
+        write.
 
-        A cancelled caller may or may not have had its records written; they are never half written.
+        If the caller is cancelled, its records may or may not be written, but never partly.
 
-        :raises JournalWriteError: when they could not be made durable. They are gone then; the
-            caller's duty is to forget what it derived from them before it calls `reopen`.
+        :raises JournalWriteError: when the records could not be made durable. They are lost; the
+            caller must undo what it derived from them before it calls `reopen`.
         :raises JournalReadOnly: when the journal is damaged.
         :raises JournalClosed: after `close`.
         """
         ...
 
     async def reopen(self) -> None:
-        """End a failure: what was not durable is cut off the disk, and records are accepted again.
+        """Ends a failure: cuts the file after the last durable record, and accepts records again.
 
-        Does nothing on a healthy journal, so it may stand before every command.
+        Does nothing if the journal is not failed, so it may be called before every command.
 
         :raises JournalWriteError: while the disk still refuses; the journal stays failed.
-        :raises JournalReadOnly: when it is damaged.
+        :raises JournalReadOnly: when the journal is damaged.
         :raises JournalClosed: after `close`.
         """
         ...
 
     async def close(self) -> None:
-        """Commit what is queued, then close the file. Closing twice is fine.
+        """Commits the queued records, then closes the file. Idempotent.
 
-        :raises JournalWriteError: when the queued records could not be made durable; closed all the
-            same.
+        :raises JournalWriteError: when the queued records could not be made durable; the file is
+            closed nevertheless.
         """
         ...
 
 
 class StateStore(Protocol):
-    """The state directory: the journals of all threads, and small checked files beside them."""
+    """The state directory: the journals of all threads, and checked files beside them."""
 
     def lock(self) -> AbstractContextManager[None]:
-        """Hold the directory for this daemon while the context lasts. Taken when called, not when
-        entered.
+        """Locks the directory for this daemon until the returned context ends. The lock is taken by
+        the call, not when the context is entered.
 
-        :raises StateDirectoryBusy: when another daemon holds it.
+        :raises StateDirectoryBusy: when another daemon holds the directory.
         """
         ...
 
     async def scan(self) -> list[tuple[str, int]]:
-        """Returns each journal's thread id and its file's size in bytes, by thread id. Opens none
-        of them.
+        """Returns the thread id and the size in bytes of each journal, sorted by thread id. Opens
+        no journal.
         """
         ...
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> Journal:
-        """Open or create a thread's journal. With `after`, records before that position are not
+        """Opens or creates a thread's journal. With `after`, records before that position are not
         read.
 
-        Where the file does not bear the bookmark out, all are: `report.start` says which.
+        If the file does not match the bookmark, all records are read; `report.start` says which
+        case it is.
 
-        :raises JournalForeign: when the file is something else; it is untouched.
-        :raises JournalNewer: when a later trimpoint wrote it; it is untouched.
+        :raises JournalForeign: when the file is no journal; it is not changed.
+        :raises JournalNewer: when a later trimpoint wrote it; it is not changed.
         :raises JournalWriteError: when it cannot be created.
         :raises OSError: when it cannot be read.
-        :raises ValueError: when the thread id cannot name a file.
+        :raises ValueError: when the thread id cannot be a file name.
         """
         ...
 
     async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
-        """Returns the payloads that a thread's journal holds now, oldest first. Changes nothing,
-        and works while it is appended to.
+        """Returns the payloads in a thread's journal, oldest first. Changes nothing, and may be
+        called while records are appended.
 
-        What is being appended may or may not be among them. Damaged records, and those behind them,
-        are left out.
+        Records that are being appended may or may not be included. Damaged records and all after
+        them are left out.
 
-        :raises OSError: when it cannot be read, or is not there.
-        :raises ValueError: when the thread id cannot name a file.
+        :raises OSError: when the journal cannot be read or does not exist.
+        :raises ValueError: when the thread id cannot be a file name.
         """
         ...
 
     async def write_atomic(self, name: str, *payload: Buffer) -> None:
-        """Make the checked file `name` (one or more parts, joined by "/") hold `payload`, joined;
-        old or new after a crash.
+        """Replaces the checked file `name` (parts joined by "/") with the concatenated `payload`.
+        After a crash it has either the old or the new content.
 
-        :raises JournalWriteError: when it could not be made durable; the old content stands.
-        :raises ValueError: when `name` cannot name a file here.
+        :raises JournalWriteError: when the content could not be made durable; the old content
+            stays.
+        :raises ValueError: when `name` is not allowed.
         """
         ...
 
     async def read_checked(self, name: str) -> memoryview | None:
-        """Returns the content of the checked file `name`; None when there is none, or what is there
-        cannot be read or is not intact.
+        """Returns the content of the checked file `name`, or None if it does not exist, cannot be
+        read or is damaged.
 
-        :raises ValueError: when `name` cannot name a file here.
+        :raises ValueError: when `name` is not allowed.
         """
         ...

@@ -1,3 +1,3 @@
-"""Bytes of a record's payload: `records` for events, `snapshots` for state, `lazy_list` for what is
-decoded when it is first read.
+"""Encodes payloads: `records` encodes events, `snapshots` encodes state, and `lazy_list` has
+collections that are decoded on access.
 """

@@ -1,7 +1,7 @@
-"""Long lists and indexes as a snapshot holds them: packed until an item is read. Pure.
+"""Lists and indexes of a snapshot that stay encoded until an item is read. Pure.
 
-What was unpacked stays unpacked, because the caller that got an object may change it. Items that
-were never read are still packed bytes, and go into the next snapshot as they are.
+A decoded part stays decoded, because the caller that got an object may change it. Parts that were
+never read are still encoded bytes, and are written to the next snapshot unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Buffer = bytes | memoryview
 
 CHUNK_ITEMS = 256
 BUCKET_ITEMS = 128
-# How many items of an index are sorted into buckets before the caller gets control back.
+# The number of items that are sorted into buckets before control returns to the caller.
 YIELD_EVERY_ITEMS = 4096
 
 T = TypeVar("T")
@@ -25,8 +25,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class LazyList(MutableSequence[T]):
-    """A list whose first `CHUNK_ITEMS * len(chunks)` items were packed by `pack_list`; `decoder`
-    unpacks a chunk.
+    """A list whose first `CHUNK_ITEMS * len(chunks)` items are chunks that `pack_list` encoded;
+    `decoder` decodes a chunk.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class LazyList(MutableSequence[T]):
         self._materialized.append(value)
 
     def packed_chunks(self) -> Iterator[Buffer]:
-        """Returns all chunks as `pack_list` makes them; unread ones unchanged."""
+        """Yields all chunks in the form that `pack_list` yields; chunks that were never read are
+        unchanged.
+        """
         for chunk in self._packed:
             yield chunk if isinstance(chunk, memoryview) else _encode(chunk)
         yield from _packed_slices(self._materialized)
@@ -114,8 +116,8 @@ class LazyList(MutableSequence[T]):
         return found[start - offset : stop - offset]
 
     def _materialize(self, index: int | slice) -> Any:
-        """Unpack for good all that a change at `index` can touch; `index` as one of the loose
-        items.
+        """Decodes for good all items that a change at `index` may concern. Returns `index` relative
+        to the decoded items at the end.
         """
         if not isinstance(index, slice):
             return self._materialize_from(self._place(index))
@@ -136,7 +138,7 @@ class LazyList(MutableSequence[T]):
 
 
 class LazyIndex(MutableMapping[str, T], Generic[T]):
-    """A dict that was packed by `pack_index` into buckets, by the hash of the key."""
+    """A dict with text keys that `pack_index` encoded as buckets, by the hash of the key."""
 
     def __init__(
         self, buckets: list[memoryview], count: int, decoder: msgspec.msgpack.Decoder[dict[str, T]]
@@ -167,8 +169,8 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
             yield from self._bucket(number)
 
     def packed_buckets(self) -> Iterator[Buffer]:
-        """Returns the buckets that `pack_index` makes; fewer and larger buckets than there could be
-        are kept while they are not far too large.
+        """Yields the buckets in the form that `pack_index` yields. The number of buckets is kept
+        unless they have become more than twice as large as intended.
         """
         if self._count > 2 * BUCKET_ITEMS * len(self._buckets):
             yield from _sorted_into_buckets(self)
@@ -177,9 +179,10 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
             yield bucket if isinstance(bucket, memoryview) else _encode(bucket)
 
     def _bucket_of(self, key: object) -> dict[str, T]:
-        """Returns the bucket that holds `key` if the index does.
+        """Returns the bucket for `key`, which may or may not contain it.
 
-        :raises KeyError: `key` is no text, so the index does not hold it, as a dict would say.
+        :raises KeyError: when `key` is no text, because then the index does not contain it; as in a
+            dict.
         """
         if not isinstance(key, str):
             hash(key)  # raises for a key that no dict takes
@@ -194,13 +197,13 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
 
 
 def pack_list(items: MutableSequence[Any]) -> Iterator[Buffer]:
-    """Returns `items` as chunks of `CHUNK_ITEMS`, the last one what is left."""
+    """Yields `items` as encoded chunks of `CHUNK_ITEMS` items; the last chunk may have fewer."""
     return items.packed_chunks() if isinstance(items, LazyList) else _packed_slices(items)
 
 
 def pack_index(index: MutableMapping[str, Any]) -> Iterator[Buffer]:
-    """Returns `index` as buckets, at least one. An empty buffer is no bucket: it returns control to
-    the caller in between.
+    """Yields `index` as encoded buckets, at least one. An empty buffer in between is no bucket; it
+    only returns control to the caller.
     """
     return index.packed_buckets() if isinstance(index, LazyIndex) else _sorted_into_buckets(index)
 

@@ -1,4 +1,6 @@
-"""Records as journal payloads: msgpack, by position, tagged (docs/spec/journal.md). Pure."""
+"""Encodes records as journal payloads: msgpack, fields by position, tagged (docs/spec/journal.md).
+Pure.
+"""
 
 import msgspec
 
@@ -9,8 +11,8 @@ _decoder = msgspec.msgpack.Decoder(Record)
 
 
 class UnreadableRecord(Exception):
-    """The payload is whole but no record of this version, as when a later trimpoint wrote an event
-    unknown here.
+    """A payload is intact but no record that this version knows: for example, a later trimpoint
+    wrote an event that is unknown here.
     """
 
     def __init__(self, detail: str) -> None:
@@ -22,14 +24,14 @@ class UnreadableRecord(Exception):
 
 
 def encode_record(record: Record) -> bytes:
-    """Returns `record` as one payload."""
+    """Returns `record` encoded as a payload."""
     return _encoder.encode(record)
 
 
 def decode_record(payload: bytes | memoryview) -> Record:
-    """Returns the record in `payload`.
+    """Returns the record that `payload` encodes.
 
-    :raises UnreadableRecord: when it is none that this version knows.
+    :raises UnreadableRecord: when this version does not know the record.
     """
     try:
         return _decoder.decode(payload)

@@ -1,15 +1,15 @@
-"""A thread's state as a snapshot holds it, so that opening a thread reads the state and not its
-whole past.
+"""Encodes a thread's state as a snapshot, so that opening a thread does not replay its whole
+journal.
 
-Pure, but for a look at the code's own source:
+Pure, except that it reads the source code of the package:
 
-    snapshot  = directory length u32 · directory · parts directory = msgpack of `Directory`; it
-    names the parts of each field of the state, in order, by their lengths
+    snapshot  = directory length u32 · directory · parts
+    directory = msgpack of `Directory`, with the lengths of the parts of each field, in order
 
-Always true: a snapshot is derived. It is taken only by code that folds exactly as the code that
-wrote it, for exactly the journal that it was written for; else it is ignored. Nothing here names a
-field of the state: a field declared `MutableSequence` or `MutableMapping` is kept in chunks, which
-a loaded state unpacks when it looks at them, every other one as a whole.
+A snapshot is derived. It is used only by code that is equal to the code that wrote it, and only for
+the journal that it was written for; otherwise it is ignored. This module names no field of the
+state: a field declared as `MutableSequence` or `MutableMapping` is stored in chunks, which a loaded
+state decodes on access, and any other field is stored as a whole.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class _Field(msgspec.Struct, array_like=True):
-    """`count`: how many items are in the parts, 0 for a field that is whole."""
+    """A field of the state. `count` is the number of items in its parts, or 0 if the field is
+    stored as a whole.
+    """
 
     name: str
     count: int
@@ -44,7 +46,10 @@ class _Field(msgspec.Struct, array_like=True):
 
 
 class Directory(msgspec.Struct, array_like=True):
-    """`folded_by`: see `fingerprint`; the bookmark tells which journal was folded, and how far."""
+    """The directory of a snapshot. `folded_by` is the `fingerprint` of the code that wrote it.
+    `offset_bytes`, `records` and `digest` are the bookmark of the journal up to which records are
+    included.
+    """
 
     format: int
     folded_by: bytes
@@ -56,7 +61,7 @@ class Directory(msgspec.Struct, array_like=True):
 
 
 class Snapshot(NamedTuple):
-    """A state, and the place in the journal from which the rest is to be folded."""
+    """A state, and the bookmark after the last record that it includes."""
 
     state: ThreadState
     bookmark: Bookmark
@@ -68,11 +73,11 @@ class _Shape(NamedTuple):
 
 
 class SnapshotWriter:
-    """Takes a state apart, a little at a time: iterate for the parts, then ask for the `head` that
-    stands before them.
+    """Encodes a state in small parts: iterate over the parts, then call `head` for the bytes that
+    must be written before them.
 
-    An empty part returns control to the caller. The state must not change before the last part is
-    out.
+    An empty part only returns control to the caller. The state must not change until the last part
+    was yielded.
     """
 
     def __init__(self, thread_id: str, state: ThreadState, bookmark: Bookmark) -> None:
@@ -93,14 +98,14 @@ class SnapshotWriter:
                 yield part
 
     def head(self) -> bytes:
-        """Returns the header of a snapshot."""
+        """Returns the bytes that stand before the parts. Call it after the last part."""
         directory = _encode(self._directory)
         return _LENGTH.pack(len(directory)) + directory
 
 
 def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | None:
-    """Returns the snapshot in a checked file's payload; None when there is none, or it is not for
-    this thread or this code.
+    """Returns the snapshot in the payload of a checked file, or None if there is none, or it is for
+    another thread or by other code.
     """
     if payload is None or len(payload) < _LENGTH.size:
         return None
@@ -124,10 +129,10 @@ def decode_snapshot(payload: memoryview | None, thread_id: str) -> Snapshot | No
 
 @cache
 def fingerprint() -> bytes:
-    """Returns a digest of the code that folds events into state and of the code that encodes that
-    state.
+    """Returns a digest of the code that applies events to a state and that encodes the state.
 
-    The core imports nothing beyond itself, so its sources and the journal's are all of that code.
+    The core imports nothing outside its package, so its source files and those of the journal are
+    all of this code.
     """
     sources = [
         source
@@ -171,7 +176,10 @@ def _disassembled(value: Any, shape: _Shape) -> Iterator[Buffer]:
 
 
 def _assembled(directory: Directory, parts: memoryview) -> ThreadState:
-    """:raises MsgspecError: the parts are not what the state is made of."""
+    """Returns the state that the parts encode.
+
+    :raises MsgspecError: when the parts cannot be decoded.
+    """
     state, at, shapes = ThreadState(), 0, _shapes()
     for field in directory.fields:
         shape, slices = shapes[field.name], list[memoryview]()

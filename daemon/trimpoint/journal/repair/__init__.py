@@ -1,3 +1,3 @@
-"""Implements `trimpoint journal`: `verification` finds damage, `repair` mends it, `event_export`
-prints events.
+"""Implements `trimpoint journal`: `verification` finds damage, `repair` repairs it, and
+`event_export` exports events.
 """

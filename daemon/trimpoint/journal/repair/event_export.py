@@ -1,4 +1,6 @@
-"""A thread's events for other programs: one JSON object each, as clients receive them. Pure."""
+"""Exports a thread's events for other programs, one JSON object each, in the form that clients
+receive. Pure.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,9 +15,10 @@ from trimpoint.core.views.view import envelopes, wire_name
 def exported(
     state: ThreadState, record: Record, *, private: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yields the events of a record that `state` ends with, in order.
+    """Yields the events of `record` as JSON objects, in order. `state` must be the state directly
+    after the record.
 
-    `private`: also what no client is shown, such as the raw items of the model.
+    With `private`, the objects also have the fields that clients never receive, such as raw items.
     """
     for event, envelope in zip(record.events, envelopes(state, record), strict=True):
         document: dict[str, Any] = {"threadId": state.id, **msgspec.to_builtins(envelope)}

@@ -1,5 +1,5 @@
-"""Mend a journal that no daemon has open. Nothing is deleted: what a mended file no longer holds is
-in a file beside it. Blocking.
+"""Repairs a journal that no daemon has open. Nothing is deleted: removed bytes are kept in a file
+beside the journal. Blocking.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from trimpoint.journal.storage.file_ops import (
 from trimpoint.journal.storage.file_storage import refusals
 from trimpoint.journal.storage.inspection import Content, inspect
 
-# What one lost record can make unusable is the rest of its turn; a journal that refuses more than
-# that is no case for a program.
+# A lost record makes at most the rest of its turn unusable. If more records cannot be applied, a
+# program should not decide what to keep.
 MAX_REFUSED = 1_000
 RECORDS_A_BATCH = 256
 
 
 class Outcome(Enum):
-    """SOUND: there was nothing to mend. LEFT: it is as it was, because mending it was not asked for
-    or is not possible.
+    """The outcome of a repair. `SOUND`: there was no damage. `UNREPAIRED`: the journal was not
+    changed, because repair was not requested or is not possible.
     """
 
     SOUND = "sound"
@@ -49,9 +49,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """`kept_at` holds what was cut off, or the whole of the damaged file. `salvaged` records came
-    from behind the damage, `refused` ones were found there and do not follow from what is left;
-    `detail` says why it was left, or what was wrong.
+    """The result of a repair. `kept_at` is the file with the bytes that were cut off, or with the
+    whole damaged journal. `salvaged` is the number of records recovered after the damage, `refused`
+    the number of records found there that cannot be applied. `detail` says what was damaged, or why
+    the journal was left unchanged.
     """
 
     outcome: Outcome
@@ -68,14 +69,14 @@ def repair(
     snapshot: Snapshot | None = None,
     files: FileOperations = SYSTEM_FILES,
 ) -> RepairResult:
-    """Cut a torn tail; with `salvage`, write a damaged journal anew with all that can still be
-    read.
+    """Cuts a torn tail; with `salvage`, rewrites a damaged journal with all records that can still
+    be read.
 
-    A damaged journal whose `snapshot` still gives the whole thread is left: written anew it would
-    lose what the snapshot has.
+    A damaged journal is left unchanged if the thread can be loaded completely from `snapshot`,
+    because the rewritten journal would lack records that the snapshot includes.
 
-    :raises JournalWriteError: the disk refused; the journal is as it was.
-    :raises OSError: it cannot be read.
+    :raises JournalWriteError: when the disk refused; the journal is unchanged.
+    :raises OSError: when the journal cannot be read.
     """
     content = inspect(path, files=files)
     report = content.report
@@ -114,7 +115,7 @@ def _salvage(path: Path, content: Content, files: FileOperations) -> RepairResul
             gathered.add(payload)
     except (damage.ScanBudgetExceeded, _TooManyRefused):
         return RepairResult(
-            Outcome.UNREPAIRED, "what lies behind the damage cannot be told from noise"
+            Outcome.UNREPAIRED, "the bytes after the damage cannot be recognized as records"
         )
     if not gathered.state.exists:
         return RepairResult(
@@ -136,11 +137,11 @@ def _salvage(path: Path, content: Content, files: FileOperations) -> RepairResul
 
 
 class _TooManyRefused(Exception):
-    """Hardly anything behind the damage follows from what is before it."""
+    """Too many records after the damage cannot be applied to the state before it."""
 
 
 class _SalvagedRecords:
-    """Payloads that follow from each other, and the state they come to."""
+    """The payloads that can be applied one after another, and the resulting state."""
 
     def __init__(self) -> None:
         self.payloads: list[memoryview] = []
@@ -154,7 +155,7 @@ class _SalvagedRecords:
         self.refused += 1
         if self.refused > MAX_REFUSED:
             raise _TooManyRefused
-        # The fold may have stopped half-way.
+        # The record may have been applied partly, so the state is computed again.
         self.state = ThreadState()
         for kept in self.payloads:
             apply(self.state, decode_record(kept))
@@ -169,13 +170,15 @@ class _SalvagedRecords:
             return False
         except (
             Exception
-        ):  # the boundary of replay: whatever a record that does not follow makes of the state
+        ):  # the boundary of replay: a record that does not follow may fail in any way
             return False
         return True
 
 
 def _payloads_beyond(view: memoryview, start: int) -> Iterator[memoryview]:
-    """Returns the records behind the damage at `start`; the header itself may be damaged."""
+    """Yields the payloads of the records after the damage at `start`; the damage may also be in the
+    file's header.
+    """
     for position, _ in damage.records_after(view, 0, start - 1):
         record = framing.candidate_at(view, 0, position)
         assert record is not None

@@ -1,5 +1,5 @@
-"""Is a thread's journal what it should be? Reads all of it and touches nothing; works while a
-daemon appends. Blocking.
+"""Verifies a thread's journal. Reads the whole file and changes nothing; may run while a daemon
+appends. Blocking.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trimpoint.journal.port import Damage, OpenReport
 from trimpoint.journal.storage.directory import StateDirectory, snapshot_name
 from trimpoint.journal.storage.inspection import Content, inspect
 
-# A batch that a daemon is just writing looks torn until it is there.
+# A batch looks torn while a daemon is writing it.
 TORN_READ_ATTEMPTS = 5
 PAUSE_S = 0.1
 
 
 class SnapshotState(Enum):
-    """The state of a snapshot. `UNUSED`: damaged, or of other code or another journal; it will be
-    written anew.
+    """The state of a snapshot. `UNUSED`: it is damaged, or for other code or another journal, and
+    will be replaced. `DIFFERS`: its state is not that of the journal.
     """
 
     NONE = "none"
@@ -39,7 +39,7 @@ class SnapshotState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem, for scripts (`kind`) and for people, and what to do about it."""
+    """A problem that was found: its `kind` for scripts, and a description and advice for people."""
 
     kind: str
     detail: str
@@ -56,7 +56,7 @@ _BEHIND_DAMAGE = Problem(
 
 @dataclass(slots=True)
 class Verified:
-    """The content of a journal. `gaps` counts places where records are missing."""
+    """The findings about one journal. `gaps` is the number of places where records are missing."""
 
     thread_id: str
     path: Path
@@ -74,8 +74,8 @@ class Verified:
 
 
 def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> Verified:
-    """Read the thread's journal from end to end and hold its snapshot against it; `is_live`: a
-    daemon may be writing.
+    """Reads the whole journal of a thread and compares its snapshot with it. With `is_live`, a torn
+    tail is read again several times, because a daemon may be writing.
     """
     found = Verified(thread_id, store.journal_path(thread_id))
     try:
@@ -100,8 +100,8 @@ def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> V
 
 
 def bridges_damage(path: Path, report: OpenReport, snapshot: Snapshot | None) -> bool:
-    """Returns whether the thread opens whole though its journal is damaged, because its snapshot
-    ends behind the damage.
+    """Returns whether the thread can be loaded completely although its journal is damaged, because
+    its snapshot ends after the damage.
     """
     if report.damage is not Damage.DAMAGED_MIDDLE or snapshot is None:
         return False
@@ -110,9 +110,10 @@ def bridges_damage(path: Path, report: OpenReport, snapshot: Snapshot | None) ->
 
 
 def read_settled(path: Path, looks: int) -> Content:
-    """Returns the file's content; looked at again while it seems torn.
+    """Returns the content of the file. While its tail is torn, it is read again, up to `looks`
+    times in all.
 
-    :raises OSError: it cannot be read.
+    :raises OSError: when the file cannot be read.
     """
     content = inspect(path)
     while content.report.damage is Damage.TORN_TAIL and (looks := looks - 1) > 0:
@@ -122,9 +123,9 @@ def read_settled(path: Path, looks: int) -> Content:
 
 
 def records_of(content: Content) -> Iterator[Record]:
-    """Returns each record.
+    """Returns an iterator over the decoded records.
 
-    :raises UnreadableRecord: at one that this version does not know.
+    :raises UnreadableRecord: at a record that this version does not know.
     """
     return map(decode_record, framing.payloads(content.records))
 
@@ -150,7 +151,7 @@ def _fold(found: Verified, content: Content, snapshot: Snapshot | None) -> None:
         )
     except (
         Exception
-    ) as error:  # the boundary of replay: whatever a record that does not follow makes of the state
+    ) as error:  # the boundary of replay: a record that does not follow may fail in any way
         detail = (
             f"record {found.records + 1} does not follow from those before it "
             f"({type(error).__name__})"

@@ -1,8 +1,8 @@
-"""Group commit: many callers, one write and one sync.
+"""Group commit: many callers share one write and one sync.
 
-Always true: at most one batch is being written; what is appended meanwhile is the next one. A group
-that failed stays failed; its owner makes a new one, so that a caller who waited on the old never
-mistakes the new one's success for its own.
+At most one batch is being written; records that are appended meanwhile form the next batch. A
+failed group stays failed and its owner creates a new one, so that a caller waiting on the old group
+never takes the success of the new one for its own.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ WriteBatch = Callable[[list[bytes]], Awaitable[None]]
 
 
 class GroupCommit:
-    """`write_batch` returns when its batch is durable, or raises JournalWriteError and none of it
-    counts.
+    """Collects records into batches. `write_batch` must return when the batch is durable, or raise
+    `JournalWriteError` if it is not.
     """
 
     def __init__(self, path: Path, write_batch: WriteBatch) -> None:
@@ -34,14 +34,18 @@ class GroupCommit:
         self._round: anyio.Event | None = None
 
     def append(self, payload: bytes) -> None:
-        """:raises JournalWriteError: when the group has failed."""
+        """Queues a payload for the next batch.
+
+        :raises JournalWriteError: when the group has failed.
+        """
         self._raise_failure()
         self._queued.append(payload)
         self._appended += 1
 
     async def commit(self) -> None:
-        """:raises JournalWriteError: when the group has failed, or fails before these records are
-        durable.
+        """Waits until all payloads appended before the call are durable.
+
+        :raises JournalWriteError: when the group has failed, or fails before they are durable.
         """
         self._raise_failure()
         target = self._appended
@@ -53,7 +57,9 @@ class GroupCommit:
                 await self._round.wait()
 
     def fail(self, failure: JournalWriteError) -> None:
-        """Refuse from here on; what is queued is never written."""
+        """Marks the group as failed: all later calls raise, and queued payloads are never
+        written.
+        """
         self.failure = failure
 
     def _raise_failure(self) -> None:
@@ -61,12 +67,14 @@ class GroupCommit:
             raise self.failure.again()
 
     async def _lead(self) -> None:
-        """Write one batch for everybody. A cancelled leader finishes it: the others wait for it."""
+        """Writes one batch for all waiting callers. A cancelled caller finishes the write, because
+        the others wait for it.
+        """
         self._round = ended = anyio.Event()
         try:
             with anyio.CancelScope(shield=True):
-                # Those whom the last round woke append before this one is sealed: 64 a sync, not 1
-                # and 63.
+                # Lets the callers that the last round woke append first: with 64 callers, batches
+                # of 64 and not of 1 and 63 in turn.
                 await cancel_shielded_checkpoint()
                 batch, self._queued, target = self._queued, [], self._appended
                 await self._write_batch(batch)
@@ -74,7 +82,7 @@ class GroupCommit:
         except JournalWriteError as error:
             self.fail(error)
         except BaseException:
-            # Torn out of the wait (a native task cancellation): the thread may still be writing.
+            # A native task cancellation ended the wait; the worker thread may still be writing.
             self.fail(JournalWriteError(self._path, EINTR, "waiting for the write"))
             raise
         finally:

@@ -1,18 +1,18 @@
-"""Torn by a crash, or damaged later? The judgement on bytes that are no record. Pure.
+"""Decides whether bytes that are no record were torn by a crash or damaged later. Pure.
 
-A crash can only hurt the last batch (`framing`: a batch is written when all before it is durable),
-and it hurts in two ways: the file ends early, or sectors of the batch were never written and read
-as zeros, in any order the disk liked. Everything else is damage to what once was durable, perhaps
-acknowledged, and is not ours to cut. With p the first byte that is no record, in this order:
+A crash can only affect the last batch (`framing`: a batch is written after all bytes before it are
+durable). The file then ends early, or sectors of the batch were never written and read as zeros, in
+any order. All other damage is to bytes that were durable and perhaps acknowledged, and must not be
+cut off. With p the first byte that is no record, the first matching rule decides:
 
-1. A valid first-of-batch record lies after p: what stood at p had been durable. -> middle
-2. A sector after p, up to the next valid record, is all zeros: never written.   -> torn
-3. Another valid record lies after p: the batch is whole but for p.              -> middle
-4. The record at p, by its own length, ends at or beyond the end of the file.    -> torn
-5. It ends before that, and nothing valid follows.                               -> middle
+1. A valid first-of-batch record is after p: the bytes at p had been durable.     -> middle 2. A
+sector between p and the next valid record is all zeros: it was not written. -> torn 3. Another
+valid record is after p: the batch is complete except at p.            -> middle 4. The record at p
+ends, by its own length, at or after the end of the file.      -> torn 5. The record at p ends
+before that, and no valid record follows.                 -> middle
 
-The one case that cannot be told apart: damage to the very last record of the file long after it was
-acknowledged (rule 4). Its bytes are kept beside the journal, so even that loses nothing for good.
+One case cannot be distinguished: damage to the last record of the file long after it was
+acknowledged (rule 4). Its bytes are kept beside the journal, so nothing is lost for good.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ from trimpoint.journal import framing
 
 SECTOR_BYTES = 512
 
-# A record's length stays below 2**28, so the last byte of its word has few values, rare ones in
-# text.
+# A record's length is below 2**28, so the last byte of its word has few possible values, which are
+# rare in text.
 _TOP = framing.RECORD_OVERHEAD_BYTES - 1
 _WORD_TOP = re.compile(rb"[\x00-\x0f\x80-\x8f]", re.DOTALL)
 
-# Hostile payloads can hold any number of plausible lengths, each of which costs a checksum over
-# that length.
+# Hostile payloads can contain many plausible lengths, and each needs a checksum over that length.
 _SEARCH_BUDGET_BYTES = 1 << 28
 
 
 class ScanBudgetExceeded(Exception):
-    """The search looked at more bytes than it may."""
+    """The search for records has checked more bytes than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TailState:
-    """`torn`: cut here and go on. Otherwise the journal is read-only from here; `reason` says
-    why.
+    """The verdict on the end of a journal. `torn`: the tail may be cut off. Otherwise the journal
+    is read-only from there; `reason` says why.
     """
 
     torn: bool
@@ -50,8 +49,8 @@ class TailState:
 
 
 def classify_tail(view: memoryview, base: int, position: int) -> TailState:
-    """Say what happened at `position`, where `framing.scan` stopped; `view` starts at file offset
-    `base`.
+    """Returns what happened at `position`, where `framing.scan` stopped. `view` starts at file
+    offset `base`.
     """
     try:
         next_valid, later_batch = _look_ahead(view, base, position)
@@ -69,8 +68,8 @@ def classify_tail(view: memoryview, base: int, position: int) -> TailState:
 
 
 def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None, int | None]:
-    """Positions after `position` of the first valid record and of the first one that opens a
-    batch.
+    """Returns the positions after `position` of the first valid record, and of the first one that
+    is the first of a batch; None if there is none.
     """
     first: int | None = None
     for found, opens_batch in records_after(view, base, position):
@@ -81,9 +80,10 @@ def _look_ahead(view: memoryview, base: int, position: int) -> tuple[int | None,
 
 
 def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[int, bool]]:
-    """Returns where whole records lie after `position`, and whether each opens a batch.
+    """Yields the position of each valid record after `position`, and whether it is the first of a
+    batch.
 
-    :raises Exhausted: too much of the file looks like the beginning of a record and is none.
+    :raises ScanBudgetExceeded: when too many bytes look like a record and are none.
     """
     at, budget, size = position + 1, _SEARCH_BUDGET_BYTES, len(view)
     while (top := _WORD_TOP.search(view, at + _TOP)) is not None:
@@ -100,8 +100,8 @@ def records_after(view: memoryview, base: int, position: int) -> Iterator[tuple[
 
 
 def _has_unwritten_sector(view: memoryview, base: int, start: int, stop: int) -> bool:
-    """Returns whether a sector reaching into start..stop is zeros, as far as it lies after start
-    and in the file.
+    """Returns whether a sector between `start` and `stop` is all zeros. Of the first sector, only
+    the bytes from `start` on are checked.
     """
     at = start
     while at < stop:

@@ -1,11 +1,10 @@
-"""The state directory on disk.
+"""The state directory on disk:
 
-<root>/lock                          held by the daemon (flock), its pid as text
-<root>/threads/<thread>.journal      one per thread; the id percent-encoded
-<root>/threads/<thread>.journal.torn-<n>      what was cut off a torn journal
-<root>/threads/<thread>.journal.damaged-<n>   a damaged one, whole, whose salvaged records are in
-the journal now <root>/catalogue, snapshots/<thread> checked files: derived, written anew when they
-are not intact
+<root>/lock                                   locked by the daemon (flock), with its pid as text
+<root>/threads/<thread>.journal               one for each thread; the id is percent-encoded
+<root>/threads/<thread>.journal.torn-<n>      bytes that were cut off a torn journal
+<root>/threads/<thread>.journal.damaged-<n>   a damaged journal whose records were salvaged
+<root>/catalogue, snapshots/<thread>          checked files: derived, replaced if damaged
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ _RESERVED = ("lock", "threads")
 
 
 def file_stem(thread_id: str) -> str:
-    """Returns the thread id as part of a file name, reversibly.
+    """Returns the thread id percent-encoded, for use in a file name.
 
-    :raises ValueError: when it is empty or too long for one.
+    :raises ValueError: when the id is empty or too long for a file name.
     """
     stem = quote(thread_id, safe="")
     if stem.startswith("."):
@@ -59,21 +58,26 @@ def file_stem(thread_id: str) -> str:
 
 
 def snapshot_name(thread_id: str) -> str:
-    """Returns the checked file that holds a thread's snapshot.
+    """Returns the name of the checked file with a thread's snapshot.
 
-    :raises ValueError: when the thread id cannot name a file.
+    :raises ValueError: when the thread id cannot be a file name.
     """
     return f"snapshots/{file_stem(thread_id)}"
 
 
 def check_name(name: str) -> None:
-    """:raises ValueError: when `name` cannot name a checked file."""
+    """Checks the name of a checked file.
+
+    :raises ValueError: when the name is not allowed.
+    """
     if not _NAME.fullmatch(name) or name.split("/")[0] in _RESERVED:
         raise ValueError(f"{name!r} cannot name a file of the state directory")
 
 
 class StateDirectory:
-    """`port.StateStore` over a directory, which is made when the first thing is put in."""
+    """The implementation of `port.StateStore` on disk. The directory is created when the first file
+    is written.
+    """
 
     def __init__(
         self,
@@ -89,24 +93,27 @@ class StateDirectory:
         self._lock_fd: int | None = None
 
     def journal_path(self, thread_id: str) -> Path:
-        """:raises ValueError: when the thread id cannot name a file."""
+        """Returns the path of a thread's journal.
+
+        :raises ValueError: when the thread id cannot be a file name.
+        """
         return self.root / "threads" / f"{file_stem(thread_id)}{_SUFFIX}"
 
     def prepare(self) -> None:
-        """Makes the directory if need be.
+        """Creates the directory if it does not exist.
 
-        :raises OSError: when it cannot be made.
-        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
+        :raises OSError: when it cannot be created.
+        :raises StateDirectoryUnsafe: when it belongs to another user or others may write to it.
         """
         _make_directories(self._files, self.root)
         _refuse_if_unsafe(self.root)
 
     def lock(self) -> AbstractContextManager[None]:
-        """Takes the directory for this process until the block ends.
+        """Locks the directory for this process until the returned context ends.
 
-        :raises OSError: when the directory cannot be made.
-        :raises StateDirectoryUnsafe: when it is not this user's alone to write to.
-        :raises StateDirectoryBusy: when another process has taken it.
+        :raises OSError: when the directory cannot be created.
+        :raises StateDirectoryUnsafe: when it belongs to another user or others may write to it.
+        :raises StateDirectoryBusy: when another process holds the lock.
         """
         self.prepare()
         path = self.root / "lock"
@@ -126,18 +133,19 @@ class StateDirectory:
         try:
             yield
         finally:
-            # The file stays: removing it would let two daemons lock two files of one name.
+            # The file is not removed: two daemons could then lock two files of the same name.
             self._lock_fd = None
             _write_pid(fd, "")
             os.close(fd)
 
     def _make_directories(self, path: Path) -> None:
-        """Makes `path` below the root.
+        """Creates the directory `path` below the root.
 
-        A directory that was deleted is not made anew by the daemon that held it: another may lock
-        what stands there then.
+        If the root was deleted while it was locked, it is not created again, because another daemon
+        may lock the new one.
 
-        :raises OSError: also when the root is no longer the one that was locked.
+        :raises OSError: when it cannot be created, or the root is no longer the one that was
+            locked.
         """
         lock = self.root / "lock"
         if self._lock_fd is not None and not self._files.is_at(lock, self._lock_fd):
@@ -147,8 +155,8 @@ class StateDirectory:
         _make_directories(self._files, path)
 
     def holder(self) -> int | None:
-        """Returns the process that holds the directory, as far as can be told without touching the
-        lock.
+        """Returns the id of the process that holds the directory, or None. Reads the pid in the
+        lock file and does not touch the lock.
         """
         try:
             pid = int((self.root / "lock").read_text())
@@ -159,7 +167,7 @@ class StateDirectory:
         except ProcessLookupError:
             return None
         except PermissionError:
-            return pid  # it is another user's
+            return pid  # the process belongs to another user
         return pid
 
     async def scan(self) -> list[tuple[str, int]]:
@@ -188,7 +196,7 @@ class StateDirectory:
         return await to_thread.run_sync(self.read, name, limiter=self._limiter)
 
     def journals(self) -> list[tuple[str, int]]:
-        """Does what `scan` does, and blocks."""
+        """Returns what `scan` returns, but blocks."""
         try:
             entries = os.scandir(self.root / "threads")
         except FileNotFoundError:
@@ -209,9 +217,9 @@ class StateDirectory:
             write_atomically(self._files, path, (framing.seal(payload), *payload))
 
     def read(self, name: str) -> memoryview | None:
-        """Does what `read_checked` does, and blocks."""
+        """Returns what `read_checked` returns, but blocks."""
         check_name(name)
-        # Whatever the reason, it is derived: who asked does without, and writes it anew.
+        # The content is derived, so on any error the caller does without it and writes it again.
         with suppress(OSError):
             fd = self._files.open(self.root / name, os.O_RDONLY)
             try:
@@ -222,8 +230,8 @@ class StateDirectory:
 
 
 def _make_directories(files: FileOperations, path: Path) -> None:
-    """Makes directories, each 0700 and durable in its parent; `mkdir(parents=True)` gives parents
-    the umask's mode.
+    """Creates a directory and its parents, each with mode 0700 and durable in its parent.
+    `mkdir(parents=True)` would create the parents with the umask's mode.
     """
     if path.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Journals on disk: blocking work done in worker threads, never in the event loop."""
+"""Journals on disk. Blocking calls run in worker threads, never in the event loop."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from trimpoint.journal.storage.inspection import NEW, Content, bookmark, inspect
 
 
 class ThreadedStorage:
-    """A JournalFile seen from the event loop. Without a limiter anyio's default bounds the
-    threads.
+    """Runs the calls of a `JournalFile` in worker threads. Their number is bounded by the limiter,
+    or by anyio's default limiter.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ThreadedStorage:
 
 
 class FileJournal(GroupedJournal):
-    """`port.Journal` over one file."""
+    """The implementation of `port.Journal` over one file."""
 
     @classmethod
     async def open(
@@ -62,10 +62,11 @@ class FileJournal(GroupedJournal):
         files: FileOperations = SYSTEM_FILES,
         limiter: CapacityLimiter | None = None,
     ) -> FileJournal:
-        """Open or create the journal at `path`; the contract is `StateStore.open_journal`.
+        """Opens or creates the journal at `path`; the contract is that of
+        `StateStore.open_journal`.
 
-        A torn tail is cut and kept beside. Where the disk refuses that (full, read-only), the
-        journal opens all the same, readable and failed; `reopen` tries again.
+        A torn tail is cut off and kept in a file beside the journal. If the disk refuses this
+        (full, read-only), the journal can be read but is failed; `reopen` tries again.
         """
         file, content, failure = await to_thread.run_sync(
             open_file, path, after, files, limiter=limiter
@@ -76,11 +77,10 @@ class FileJournal(GroupedJournal):
 def open_file(
     path: Path, after: Bookmark | None, files: FileOperations
 ) -> tuple[JournalFile, Content, JournalWriteError | None]:
-    """Does the blocking part of `FileJournal.open`; returns the file, what it held, and the disk's
-    refusal to repair it.
+    """Does the blocking part of `FileJournal.open`. Returns the file, its content, and the error if
+    the disk refused the repair of a torn tail.
 
-    :raises JournalForeign, JournalNewer, JournalWriteError, OSError: as `StateStore.open_journal`
-        says.
+    :raises JournalForeign, JournalNewer, JournalWriteError, OSError: see `StateStore.open_journal`.
     """
     try:
         content = inspect(path, after=after, files=files)
@@ -96,8 +96,8 @@ def open_file(
 
 
 def _repair(file: JournalFile, content: Content) -> JournalWriteError | None:
-    """Bring the file into a state to append to; the refusal, where what it holds can be read all
-    the same.
+    """Prepares the file for appending. Returns the error if the disk refuses and the file can still
+    be read.
     """
     if content.report.damage is Damage.DAMAGED_MIDDLE:
         return None

@@ -1,6 +1,6 @@
-"""The few things the journal asks of the operating system: the seam where tests inject faults.
+"""The calls of the journal to the operating system. Tests inject faults by replacing them.
 
-Every method blocks and raises OSError; none is called from the event loop.
+Every method blocks and may raise `OSError`; none is called from the event loop.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Protocol
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
-# Joining all of a large file would hold up the event loop's thread for as long as the copy takes.
+# Joining a whole large file at once would block the event loop's thread during the copy.
 PIECE_BYTES = 1 << 20
 
 
 class FileOperations(Protocol):
-    """Positions are explicit in reads and writes, so that a failed call leaves no hidden file
-    position.
+    """The file operations of the journal. Reads and writes take explicit positions, so that a
+    failed call leaves no unknown file position.
     """
 
     def open(self, path: Path, flags: int) -> int: ...
@@ -30,7 +30,7 @@ class FileOperations(Protocol):
     def read(self, fd: int, size_bytes: int, offset_bytes: int) -> bytes: ...
 
     def write(self, fd: int, data: memoryview, offset_bytes: int) -> int:
-        """May write less than `data`; answers how many bytes."""
+        """Writes at most `data` and returns the number of bytes written, which may be less."""
         ...
 
     def datasync(self, fd: int) -> None: ...
@@ -38,8 +38,8 @@ class FileOperations(Protocol):
     def truncate(self, fd: int, size_bytes: int) -> None: ...
 
     def is_at(self, path: Path, fd: int) -> bool:
-        """Returns whether `path` leads to the open file: not when it was deleted, or another file
-        stands there.
+        """Returns whether `path` is the open file; False if it was deleted or replaced by another
+        file.
         """
         ...
 
@@ -51,7 +51,9 @@ class FileOperations(Protocol):
 
 
 class SystemFiles:
-    """The real ones. New files are 0600 whatever the umask allows."""
+    """The file operations of the operating system. New files have at most mode 0600, whatever the
+    umask is.
+    """
 
     def open(self, path: Path, flags: int) -> int:
         return os.open(path, flags, FILE_MODE)
@@ -100,7 +102,7 @@ SYSTEM_FILES = SystemFiles()
 def write_fully(
     files: FileOperations, fd: int, data: bytes | memoryview, offset_bytes: int
 ) -> None:
-    """Write all of `data`, however short the single writes come out."""
+    """Writes all of `data`, with as many calls as needed."""
     view = memoryview(data)
     while view:
         written = files.write(fd, view, offset_bytes)
@@ -109,9 +111,9 @@ def write_fully(
 
 
 def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int) -> bytes:
-    """Returns the bytes from `offset_bytes` to `end_bytes`, or to the end of the file."""
+    """Returns the bytes from `offset_bytes` up to `end_bytes` or the end of the file."""
     chunks: list[bytes] = []
-    # One pread answers at most about 2 GiB on Linux.
+    # One pread returns at most about 2 GiB on Linux.
     while offset_bytes < end_bytes and (
         chunk := files.read(fd, end_bytes - offset_bytes, offset_bytes)
     ):
@@ -123,11 +125,10 @@ def read_fully(files: FileOperations, fd: int, offset_bytes: int, end_bytes: int
 def write_atomically(
     files: FileOperations, target: Path, content: Iterable[bytes | memoryview]
 ) -> None:
-    """Make `target` hold `content`, joined, durably; after a crash it holds either that or what it
-    held before.
+    """Replaces `target` with the concatenated `content`, durably. After a crash it has either the
+    new or the old content.
     """
-    # A fixed name: what an earlier attempt left behind (no room, a crash) is overwritten, not
-    # collected.
+    # The name is fixed, so that the file of an earlier failed attempt is overwritten.
     temporary = target.with_name(f".{target.name}.tmp")
     fd = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
@@ -154,7 +155,7 @@ def _in_large_pieces(content: Iterable[bytes | memoryview]) -> Iterator[bytes]:
 
 
 def free_name(files: FileOperations, path: Path, what: str) -> Path:
-    """Returns a name beside `path` that nothing has yet: `<name>.<what>-<n>`."""
+    """Returns an unused path beside `path`: `<name>.<what>-<n>`."""
     number = 1
     while files.exists(candidate := path.with_name(f"{path.name}.{what}-{number}")):
         number += 1

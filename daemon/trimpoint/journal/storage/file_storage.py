@@ -1,9 +1,9 @@
-"""The writing end of a journal on disk, blocking.
+"""Appends to a journal on disk. Blocking.
 
-Always true: a batch is written only behind durable bytes, and counts only after its sync. A sync
-that failed is never repeated over the same bytes (the kernel may have dropped them and answers
-"done"): the file is opened anew, cut back to its durable end and synced, before anything else is
-written.
+A batch is written only after durable bytes, and is durable only after its sync. After a failed sync
+the same bytes are never synced again, because the kernel may have dropped them and still report
+success. Instead the file is opened again, cut back to its durable end and synced before the next
+write.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from trimpoint.journal.storage.inspection import Content
 
 @contextmanager
 def refusals(path: Path, operation: str) -> Generator[None]:
-    """Turn an OSError of `operation` into the journal's own."""
+    """Converts an `OSError` of `operation` into a `JournalWriteError`."""
     try:
         yield
     except OSError as error:
@@ -38,11 +38,12 @@ def refusals(path: Path, operation: str) -> Generator[None]:
 
 
 class JournalFile:
-    """Owns the descriptor, opened when first written to. The durable end is the caller's to keep.
+    """Owns the file descriptor, which is opened at the first write. The caller stores the durable
+    end.
 
-    A caller can be torn away from a write that its thread then finishes, so the file's own end may
-    get ahead of the caller's. A write that expects another end than the file's breaks it; the next
-    `restore` settles it.
+    If a caller is cancelled during a write, its worker thread still finishes the write, so the end
+    of the file can be after the end that the caller knows. A write with another expected end marks
+    the file as broken; the next `restore` corrects it.
     """
 
     def __init__(self, path: Path, files: FileOperations, content: Content) -> None:
@@ -53,16 +54,16 @@ class JournalFile:
         self._files = files
         self._fd: int | None = None
         self._end = content.report.end
-        # A whole journal with records needs no restoring, so that opening thousands of them syncs
-        # nothing.
+        # An undamaged journal with records needs no `restore`, so opening thousands of journals
+        # causes no syncs.
         self._broken = content.report.damage is not Damage.NONE or self._end.records == 0
         self._lock = Lock()
 
     def write(self, batch: list[bytes], at: Position) -> Position:
-        """Make `batch` durable behind `at`, the durable end; the new one.
+        """Writes `batch` durably at `at`, the durable end, and returns the new durable end.
 
-        :raises JournalWriteError: when it is not durable; `restore` must succeed before the next
-            write.
+        :raises JournalWriteError: when the batch is not durable; `restore` must succeed before the
+            next write.
         """
         with self._lock:
             if self._broken:
@@ -76,17 +77,17 @@ class JournalFile:
             with refusals(self.path, "fdatasync"):
                 self._files.datasync(fd)
                 is_there = self._files.is_at(self.path, fd)
-            if not is_there:  # written all the same, to where no later daemon looks
+            if not is_there:  # the bytes were written to a deleted or renamed file
                 raise JournalWriteError(self.path, ENOENT, "finding the file again after the write")
             self._end = Position(at.offset_bytes + len(data), at.records + len(batch))
             self._broken = False
             return self._end
 
     def restore(self, to: Position) -> None:
-        """Open the file anew and make it end at `to`; torn bytes found at opening are kept beside
-        first.
+        """Opens the file again and cuts it at `to`. Torn bytes that were found at opening are first
+        kept in a file beside it.
 
-        :raises JournalWriteError: when the disk refuses; may be tried again.
+        :raises JournalWriteError: when the disk refuses; the call may be repeated.
         """
         with self._lock:
             if not self._broken:
@@ -96,7 +97,7 @@ class JournalFile:
             self._keep_torn()
             self._cut(to)
             if to.records == 0:
-                # A crash may have come between an earlier creation and the sync of the directory.
+                # The file may have been created before a crash without a sync of the directory.
                 with refusals(self.path, "fsync of the directory"):
                     self._files.sync_directory(self.path.parent)
             self._end, self._headless, self._broken = to, False, False
@@ -123,12 +124,16 @@ class JournalFile:
     def _release(self) -> None:
         if self._fd is not None:
             fd, self._fd = self._fd, None
-            # Nothing hangs on it: what counts was synced, what does not is cut.
+            # An error here has no effect: durable bytes were synced, all others are cut.
             with suppress(OSError):
                 self._files.close(fd)
 
     def _open_at_least(self, end: Position) -> int:
-        """Open for writing; a file shorter than its durable end has lost what was acknowledged."""
+        """Opens the file for writing.
+
+        :raises JournalWriteError: when it cannot be opened, or is shorter than its durable end, so
+            that acknowledged records are lost.
+        """
         with refusals(self.path, "open"):
             self._fd = fd = self._files.open(
                 self.path, os.O_RDWR | (os.O_CREAT if self._headless else 0)

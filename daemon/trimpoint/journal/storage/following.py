@@ -1,5 +1,5 @@
-"""Read a journal piece by piece, without holding more of it than a piece. Blocking; works while a
-daemon appends, as far as the caller says that the file is durable.
+"""Reads a journal piece by piece with little memory. Blocking; may run while a daemon appends, if
+the caller gives the durable size.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PIECE_BYTES = 256 * 1024
 
 
 class Payload(NamedTuple):
-    """One record, where it begins in the file, and where the next one does."""
+    """The payload of one record, with the file offsets of the record's start and end."""
 
     start_bytes: int
     end_bytes: int
@@ -26,12 +26,12 @@ class Payload(NamedTuple):
 def read_piece(
     path: Path, start_bytes: int, durable_bytes: int, files: FileOperations = SYSTEM_FILES
 ) -> list[Payload]:
-    """Returns the next whole records from `start_bytes` on, 0 for the beginning; empty at the end
-    of what is durable, and where the file is damaged.
+    """Returns the next whole records from `start_bytes` on (0 for the first record). Returns an
+    empty list at the durable end, or where the file is damaged.
 
-    It is about `PIECE_BYTES`, or one record if that is larger.
+    A piece has about `PIECE_BYTES` bytes, or one record if that is larger.
 
-    :raises OSError: it cannot be read, or is not there.
+    :raises OSError: when the file cannot be read or does not exist.
     """
     fd = files.open(path, os.O_RDONLY)
     try:

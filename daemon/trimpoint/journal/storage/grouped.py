@@ -1,4 +1,6 @@
-"""The one implementation of the port: group commit, failure and closing, over any storage."""
+"""The implementation of the journal's contract over any storage: group commit, failure and
+closing.
+"""
 
 from __future__ import annotations
 
@@ -24,29 +26,32 @@ class Storage(Protocol):
     def report(self) -> OpenReport: ...
 
     async def write(self, batch: list[bytes], at: Position) -> Position:
-        """Returns the new durable end.
+        """Writes a batch and returns the new durable end.
 
         :raises JournalWriteError: when the batch is not durable.
         """
         ...
 
     async def restore(self, to: Position) -> None:
-        """End where `to` says and be ready to write.
+        """Cuts the storage at `to` and prepares it for writing.
 
-        :raises JournalWriteError: when it cannot be.
+        :raises JournalWriteError: when that fails.
         """
         ...
 
     async def bookmark(self, at: Position) -> Bookmark:
-        """:raises OSError: when what lies before `at` cannot be read."""
+        """Returns a bookmark at the position `at`.
+
+        :raises OSError: when the bytes before `at` cannot be read.
+        """
         ...
 
     async def close(self) -> None: ...
 
 
 class GroupedJournal:
-    """See `port.Journal`. `failure` is given when it opened readable, but the disk refused a
-    repair.
+    """Implements `port.Journal`. `failure` is given if the journal could be opened for reading, but
+    the disk refused its repair.
     """
 
     def __init__(
@@ -101,7 +106,7 @@ class GroupedJournal:
         await self._group.commit()
 
     async def reopen(self) -> None:
-        # One at a time: a second restore would cut off what was written since the first.
+        # One call at a time: a second restore would cut off records written since the first.
         async with self._reopening:
             self._check_writable()
             if self._group.failure is not None:

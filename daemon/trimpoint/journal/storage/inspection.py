@@ -1,4 +1,4 @@
-"""Read a journal and say what it is, without touching it. Blocking; works while a daemon
+"""Reads a journal and reports its state without changing it. Blocking; may run while a daemon
 appends.
 """
 
@@ -17,17 +17,18 @@ from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations, rea
 
 START = Position(framing.HEADER_BYTES, 0)
 NOTHING = memoryview(b"")
-# How much of a journal a bookmark vouches for: some records, each with its own sequence, time and
+# A bookmark's digest covers so many bytes: some records, which differ by sequence number, time and
 # ids.
 BOOKMARKED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The report, the whole records from `report.start` on, and the bytes to cut when the tail is
-    torn.
+    """The content of a journal: the report, the whole records from `report.start` on, and the bytes
+    to cut off if the tail is torn.
 
-    `headless`: there is no header yet; the file is new or its creation was cut short.
+    `headless` says that there is no header, because the file is new or its creation was
+    interrupted.
     """
 
     report: OpenReport
@@ -40,14 +41,14 @@ NEW = Content(OpenReport(Damage.NONE, START, START, framing.FORMAT_VERSION), hea
 
 
 def digest_before(content: framing.Buffer, end: int) -> bytes:
-    """Returns the bookmark at `end` of `content`."""
+    """Returns the digest of the last `BOOKMARKED_BYTES` bytes of `content` before `end`."""
     return hashlib.blake2b(content[max(0, end - BOOKMARKED_BYTES) : end], digest_size=16).digest()
 
 
 def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
     """Returns a bookmark at a durable position of the file.
 
-    :raises OSError: when it cannot be read.
+    :raises OSError: when the file cannot be read.
     """
     fd = files.open(path, os.O_RDONLY)
     try:
@@ -59,10 +60,10 @@ def bookmark(path: Path, position: Position, files: FileOperations) -> Bookmark:
 def inspect(
     path: Path, *, after: Bookmark | None = None, files: FileOperations = SYSTEM_FILES
 ) -> Content:
-    """Returns what the file at `path` holds. With `after`, only records beyond it are read, if the
-    file bears it out.
+    """Returns the content of the file at `path`. With `after`, only later records are read, if the
+    file matches the bookmark.
 
-    :raises OSError: when it cannot be read; FileNotFoundError when there is none.
+    :raises OSError: when the file cannot be read; `FileNotFoundError` when it does not exist.
     """
     fd = files.open(path, os.O_RDONLY)
     try:
@@ -79,8 +80,8 @@ def inspect(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Whole records from `start` on, and a bookmark at their end. `start` is the position that was
-    asked for, or the beginning where the file does not bear it out.
+    """Whole records from `start` on, and a bookmark after the last of them. `start` is the
+    requested position, or the first record if the file does not match the bookmark.
     """
 
     start: Position
@@ -91,10 +92,10 @@ class Piece:
 def read_piece(
     path: Path, after: Bookmark | None, max_bytes: int, files: FileOperations = SYSTEM_FILES
 ) -> Piece | None:
-    """Returns the next records of the file, about `max_bytes` of them and at least one; None when
-    there are none behind `after`, or what follows is no whole record. Works while a daemon appends.
+    """Returns the next records of the file, about `max_bytes` bytes and at least one record.
+    Returns None if no whole record follows `after`. May run while a daemon appends.
 
-    :raises OSError: when it cannot be read; FileNotFoundError when there is none.
+    :raises OSError: when the file cannot be read; `FileNotFoundError` when it does not exist.
     """
     fd = files.open(path, os.O_RDONLY)
     try:
@@ -110,7 +111,7 @@ def read_piece(
 
 
 def _beginning(files: FileOperations, fd: int) -> tuple[bytes, framing.Header, int]:
-    """Returns the first bytes of a file, its header, and its size."""
+    """Returns the first bytes of a file, its header, and its size in bytes."""
     size = files.size(fd)
     head = read_fully(files, fd, 0, min(size, framing.READ_FOR_HEADER_BYTES))
     return head, framing.parse_header(head, size), size
@@ -145,9 +146,7 @@ def _piece_at(
 
 
 def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
-    """Returns all behind the bookmark, or None when this is not the file that it was made in, or no
-    longer.
-    """
+    """Returns all bytes after the bookmark, or None if the file does not match the bookmark."""
     end = after.position.offset_bytes
     if end > size:
         return None

@@ -1,6 +1,4 @@
-"""File operations that count: how often and how long the disk was waited for, and what was
-written.
-"""
+"""File operations that count syncs, the time spent in them, and the bytes written."""
 
 import time
 from threading import Lock
@@ -9,14 +7,14 @@ from trimpoint.journal.storage.file_ops import SystemFiles
 
 
 class InstrumentedFiles(SystemFiles):
-    """Counts since it was made. Used from many threads; the figures are read without waiting for
-    any of them.
+    """Counts file operations since its creation. Many threads use it; the counts can be read
+    without a lock.
     """
 
     def __init__(self) -> None:
         self.syncs = 0
         self.sync_s = 0.0
-        """Seconds that threads waited for syncs, all together."""
+        """The seconds that all threads together waited for syncs."""
         self.written_bytes = 0
         self._lock = Lock()
 

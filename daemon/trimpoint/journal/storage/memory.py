@@ -1,4 +1,6 @@
-"""Journals in memory, for tests of the layers above: the same behaviour, no threads, no disk."""
+"""Journals in memory, for tests of the layers above: the same behaviour without threads and
+disk.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ from trimpoint.journal.storage.inspection import START, digest_before
 
 @dataclass(slots=True)
 class MemoryDisk:
-    """A disk in memory that survives a restart. With `refusal` set to an errno nothing becomes
-    durable.
+    """A disk in memory that survives a restart of the daemon. While `refusal` is an errno, all
+    writes fail with it.
 
-    `damaged` names threads whose journals open read-only after so many records.
+    `damaged` maps thread ids to the number of readable records of a damaged journal, which opens
+    read-only.
     """
 
     refusal: int | None = None
@@ -66,7 +69,9 @@ class MemoryStorage:
 
 
 class MemoryJournal(GroupedJournal):
-    """`port.Journal` over a list of payloads, which outlives it as a file would."""
+    """The implementation of `port.Journal` over a list of payloads, which survives the journal as a
+    file would.
+    """
 
     @classmethod
     def over(
@@ -111,8 +116,8 @@ def _position(durable: list[bytes], records: int) -> Position:
 
 
 class MemoryStateDirectory:
-    """`port.StateStore` over a MemoryDisk; a second one over the same disk is the daemon after a
-    restart.
+    """The implementation of `port.StateStore` over a `MemoryDisk`. A second one over the same disk
+    is the daemon after a restart.
     """
 
     def __init__(self, disk: MemoryDisk | None = None) -> None:

@@ -29,9 +29,9 @@ from trimpoint.testkit import (
     codex_environment,
     codex_overrides,
     config_flags,
-    throwaway_codex_home,
 )
 
+from tests.codex_homes import used_codex_home
 from tests.deadlines import SCENARIO_S
 
 ROOT = Path(__file__).parents[2]
@@ -299,7 +299,7 @@ async def opened_stage() -> AsyncGenerator[CliHarness]:
     """A fresh stage."""
     script = Script(summary="The gist of it all.")
     with TemporaryDirectory(prefix="tpcli", ignore_cleanup_errors=True) as folder:
-        async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
+        async with used_codex_home(CODEX) as codex_home, ScriptedModel(script) as model:
             opened = CliHarness(Path(folder), codex_home, model, script)
             try:
                 yield opened

@@ -22,9 +22,9 @@ from trimpoint.testkit import (
     codex_environment,
     codex_overrides,
     remote_overrides,
-    throwaway_codex_home,
 )
 
+from tests.codex_homes import used_codex_home
 from tests.e2e.conversation import Conversation
 
 LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
@@ -165,10 +165,10 @@ Overrides = Callable[[ScriptedModel], list[str]]
 async def opened_harness(
     overrides: Overrides = codex_overrides, script: Script | None = None
 ) -> AsyncIterator[Harness]:
-    """A harness with a fresh Codex home."""
+    """A harness with a Codex home of its own."""
     script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
-        async with throwaway_codex_home() as codex_home, ScriptedModel(script) as model:
+        async with used_codex_home(CODEX_BIN) as codex_home, ScriptedModel(script) as model:
             yield Harness(Path(folder), codex_home, model, script, overrides(model))
 
 

@@ -46,5 +46,15 @@ def test_the_environment_has_no_keys_and_keeps_loopback_off_the_proxy(
     assert environment["NO_PROXY"] == environment["no_proxy"] == "intranet,127.0.0.1"
 
 
+def test_codex_finds_no_certificates_to_read_at_each_model_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_DIR", "/etc/ssl/certs")
+    monkeypatch.setenv("SSL_CERT_FILE", "/etc/ssl/cert.pem")
+    environment = codex_environment(tmp_path)
+    assert "SSL_CERT_DIR" not in environment
+    assert Path(environment["SSL_CERT_FILE"]).read_bytes() == b""
+
+
 def test_every_override_gets_its_flag() -> None:
     assert config_flags(["a=1", "b=2"]) == ["-c", "a=1", "-c", "b=2"]

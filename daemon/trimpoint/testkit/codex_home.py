@@ -55,16 +55,17 @@ def config_flags(overrides: Iterable[str]) -> list[str]:
 
 
 def codex_environment(codex_home: Path) -> dict[str, str]:
-    """Returns this process's environment with `CODEX_HOME`, without keys, and with loopback exempt
-    from proxies.
+    """Returns this process's environment with `CODEX_HOME`, without keys, without certificates, and
+    with loopback exempt from proxies.
 
-    Codex sends even loopback requests to `HTTP_PROXY`.
+    Codex sends even loopback requests to `HTTP_PROXY`. For each model request, plain HTTP included,
+    it reads all certificates that it can find: 40 % of the processor time of a turn.
     """
     own = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("CODEX_", "OPENAI_"))
-    }
+        if not name.startswith(("CODEX_", "OPENAI_", "SSL_CERT_"))
+    } | {"SSL_CERT_FILE": os.devnull}
     exempt = ",".join(filter(None, [own.get("NO_PROXY") or own.get("no_proxy"), "127.0.0.1"]))
     return own | {"CODEX_HOME": str(codex_home), "NO_PROXY": exempt, "no_proxy": exempt}
 

@@ -13,11 +13,14 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from trimpoint.testkit import codex_environment, throwaway_codex_home
 
 from tests.deadlines import STEP_S
+
+BUNDLED_CODEX = Path(import_module("codex_cli_bin").bundled_codex_path())
 
 
 @asynccontextmanager

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import anyio
 import anyio.abc
-import codex_cli_bin
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.process import LaunchProfile
@@ -31,11 +30,11 @@ from trimpoint.testkit import (
     config_flags,
 )
 
-from tests.codex_homes import used_codex_home
+from tests.codex_homes import BUNDLED_CODEX, used_codex_home
 from tests.deadlines import SCENARIO_S
 
 ROOT = Path(__file__).parents[2]
-CODEX = Path(codex_cli_bin.bundled_codex_path())
+CODEX = BUNDLED_CODEX
 # A command is several processes, each of which imports all of trimpoint.
 DEADLINE_S = SCENARIO_S
 SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")

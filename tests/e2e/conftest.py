@@ -1,13 +1,13 @@
 """A whole daemon on the real Codex, against a scripted model."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
-import codex_cli_bin
 import msgspec
 import pytest
 from anyio.abc import TaskGroup, TaskStatus
@@ -24,7 +24,7 @@ from trimpoint.testkit import (
     remote_overrides,
 )
 
-from tests.codex_homes import used_codex_home
+from tests.codex_homes import BUNDLED_CODEX, used_codex_home
 from tests.e2e.conversation import Conversation
 
 LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
@@ -39,7 +39,7 @@ def longer() -> int:
 
 
 # Another binary, to run the same tests against another version of Codex.
-CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or codex_cli_bin.bundled_codex_path())
+CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or BUNDLED_CODEX)
 
 
 class Harness:
@@ -82,27 +82,25 @@ class Harness:
         return int(msgspec.json.decode(record.read_bytes())["pid"])
 
     @asynccontextmanager
-    async def daemon(self) -> AsyncIterator[None]:
+    async def daemon(self) -> AsyncGenerator[None]:
         """A daemon that runs while the block lasts."""
         async with (
             running_daemon(self.config, self.state_dir, self.profile) as daemon,
             anyio.create_task_group() as tasks,
         ):
-            await tasks.start(
-                lambda task_status: serve_unix(self.socket, daemon.serve, task_status=task_status)
-            )
+            await tasks.start(partial(serve_unix, self.socket, daemon.serve))
             yield
             tasks.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def client(self, name: str = "test", **capabilities: object) -> AsyncIterator[Client]:
+    async def client(self, name: str = "test", **capabilities: object) -> AsyncGenerator[Client]:
         """An initialized client."""
         async with connect(self.socket) as client:
             await client.initialize(name, **capabilities)
             yield client
 
     @asynccontextmanager
-    async def conversation(self) -> AsyncIterator[Conversation]:
+    async def conversation(self) -> AsyncGenerator[Conversation]:
         """A daemon, a client and a thread. Where `restarts` is set, each act has a daemon of its
         own.
         """
@@ -111,6 +109,7 @@ class Harness:
             await lives.begin()
             talk = await Conversation.begin(lives.client, self.worktree, self.model, self.script)
             talk.before_act = lives.begin_anew if self.restarts else None
+            talk.restarts_at_each = longer() > 1
             yield talk
             await lives.end()
 
@@ -164,7 +163,7 @@ Overrides = Callable[[ScriptedModel], list[str]]
 @asynccontextmanager
 async def opened_harness(
     overrides: Overrides = codex_overrides, script: Script | None = None
-) -> AsyncIterator[Harness]:
+) -> AsyncGenerator[Harness]:
     """A harness with a Codex home of its own."""
     script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
@@ -191,13 +190,13 @@ def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
 
 
 @pytest.fixture
-async def harness(request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
+async def harness(request: pytest.FixtureRequest) -> AsyncGenerator[Harness]:
     async with opened_harness() as opened:
         yield _set_up(opened, request)
 
 
 @pytest.fixture
-async def sealed_harness(request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
+async def sealed_harness(request: pytest.FixtureRequest) -> AsyncGenerator[Harness]:
     """Its provider seals compaction summaries."""
     async with opened_harness(remote_overrides) as opened:
         yield _set_up(opened, request)

@@ -1,6 +1,6 @@
 """A conversation through the daemon, and what the model was shown of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,10 @@ class Conversation:
         self.script = script
         self.turns = 0
         self.before_act: Callable[[], Awaitable[Client]] | None = None
+        self.restarts_at_each = False
         self._acts = 0
+        self._last_act = ""
+        self._restarted_between: set[tuple[str, str]] = set()
         self._earlier: list[dict[str, Any]] = []
 
     @classmethod
@@ -101,13 +104,23 @@ class Conversation:
         )
         return cls(client, answer["thread"]["id"], model, script)
 
-    async def begin_act(self) -> None:
+    async def begin_act(self, kind: str = "") -> None:
         """Restart the daemon if this conversation is one with restarts, and nothing else is under
         way in it.
+
+        Acts that only add to the thread have a `kind`. From one other act to the next, one restart
+        between the same two kinds is enough: the tenth prompt after a prompt proves nothing more.
         """
-        if self.before_act is not None and self._acts == 0:
-            self._earlier += self.client.notifications
-            self.client = await self.before_act()
+        if self.before_act is None or self._acts > 0:
+            return
+        between, self._last_act = (self._last_act, kind), kind
+        if not kind or self.restarts_at_each:
+            self._restarted_between.clear()
+        elif between in self._restarted_between:
+            return
+        self._restarted_between.add(between)
+        self._earlier += self.client.notifications
+        self.client = await self.before_act()
 
     @property
     def notifications(self) -> list[dict[str, Any]]:
@@ -124,8 +137,8 @@ class Conversation:
             self._acts -= 1
 
     @asynccontextmanager
-    async def _act(self) -> AsyncIterator[None]:
-        await self.begin_act()
+    async def _act(self, kind: str = "") -> AsyncGenerator[None]:
+        await self.begin_act(kind)
         with self.no_restart(), anyio.fail_after(TURN_DEADLINE_S):
             yield
 
@@ -139,7 +152,7 @@ class Conversation:
 
     async def prompt(self, text: str) -> dict[str, Any]:
         """Send a prompt and wait for the turn's end."""
-        async with self._act():
+        async with self._act("prompt"):
             after = len(self.client.messages)
             started = await self.client.request(
                 "turn/start", threadId=self.thread_id, input=[{"type": "text", "text": text}]
@@ -183,13 +196,13 @@ class Conversation:
 
     async def snapshot(self) -> dict[str, Any]:
         """The thread's read model."""
-        await self.begin_act()
+        await self.begin_act("read")
         answer = await self.client.request("orchestration/snapshot", threadId=self.thread_id)
         return dict(answer["thread"])
 
     async def timeline(self, **params: Any) -> list[dict[str, Any]]:
         """The timeline, newest page."""
-        await self.begin_act()
+        await self.begin_act("read")
         answer = await self.client.request("timeline/read", threadId=self.thread_id, **params)
         return list(answer["entries"])
 

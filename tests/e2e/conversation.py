@@ -1,6 +1,6 @@
 """A conversation through the daemon, and what the model was shown of it."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ class Conversation:
         return [*self._earlier, *self.client.notifications]
 
     @contextmanager
-    def no_restart(self) -> Iterator[None]:
+    def no_restart(self) -> Generator[None]:
         """While something runs that a restart would end: a terminal, a turn of another thread."""
         self._acts += 1
         try:

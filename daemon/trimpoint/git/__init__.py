@@ -1,9 +1,9 @@
-"""Checkpoints: a work tree as it was, kept in a repository of ours beside the user's, and brought
-back.
+"""Checkpoints: snapshots of a work tree, kept in a repository of the daemon's own beside the
+user's, and their restoration.
 
-Always true: the user's objects, refs, index, HEAD, stash, hooks, reflogs and `git status` are not
-ours. We write in two folders of the git directory: `trimpoint` and `trimpoint-checkpoints.git`.
+The user's objects, refs, index, HEAD, stash, hooks, reflogs and `git status` are never changed. The
+daemon writes to two folders of the git directory: `trimpoint` and `trimpoint-checkpoints.git`.
 
-`plumbing` runs git and handles files, `capture` takes checkpoints, `restore` goes back to one,
-`errors` names what can go wrong. Nothing here knows threads.
+`plumbing` runs git and handles files, `capture` takes checkpoints, `restore` restores them, and
+`errors` has the errors. This package knows nothing of threads.
 """

@@ -1,4 +1,4 @@
-"""Errors of checkpoints, as facts. None of it is fatal to a turn."""
+"""Errors of checkpoints. They carry facts; none of them ends a turn."""
 
 import os
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ _PATHS_NAMED = 5
 
 
 class GitError(Exception):
-    """Any failure of this package. `str()` is a sentence for a person, `hint` what that person can
-    do.
+    """Base class of the errors of this package. `str()` is a sentence for a person, and `hint` says
+    what the person can do.
     """
 
     hint: str = ""
 
 
 class GitFailed(GitError):
-    """A run of git that did not do what it was for. `why` completes "git could not <doing>: "."""
+    """A run of git failed. `why` completes "git could not <doing>: "."""
 
     def __init__(self, doing: str, why: str, hint: str = "") -> None:
         super().__init__(doing, why)
@@ -28,10 +28,10 @@ class GitFailed(GitError):
 
 
 class FilesChanged(GitError):
-    """Files changed while they were being restored; what had been written was undone.
+    """Files changed while they were being restored; the files already written were rolled back.
 
-    `not_rolled_back` names files for which that could not be done, because another program has
-    changed them since.
+    `not_rolled_back` are files that could not be rolled back, because another program has changed
+    them since.
     """
 
     hint = (
@@ -53,9 +53,9 @@ class FilesChanged(GitError):
 
 
 class RestoreFailed(GitError):
-    """The file system refused a step of a restore; what had been written was taken back.
+    """The file system refused a step of a restore; the files already written were rolled back.
 
-    `not_rolled_back` names files for which even that failed, or that another program has changed
+    `not_rolled_back` are files that could not be rolled back, or that another program has changed
     since.
     """
 
@@ -71,7 +71,7 @@ class RestoreFailed(GitError):
 
 
 def name_path(path: bytes) -> str:
-    """Returns a path as a person can read it on one line, whatever bytes it has."""
+    """Returns a path as text for one line, whatever bytes it has."""
     text = path.decode(errors="surrogateescape")
     return text if text.isprintable() else repr(os.fsencode(text))[1:]
 
@@ -81,7 +81,7 @@ def _not_taken_back(paths: Sequence[bytes]) -> str:
 
 
 def name_paths(paths: Sequence[bytes]) -> str:
-    """Returns the first few, and how many more."""
+    """Returns the first paths as text, and the number of the others."""
     named = ", ".join(name_path(path) for path in paths[:_PATHS_NAMED])
     more = len(paths) - _PATHS_NAMED
     return f"{named} and {more} more" if more > 0 else named

@@ -1,3 +1,4 @@
-"""Checkpoints: `capture` takes one, `omissions` lists what it leaves out, `refs` names them,
-`inventory` counts and deletes them, `upkeep` keeps the store small without a person's help.
+"""Checkpoints: `capture` takes a checkpoint, `omissions` records what it lacks, and `untracked`
+chooses the untracked files to leave out. `refs` keeps and finds checkpoints, `inventory` lists them
+by folder, and `upkeep` keeps the store small.
 """

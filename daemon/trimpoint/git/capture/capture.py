@@ -1,8 +1,8 @@
-"""Capturing a work tree: every file that is tracked or not ignored, as it is, in a commit that
-nothing refers to.
+"""Captures a work tree: commits every file that is tracked or not ignored, without a ref to the
+commit.
 
-Always true: nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and what
-`git status` says are as before.
+Nothing of the user's is written. Objects, index, HEAD, refs, stash, reflogs and the output of `git
+status` stay unchanged.
 """
 
 import os
@@ -45,16 +45,16 @@ _STATUS = (
 _TRACKED_BUT_IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
 _UNREADABLE_FOLDER = re.compile(rb"could not open directory '(.*?/)': Permission denied", re.DOTALL)
 _UNPROCESSABLE = re.compile(rb"Unable to process path (.*)\n\Z", re.DOTALL)
-# A file that vanishes or is locked away between the listing and the reading: look again.
+# A file may vanish or become unreadable after the listing; then the files are listed again.
 _ATTEMPTS = 5
 
 
 class CaptureLimits(msgspec.Struct, frozen=True):
-    """`max_file_bytes`: larger files are left out unless they were captured before and are
-    unchanged; None: no cap.
+    """The limits of a capture. Files larger than `max_file_bytes` are left out; None means no
+    limit.
 
-    Of untracked files that were not captured before, no more than `max_untracked_bytes` are taken
-    in, and none that is called like one of `secret_names`.
+    Of the untracked files that were not captured before, at most `max_untracked_bytes` are
+    captured, and none whose name matches one of `secret_names`.
     """
 
     max_file_bytes: int | None = 64 * 1024 * 1024
@@ -64,7 +64,9 @@ class CaptureLimits(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A work tree at one moment. `commit` may be collected by git unless `keep` gives it a ref."""
+    """A captured work tree. Git may delete `commit` unless `keep` gives it a ref. `left_out` is
+    what the checkpoint lacks; `permissions` is None in checkpoints of older versions.
+    """
 
     commit: str
     tree: str
@@ -73,14 +75,14 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> State:
-        """Returns what comparing it needs."""
+        """Returns the part of the checkpoint that is needed for comparing it."""
         return State(self.tree, self.permissions)
 
 
 async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
-    """Capture the whole work tree. The same state captured again may give the same commit.
+    """Captures the whole work tree. Capturing an unchanged work tree may return the same commit.
 
-    :raises GitFailed: it could not; nothing has changed
+    :raises GitFailed: when the capture failed; nothing has changed
     """
     limits = limits or CaptureLimits()
     async with worktree_lock(repository, limits.deadline_s):
@@ -90,7 +92,7 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
         except TimeoutError:
             raise GitFailed(_DOING, f"it took longer than {limits.deadline_s:g} seconds") from None
         except OSError as error:
-            # Our own folder was removed under our hands, say.
+            # For example, the daemon's own folder was removed meanwhile.
             raise GitFailed(
                 _DOING, f"{error.filename} cannot be used ({error.strerror})"
             ) from error
@@ -103,14 +105,14 @@ async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpo
     except GitFailed as failure:
         if failure.hint:
             raise
-    # Our index is damaged, or names objects that are gone. The person's is not, or the second
-    # attempt says so.
+    # The daemon's index is damaged, or refers to deleted objects. It is created again from the
+    # user's index; if that is damaged too, the second attempt raises.
     return await _Capture(private, limits).result(await write_initial_index(private))
 
 
 class _WorktreeStatus(msgspec.Struct):
-    """The difference between work tree and our index. `untracked`: the changed files that our index
-    lacks.
+    """The differences between the work tree and the daemon's index. `untracked` are the changed
+    files that are not in the index.
     """
 
     changed: set[bytes] = msgspec.field(default_factory=set[bytes])
@@ -157,8 +159,8 @@ class _Capture:
         )
 
     async def _leave_out_untracked(self, newest: Commit, status: _WorktreeStatus) -> None:
-        """Leave out secrets, and what is too much. A file that the person's index has is none of
-        these.
+        """Leaves out secrets and the untracked files above the limit. Files in the user's index are
+        never left out for these reasons.
         """
         limits, root = self._limits, os.fsencode(self._private.repository.worktree)
         fresh = status.untracked & status.changed
@@ -187,8 +189,8 @@ class _Capture:
         return Checkpoint(commit.id, commit.tree, left_out, permissions)
 
     async def _stage(self, status: _WorktreeStatus) -> bool:
-        """Bring our index up to date; False when a file would not be read, which is remembered for
-        another look.
+        """Updates the daemon's index. Returns False if a file could not be read; that file is
+        remembered for the next attempt.
         """
         status.is_committed &= status.is_as_before
         await self._remove(status)
@@ -202,7 +204,7 @@ class _Capture:
         )
         if not self._are_read(added):
             return False
-        # What was not ignored at the last capture and is now, and the other way round.
+        # Files that have become ignored, or are no longer ignored, since the last capture.
         forced, ignored = _paths(tracked.stdout), _paths(captured.stdout)
         late = _WorktreeStatus(
             changed=forced - ignored, gone=ignored - forced, untracked=forced - ignored
@@ -242,8 +244,8 @@ class _Capture:
         return True
 
     def _repositories_above(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Folders that have become repositories of their own. Git goes on looking into those that
-        our index has files in.
+        """Returns the folders above `paths` that have become repositories of their own. Git still
+        lists files in them if the index already has files there.
         """
         root = os.fsencode(self._private.repository.worktree)
         return {
@@ -253,8 +255,8 @@ class _Capture:
         }
 
     async def _skip_folder(self, folder: bytes, status: _WorktreeStatus) -> None:
-        """Keep nothing that lies in the repository `folder`, except what the person's index has of
-        it.
+        """Leaves out the nested repository `folder`, except for files of it that are in the user's
+        index.
         """
         listing = ("ls-files", "-z", "--", folder)
         captured, tracked = await gather(
@@ -268,7 +270,7 @@ class _Capture:
         }
 
     def _omit_unreadable(self, status: _WorktreeStatus) -> None:
-        """Leave out what is no file, or too large, or cannot be read."""
+        """Leaves out paths that are no regular files or links, are too large or cannot be read."""
         root = os.fsencode(self._private.repository.worktree)
         for path in list(status.changed):
             reason, size_bytes = self._reason_against(os.path.join(root, path), path)
@@ -304,7 +306,7 @@ def _too_much_before(newest: Commit) -> set[bytes]:
     try:
         return still_too_much(read_message(newest.message).left_out)
     except ValueError:
-        return set()  # the index was made anew
+        return set()  # the commit is the one of a new index
 
 
 def _read_status(output: GitOutput) -> _WorktreeStatus:

@@ -10,17 +10,17 @@ from trimpoint.git.plumbing.repository import Repository, discover
 
 
 class RepositoryCheckpoints(NamedTuple):
-    """A repository, by one of its work trees, and all checkpoints in it."""
+    """A repository, given by one of its work trees, and the refs of all its checkpoints."""
 
     repository: Repository
     refs: list[KeptRef]
 
 
 async def kept_below(folders: Iterable[str]) -> list[RepositoryCheckpoints]:
-    """Returns the checkpoints of each repository. Folders that lie in none, or that git refuses,
-    are passed over.
+    """Returns the checkpoints of each repository that one of `folders` is in. Folders outside of
+    any repository, or that git refuses, are skipped.
 
-    :raises GitFailed: git failed on a repository that it had found
+    :raises GitFailed: when git failed on a repository that it had found
     """
     repositories: dict[Path, Repository] = {}
     for folder in sorted(set(folders)):

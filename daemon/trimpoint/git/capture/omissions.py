@@ -1,7 +1,7 @@
-"""Reads and writes a checkpoint's commit message, for restores years later: what was left out, and
-the files' permissions.
+"""Reads and writes the commit message of a checkpoint. It has what the checkpoint lacks and the
+permissions of the files, so that a restore can use them years later.
 
-Paths have any bytes, so they are percent-encoded.
+Paths can have any bytes, so they are percent-encoded.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ _TITLE = "trimpoint checkpoint"
 
 
 class Omission(msgspec.Struct, frozen=True):
-    """Something of the work tree that a checkpoint does not hold, and that a restore leaves alone.
+    """A part of the work tree that a checkpoint lacks and that a restore leaves alone.
 
-    `path` is relative to the work tree; one that ends in `/` stands for all below it. `size_bytes`
-    is known of files that are too large.
+    `path` is relative to the work tree; a path that ends in `/` stands for everything below it.
+    `size_bytes` is set only for files left out because of their size.
     """
 
     path: bytes
@@ -32,11 +32,11 @@ class Omission(msgspec.Struct, frozen=True):
     size_bytes: int | None = None
 
     def covers(self, path: bytes) -> bool:
-        """Returns whether `path` is it, or lies below it."""
+        """Returns whether `path` is the omitted path or below it."""
         return path == self.path or (self.path.endswith(b"/") and path.startswith(self.path))
 
     def __str__(self) -> str:
-        return f"{name_path(self.path)} {_said(self)}"
+        return f"{name_path(self.path)} {_reason_text(self)}"
 
 
 class _LeftOut(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -53,14 +53,14 @@ class _Usual(msgspec.Struct, frozen=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """A file with others."""
+    """A file with permissions that differ from those of most files, in octal digits."""
 
     path: str
     permissions: str
 
 
 class _Line(msgspec.Struct, frozen=True, rename="camel"):
-    """Any of the three."""
+    """A line of a message: the fields of all three kinds of lines."""
 
     path: str = ""
     reason: LeftOutReason | None = None
@@ -73,8 +73,8 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
 _DECODER = msgspec.json.Decoder(_Line)
 
 
-class Said(NamedTuple):
-    """The content of a checkpoint's commit message. `permissions` is None in checkpoints of earlier
+class CheckpointMessage(NamedTuple):
+    """The content of a checkpoint's commit message. `permissions` is None in checkpoints of older
     versions.
     """
 
@@ -83,7 +83,7 @@ class Said(NamedTuple):
 
 
 def message_of(left_out: Sequence[Omission], permissions: Permissions | None = None) -> str:
-    """Returns a commit message that says so: a title, then one JSON object a line."""
+    """Returns a checkpoint's commit message: a title, then one JSON object a line."""
     lines: list[msgspec.Struct] = [
         _LeftOut(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out
     ]
@@ -97,10 +97,10 @@ def message_of(left_out: Sequence[Omission], permissions: Permissions | None = N
     return f"{_TITLE}\n{said}" if said else _TITLE
 
 
-def read_message(message: str) -> Said:
-    """Returns what a message made by `message_of` says.
+def read_message(message: str) -> CheckpointMessage:
+    """Returns the content of a message that `message_of` made.
 
-    :raises ValueError: it is not such a message
+    :raises ValueError: when it is no such message
     """
     title, *lines = message.rstrip("\n").split("\n")
     if title != _TITLE:
@@ -111,7 +111,7 @@ def read_message(message: str) -> Said:
         for line in read
         if line.reason is not None
     )
-    return Said(left_out, _permissions_of(read))
+    return CheckpointMessage(left_out, _permissions_of(read))
 
 
 def _permissions_of(lines: Sequence[_Line]) -> Permissions | None:
@@ -125,8 +125,8 @@ def _permissions_of(lines: Sequence[_Line]) -> Permissions | None:
 
 
 def notes_of(left_out: Sequence[Omission]) -> list[str]:
-    """Returns what is left out, in sentences: each thing in its own, but those that can be many in
-    one for all.
+    """Returns sentences that say what a checkpoint lacks: one for each omission, but a single one
+    for all secrets and one for all files above the limit for untracked files.
     """
     notes = [str(each) for each in left_out if each.reason not in ("secret", "tooMuch")]
     secrets = [each.path for each in left_out if each.reason == "secret"]
@@ -143,7 +143,7 @@ def notes_of(left_out: Sequence[Omission]) -> list[str]:
     return notes
 
 
-def _said(left_out: Omission) -> str:
+def _reason_text(left_out: Omission) -> str:
     match left_out.reason:
         case "tooLarge":
             return f"is too large ({left_out.size_bytes or 0:,} bytes)"

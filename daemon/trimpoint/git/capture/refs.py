@@ -1,7 +1,7 @@
-"""The refs that keep checkpoints from being collected. They are deleted only on request.
+"""The refs that keep checkpoints from being deleted by git. They are deleted only on request.
 
-They are in the store. Those that earlier versions put into the user's repository count as well,
-until they are taken over.
+The refs are in the store. Refs that older versions made in the user's repository are listed too
+until they are moved to the store.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _FORMAT = "--format=%(refname) %(objectname) %(committerdate:unix)"
 
 
 class KeptRef(msgspec.Struct, frozen=True):
-    """A checkpoint that is kept. `thread` and `name` are the last parts of `ref`."""
+    """A ref that keeps a checkpoint. `thread` and `name` are the last two parts of `ref`."""
 
     ref: str
     commit: str
@@ -32,18 +32,18 @@ class KeptRef(msgspec.Struct, frozen=True):
 
     @property
     def thread(self) -> str:
-        """Returns the thread of the checkpoint."""
+        """Returns the name of the checkpoint's thread in refs."""
         return self.ref.removeprefix(PREFIX).partition("/")[0]
 
     @property
     def name(self) -> str:
-        """Returns what it is called within its thread."""
+        """Returns the name of the checkpoint within its thread."""
         return self.ref.removeprefix(PREFIX).partition("/")[2]
 
 
 def checkpoint_ref(thread: str, name: str) -> str:
-    """Returns `refs/trimpoint/checkpoints/<thread>/<name>`; anything that git takes in no name is
-    replaced by `_`.
+    """Returns `refs/trimpoint/checkpoints/<thread>/<name>`; characters that git does not allow in
+    refs are replaced by `_`.
     """
     return f"{PREFIX}{thread_part(thread)}/{thread_part(name)}"
 
@@ -54,10 +54,10 @@ def thread_part(thread: str) -> str:
 
 
 async def keep(repository: Repository, ref: str, commit: str) -> None:
-    """Point `ref` (made by `checkpoint_ref`) at `commit`, with no reflog. Replaces what it pointed
-    at.
+    """Sets `ref` (made by `checkpoint_ref`) to `commit`, without a reflog. An existing ref is
+    replaced.
 
-    :raises GitFailed: it cannot be written, or there is no such commit
+    :raises GitFailed: when the ref cannot be written, or there is no such commit
     """
     await git_answer(
         store_run(
@@ -67,19 +67,19 @@ async def keep(repository: Repository, ref: str, commit: str) -> None:
 
 
 async def find(repository: Repository, name: str) -> Checkpoint | None:
-    """Returns the checkpoint that a ref or commit id names; None when there is none, or it is not
-    one of ours.
+    """Returns the checkpoint with this ref or commit id, or None if there is none or the commit is
+    no checkpoint.
 
-    :raises GitFailed: git itself failed
+    :raises GitFailed: when git failed
     """
     commit = await _in_store(repository, name) or await _in_users(repository, name)
     return _checkpoint(commit)
 
 
 async def find_all(repository: Repository, commits: Sequence[str]) -> list[Checkpoint | None]:
-    """Does what `find` does for many commit ids, with one run of git.
+    """Returns what `find` returns for each commit id, with a single run of git.
 
-    :raises GitFailed: git itself failed
+    :raises GitFailed: when git failed
     """
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
     run = ShadowRepository(repository, _DEADLINE_S).users(
@@ -97,9 +97,10 @@ async def find_all(repository: Repository, commits: Sequence[str]) -> list[Check
 
 
 async def list_refs(repository: Repository, thread: str | None = None) -> list[KeptRef]:
-    """Returns all that are kept of the repository, of every work tree, or those of one thread.
+    """Returns the refs of all checkpoints of the repository, of every work tree, or only those of
+    one thread; sorted by ref.
 
-    :raises GitFailed: git failed
+    :raises GitFailed: when git failed
     """
     under = checkpoint_ref(thread, "_").removesuffix("_") if thread else PREFIX
     ours = await _in_store_listed(repository, under)
@@ -111,9 +112,9 @@ async def list_refs(repository: Repository, thread: str | None = None) -> list[K
 
 
 async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRef]:
-    """Returns those that an earlier version put into the user's repository.
+    """Returns the refs that an older version made in the user's repository.
 
-    :raises GitFailed: git failed
+    :raises GitFailed: when git failed
     """
     return _read(
         await _users(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
@@ -121,10 +122,9 @@ async def users_refs(repository: Repository, under: str = PREFIX) -> list[KeptRe
 
 
 async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
-    """Let go of these. One that is gone already is no error. What they kept is removed by
-    `upkeep.collect`.
+    """Deletes the refs; a missing ref is no error. Their objects stay until `upkeep.collect`.
 
-    :raises GitFailed: git failed; then none is deleted
+    :raises GitFailed: when git failed; then none is deleted
     """
     stdin = _deletions(refs)
     if repository.store_dir.is_dir():
@@ -133,9 +133,9 @@ async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
 
 
 async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None:
-    """Deletes the refs in the user's repository, if there are any.
+    """Deletes those of the refs that are in the user's repository.
 
-    :raises GitFailed: git failed; then none is deleted
+    :raises GitFailed: when git failed; then none is deleted
     """
     theirs = {each.ref for each in await users_refs(repository)}
     if found := sorted(theirs.intersection(refs)):
@@ -143,10 +143,10 @@ async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None
 
 
 async def refs_disk_bytes(repository: Repository) -> int:
-    """Returns what only checkpoints keep on disk: the store, and of the user's repository what no
-    ref of the user reaches.
+    """Returns the number of bytes on disk that are used only by checkpoints: the size of the store,
+    and in the user's repository the objects that no ref of the user reaches.
 
-    :raises GitFailed: git failed, or is older than 2.31
+    :raises GitFailed: when git failed, or is older than 2.31
     """
     size = await anyio.to_thread.run_sync(_size_of, repository.store_objects)
     if not await users_refs(repository):

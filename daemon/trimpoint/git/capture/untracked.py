@@ -1,5 +1,5 @@
-"""Chooses the untracked files that a checkpoint leaves out: those that are called like secrets, and
-what is too much together.
+"""Chooses the untracked files that a checkpoint leaves out: files whose names suggest secrets, and
+files above a limit of bytes for all together.
 """
 
 import fnmatch
@@ -14,14 +14,14 @@ SECRET_NAMES = (
     "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc",
     ".git-credentials", ".htpasswd", "credentials.json",
 )  # fmt: skip
-"""Names of files that commonly hold keys and passwords."""
+"""Patterns of the names of files that commonly contain keys and passwords."""
 
 _EXAMPLES = (".example", ".sample", ".template", ".dist")
 
 
 def called_like_secrets(paths: Iterable[bytes], names: Sequence[str]) -> set[bytes]:
-    """Returns those whose last part matches one of `names`, in any case. Examples for others to
-    copy are no secrets.
+    """Returns the paths whose last part matches one of `names`, whatever its case. Example files,
+    such as `.env.example`, are not included.
     """
     pattern = re.compile("|".join(fnmatch.translate(name.lower()) for name in names) or r"(?!)")
     return {
@@ -30,10 +30,10 @@ def called_like_secrets(paths: Iterable[bytes], names: Sequence[str]) -> set[byt
 
 
 def too_much(sizes: Mapping[bytes, int], before: Collection[bytes], max_bytes: int) -> set[bytes]:
-    """Returns what has to stay out so that the rest is no more than `max_bytes`: what stayed out
-    before, then the largest.
+    """Returns the paths to leave out so that the others have at most `max_bytes`: first those of
+    `before` (left out by the last capture), then the largest.
 
-    When all of it has become little enough, none stays out.
+    If all files together are within the limit, none is left out.
     """
     if sum(sizes.values()) <= max_bytes:
         return set()
@@ -48,7 +48,7 @@ def too_much(sizes: Mapping[bytes, int], before: Collection[bytes], max_bytes: i
 
 
 def sizes_of(root: bytes, paths: Iterable[bytes]) -> dict[bytes, int]:
-    """Returns the sizes in bytes; of what is gone, nothing. For a worker thread."""
+    """Returns the sizes in bytes by path, without missing files. Blocking."""
     sizes: dict[bytes, int] = {}
     for path in paths:
         try:
@@ -59,7 +59,9 @@ def sizes_of(root: bytes, paths: Iterable[bytes]) -> dict[bytes, int]:
 
 
 def still_too_much(left_out: Iterable[Omission]) -> set[bytes]:
-    """Returns what an earlier capture left out because it was too much."""
+    """Returns the paths that an earlier capture left out because of the limit for untracked
+    files.
+    """
     return {each.path for each in left_out if each.reason == "tooMuch"}
 
 

@@ -1,7 +1,7 @@
-"""Keeping the store whole and small: copying what it borrows, packing, and removing what no
-checkpoint needs any more.
+"""Maintains the store: copies the objects that it borrows, packs loose objects, and removes objects
+that no checkpoint needs.
 
-Nothing here is urgent. It runs between turns, and whatever fails leaves everything as it was.
+Nothing here is urgent. It runs between turns, and a failure leaves everything unchanged.
 """
 
 import contextlib
@@ -29,19 +29,19 @@ from trimpoint.git.plumbing.store import (
 log = structlog.get_logger()
 
 _DEADLINE_S = 600.0
-# Another process at work there must not wait for us, nor we for it.
+# The upkeep and another process that uses the store must not wait for each other for long.
 _LOCK_DEADLINE_S = 1.0
 _COLLECT_LOCK_DEADLINE_S = 60.0
-# As git's own upkeep does, one of 256 folders of loose objects is looked into.
+# The number of loose objects is estimated from one of 256 folders, as in git's own upkeep.
 _SAMPLE = "17"
 _MANY_IN_SAMPLE = 27
 
 
 async def upkeep(repository: Repository) -> None:
-    """Take over what earlier versions left in the user's repository, copy what the store borrows,
-    and pack loose objects.
+    """Moves checkpoints of older versions from the user's repository to the store, copies the
+    objects that the store borrows, and packs loose objects.
 
-    Never raises for what git or the disk refuse: there is a next time.
+    Errors of git or the disk are only logged; the next upkeep tries again.
     """
     try:
         if not await anyio.to_thread.run_sync(_has_need, repository) and not await users_refs(
@@ -60,9 +60,9 @@ async def upkeep(repository: Repository) -> None:
 
 
 async def collect(repository: Repository) -> None:
-    """Remove from the disk what no checkpoint needs.
+    """Removes objects from the store that no checkpoint needs.
 
-    :raises GitFailed: git failed, or another process is at work there; then it stays
+    :raises GitFailed: when git failed, or another process uses the store; then the objects stay
     """
     if not repository.store_dir.is_dir():
         return
@@ -84,10 +84,10 @@ async def collect(repository: Repository) -> None:
 
 
 async def remove_all(repository: Repository) -> list[Path]:
-    """Remove everything of ours from the repository: refs, objects, indexes.
+    """Removes everything that the daemon made in the repository: refs, objects, indexes.
 
-    :returns: folders that stay, because they hold files of the user's that a restore had saved
-    :raises GitFailed: git failed, or another process is at work there
+    :returns: the folders that stay because they hold files of the user that a restore had saved
+    :raises GitFailed: when git failed, or another process uses the store
     """
     await delete_users_refs(repository, [each.ref for each in await users_refs(repository)])
     privates = [git_dir / "trimpoint" for git_dir in _git_dirs(repository)]
@@ -102,7 +102,7 @@ async def _take_over(repository: Repository) -> None:
     if not theirs:
         return
     await anyio.to_thread.run_sync(make_store, repository)
-    # Their objects are found from here at once, and copied by what follows.
+    # The store finds the objects by borrowing them at once; `_stand_alone` then copies them.
     await anyio.to_thread.run_sync(borrow, repository)
     lines = "".join(f"update {each.ref}\0{each.commit}\0\0" for each in theirs)
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
@@ -114,11 +114,12 @@ async def _take_over(repository: Repository) -> None:
 
 
 async def _stand_alone(repository: Repository) -> None:
-    """Copy what is needed of the user's objects, see that all is there, and status there no more.
+    """Copies the borrowed objects that are needed, checks that none is missing, and ends the
+    borrowing.
 
-    :raises GitFailed: something is missing; then the store continues to borrow
+    :raises GitFailed: when an object is missing; then the store continues to borrow
     """
-    # Looking for deltas is most of the work, and what is packed already has its own.
+    # The search for deltas would be most of the work, and packed objects have deltas already.
     await _pack(repository, "-a", "-d", "--window=0")
     file, aside = alternates(repository), _aside(repository)
     await anyio.to_thread.run_sync(file.replace, aside)
@@ -141,7 +142,7 @@ async def _pack(repository: Repository, *how: str) -> None:
 
 
 async def _forget_worktrees(repository: Repository) -> None:
-    """Let go of what the indexes of worktrees needed that are gone."""
+    """Deletes the refs of the indexes of worktrees that no longer exist."""
     present = {newest_ref(repository.common_dir, git_dir) for git_dir in _git_dirs(repository)}
     run = store_run(
         repository, "for-each-ref", "--format=%(refname)", NEWEST, doing="list the worktrees"
@@ -167,7 +168,9 @@ def _aside(repository: Repository) -> Path:
 
 
 def _borrow_again(repository: Repository) -> None:
-    """A process that was killed during the check has not proved that nothing is missing."""
+    """Restores the borrowing if a process was killed during the check, which then has not proved
+    that no object is missing.
+    """
     if _aside(repository).exists():
         _aside(repository).replace(alternates(repository))
 
@@ -178,7 +181,7 @@ def _has_many_loose(repository: Repository) -> bool:
 
 
 def _git_dirs(repository: Repository) -> Iterator[Path]:
-    """Returns those of all worktrees of the repository."""
+    """Yields the git directories of all worktrees of the repository."""
     yield repository.common_dir
     linked = repository.common_dir / "worktrees"
     if linked.is_dir():

@@ -1,7 +1,7 @@
 """Git commands and files.
 
-`process` runs git, `repository` finds it, `shadow_repository` is a git directory of our own with
-its `initial_index`, `store` the repository that keeps the checkpoints, `locks` keeps two daemons
-apart, `blobs` and `compare` read objects, `worktree`, `staging`, `atomic_rename` and `open_files`
-handle files.
+`process` runs git, and `repository` finds the work tree of a folder. `shadow_repository` is a git
+directory of the daemon's own, with its `initial_index`; `store` is the repository that keeps the
+checkpoints; `locks` prevents two daemons from using them at once. `blobs` and `compare` read
+objects. `worktree`, `permissions`, `staging`, `atomic_rename` and `open_files` handle files.
 """

@@ -1,5 +1,5 @@
-"""Moves files without ever overwriting content: renameat2(2), and the nearest thing
-where it is missing.
+"""Moves files without ever overwriting one, by renameat2(2); where that is missing, by the nearest
+substitute.
 """
 
 import contextlib
@@ -10,32 +10,32 @@ import sys
 from typing import NamedTuple
 
 _NOREPLACE, _EXCHANGE = 1, 2
-# A kernel, C library or file system without it.
+# The errors of a kernel, C library or file system without renameat2.
 _NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 
 
 class Place(NamedTuple):
-    """A name in an open folder."""
+    """A name in a folder that is given by an open file descriptor."""
 
     folder: int
     name: bytes
 
 
 def atomic_rename(source: Place, target: Place) -> None:
-    """Move to where nothing is.
+    """Moves a file to a path that must not exist.
 
-    :raises FileExistsError: something is there
-    :raises OSError: the move is refused
+    :raises FileExistsError: when `target` exists
+    :raises OSError: when the move is refused
     """
     if not _renamed(source, target, _NOREPLACE):
         _move_without_kernel(source, target)
 
 
 def atomic_exchange(one: Place, other: Place) -> None:
-    """Exchanges two paths in one step. `one` lies in a folder of ours.
+    """Exchanges two files in one step. `one` must be in a folder of the daemon's own.
 
-    :raises FileNotFoundError: one of them is gone
-    :raises OSError: the move is refused
+    :raises FileNotFoundError: when one of them does not exist
+    :raises OSError: when the exchange is refused
     """
     if not _renamed(one, other, _EXCHANGE):
         _exchange_without_kernel(one, other)
@@ -53,8 +53,8 @@ def _renamed(source: Place, target: Place, flags: int) -> bool:
 
 
 def _move_without_kernel(source: Place, target: Place) -> None:
-    # Two steps, so a file that is made in between is overwritten. There is no better way
-    # here.
+    # These are two steps, so a file that is created in between is overwritten. There is no better
+    # way without renameat2.
     with contextlib.suppress(FileNotFoundError):
         os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(target.name))
@@ -62,7 +62,7 @@ def _move_without_kernel(source: Place, target: Place) -> None:
 
 
 def _exchange_without_kernel(one: Place, other: Place) -> None:
-    # The other's place is never empty: its file gets a second name before it is replaced.
+    # `other` always exists: its file gets a second name before it is replaced.
     aside = Place(one.folder, one.name + b".aside")
     try:
         os.link(
@@ -73,7 +73,7 @@ def _exchange_without_kernel(one: Place, other: Place) -> None:
             follow_symlinks=False,
         )
     except (PermissionError, NotImplementedError):
-        # A file system without links: for a moment nothing is there.
+        # The file system has no links: for a moment `other` does not exist.
         os.rename(other.name, aside.name, src_dir_fd=other.folder, dst_dir_fd=aside.folder)
     os.rename(one.name, other.name, src_dir_fd=one.folder, dst_dir_fd=other.folder)
     os.rename(aside.name, one.name, src_dir_fd=aside.folder, dst_dir_fd=one.folder)

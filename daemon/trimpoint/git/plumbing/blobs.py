@@ -1,4 +1,4 @@
-"""Contents of blobs, read one after the other from one git process. For a worker thread."""
+"""Reads the contents of blobs, one after the other, from a single git process. Blocking."""
 
 import os
 import subprocess
@@ -12,7 +12,9 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 class Blobs:
-    """`run` is of `cat-file --batch`, which tells what it has of each name on its stdin."""
+    """Reads blobs from a process of `cat-file --batch`, which `run` describes. Use it as a context
+    manager.
+    """
 
     def __init__(self, run: GitRun) -> None:
         self._doing = run.doing
@@ -36,9 +38,9 @@ class Blobs:
         self._process.communicate()
 
     def read(self, blob: str) -> Iterator[bytes]:
-        """Yields the content, in pieces. Read them all before you ask for the next.
+        """Yields the content of a blob in pieces. All pieces must be read before the next call.
 
-        :raises GitFailed: there is no such blob, or git failed
+        :raises GitFailed: when there is no such blob, or git failed
         """
         size = self._size(blob)
         if size is None:
@@ -52,9 +54,9 @@ class Blobs:
         self._stdout.read(1)
 
     def holds(self, blob: str) -> bool:
-        """Returns whether the repository has that content.
+        """Returns whether the repository has the blob.
 
-        :raises GitFailed: git failed
+        :raises GitFailed: when git failed
         """
         size = self._size(blob)
         if size is not None:

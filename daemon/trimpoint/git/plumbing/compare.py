@@ -22,14 +22,14 @@ _STATUSES: dict[bytes, Status] = {
     b"R": "renamed",
     b"T": "typeChanged",
 }
-# A user's own viewers and converters are programs, and not asked.
+# The user's own diff and conversion programs are not run.
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _FACTS = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *_PLAIN)
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One path that differs. Lines are counted unless it is binary; `old_path` is what a renamed
-    one was called.
+    """A path that differs between two checkpoints. The numbers of lines are None for a binary file;
+    `old_path` is the former path of a renamed file.
     """
 
     path: bytes
@@ -41,8 +41,8 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """A unified diff as git prints it, cut after `max_bytes` if `truncated`. Its bytes are those of
-    the files.
+    """A unified diff as git prints it. It is cut after the requested number of bytes if
+    `truncated`. Its bytes are in the encoding of the files.
     """
 
     text: bytes
@@ -50,8 +50,8 @@ class Diff(msgspec.Struct, frozen=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A file of a checkpoint: git's mode and blob. `permissions` is None where they are not known,
-    and for a link.
+    """A file of a checkpoint: git's mode and blob. `permissions` is None if they are unknown, and
+    for a link.
     """
 
     mode: int
@@ -59,7 +59,9 @@ class Side(msgspec.Struct, frozen=True):
     permissions: int | None = None
 
     def is_met_by(self, found: "Side | None") -> bool:
-        """Returns whether a file that was looked at is this one, as far as this one is known."""
+        """Returns whether the file `found` is equal to this one; unknown permissions of this one
+        are not compared.
+        """
         return found is not None and self == (
             found
             if self.permissions is not None
@@ -68,14 +70,18 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """The content of a checkpoint. `permissions` is None in those of earlier versions."""
+    """The tree of a checkpoint and the permissions of its files, which are None in checkpoints of
+    older versions.
+    """
 
     tree: str
     permissions: Permissions | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A path with other content, type or permissions; None where a checkpoint has nothing."""
+    """A path whose content, type or permissions differ; a side is None if that checkpoint lacks the
+    path.
+    """
 
     path: bytes
     old: Side | None
@@ -83,9 +89,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 async def changes(repository: Repository, old_commit: str, new_commit: str) -> list[Change]:
-    """Returns what changed from one checkpoint to the other, by path, with renames.
+    """Returns the changes between two checkpoints, sorted by path, with renames.
 
-    :raises GitFailed: one is gone, or git failed
+    :raises GitFailed: when a checkpoint is missing, or git failed
     """
     answer = await _answer(repository, *_FACTS, "--numstat", "-M", old_commit, new_commit)
     words = iter(answer.split(b"\0"))
@@ -109,12 +115,12 @@ async def diff(
     paths: Sequence[bytes] = (),
     max_bytes: int = 1024 * 1024,
 ) -> Diff:
-    """Returns the same as text, with renames; of `paths` only if there are any. Binary files are
-    named, not shown.
+    """Returns the changes between two checkpoints as a unified diff with renames, restricted to
+    `paths` if there are any. Binary files are named but not shown.
 
-    :raises GitFailed: one is gone, or git failed
+    :raises GitFailed: when a checkpoint is missing, or git failed
     """
-    # Names in other alphabets are to be read by people, not escaped.
+    # Names in other alphabets are shown to people, so they must not be escaped.
     arguments = (
         "-c",
         "core.quotePath=false",
@@ -135,10 +141,10 @@ async def diff(
 
 
 async def differences(repository: Repository, old: State, new: State) -> list[Difference]:
-    """Returns every path that differs, with both sides, renames taken apart. Submodules are left
-    away.
+    """Returns every path that differs, with both sides. A rename is a removal and an addition.
+    Submodules are left out.
 
-    :raises GitFailed: one is gone, or git failed
+    :raises GitFailed: when a checkpoint is missing, or git failed
     """
     return (await all_differences(repository, [old, new]))[0]
 
@@ -146,12 +152,12 @@ async def differences(repository: Repository, old: State, new: State) -> list[Di
 async def all_differences(
     repository: Repository, states: Sequence[State]
 ) -> list[list[Difference]]:
-    """Returns what differs from each of these states to the next, as `differences` tells it.
+    """Returns what `differences` returns for each of these states and the next one.
 
-    Permissions are compared if all of the states have them. One run of git, and one more for each
-    state in which permissions have changed.
+    Permissions are compared only if all states have them. This takes one run of git, and one more
+    for each state with changed permissions.
 
-    :raises GitFailed: one is gone, or git failed
+    :raises GitFailed: when a checkpoint is missing, or git failed
     """
     found = await _differing_contents(repository, [state.tree for state in states])
     if any(state.permissions is None for state in states):
@@ -218,7 +224,9 @@ async def _differing_contents(
 
 
 def _by_pair(answer: bytes) -> list[list[Difference]]:
-    """Returns a line for each pair, and behind it what differs."""
+    """Returns the differences of each pair: the output has one line for a pair, followed by its
+    differences.
+    """
     found: list[list[Difference]] = []
     at = 0
     while at < len(answer):

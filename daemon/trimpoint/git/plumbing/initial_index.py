@@ -1,9 +1,10 @@
-"""The first index of ours: the user's, for its stat cache, less what does not hold for exact bytes.
+"""Creates the first index of the daemon: a copy of the user's index, because of its stat cache,
+without entries whose blob may differ from the file.
 
-An entry may stay only if its blob is the file byte for byte whenever its cached stat matches the
-file's. So these go, and are hashed anew where a file is there: what is converted on its way into
-git, what git was told to take for unchanged, unmerged and intended entries. Submodules and what a
-sparse checkout leaves out are not files here.
+An entry may stay only if its blob has exactly the bytes of the file whenever the cached stat
+matches the file. Therefore these entries are removed, and hashed again if there is a file: files
+that git converts, files marked as unchanged, unmerged entries, and entries of `git add -N`.
+Submodules and files outside a sparse checkout are not files here.
 """
 
 import os
@@ -19,9 +20,9 @@ from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
 from trimpoint.git.plumbing.store import borrow
 
 _SUBMODULE = b"160000"
-# These may convert and keep the size; line endings alone never do.
+# These can convert a file and keep its size; a conversion of line endings changes the size.
 _TREACHEROUS_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
-# Of a blob that is not there, as in a partial clone.
+# The size of a blob that is missing, as in a partial clone.
 _MISSING = -1
 _UNSET = (b"unspecified", b"unset")
 
@@ -33,9 +34,9 @@ class _Entry(NamedTuple):
 
 
 async def write_initial_index(private: ShadowRepository) -> Commit:
-    """Make the index anew, and a commit of what it holds.
+    """Creates the index again, and a commit of its content.
 
-    :raises GitFailed: git cannot read the user's index, or the disk is full
+    :raises GitFailed: when git cannot read the user's index, or the disk is full
     """
     await anyio.to_thread.run_sync(_copy_index, private)
     if private.index.exists():
@@ -56,11 +57,11 @@ async def write_initial_index(private: ShadowRepository) -> Commit:
 def _copy_index(private: ShadowRepository) -> None:
     users = private.repository.git_dir / "index"
     private.index.unlink(missing_ok=True)
-    # What is in the user's index is in the user's objects.
+    # The entries of the user's index refer to the user's objects.
     borrow(private.repository)
     if users.exists():
-        # With its time: by that git knows which entries may have changed in the very tick they were
-        # written.
+        # The time of the file is copied too: git compares it with the times of the entries to find
+        # those that may have changed in the moment when the index was written.
         shutil.copy2(users, private.index)
 
 
@@ -88,8 +89,8 @@ async def _unfit(private: ShadowRepository) -> list[bytes]:
         _sizes(private, kept[middle:]),
     ]
     attributes, *sizes = [output.stdout for output in await gather(runs)]
-    # Also where nothing is converted today: settings may have been others when the file was checked
-    # out.
+    # The sizes are compared even if nothing is converted now: the settings may have been different
+    # when the file was checked out.
     found = [
         int(line) if line.isdigit() else _MISSING for half in sizes for line in half.splitlines()
     ]
@@ -100,7 +101,7 @@ async def _unfit(private: ShadowRepository) -> list[bytes]:
 
 
 def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
-    """Returns those that go for what they are, and the rest."""
+    """Returns the paths of entries that are never kept, and the other entries."""
     unfit: set[bytes] = set()
     kept: list[_Entry] = []
     for line in listed.split(b"\0")[:-1]:
@@ -116,7 +117,7 @@ def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
 def _attributes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
     stdin = b"".join(entry.path + b"\0" for entry in entries)
     arguments = ("check-attr", "-z", "--stdin", *_TREACHEROUS_ATTRIBUTES)
-    # As the user's git has it: in our own directory these are off.
+    # The user's git directory is used, because in the daemon's own the attributes are off.
     return private.users(*arguments, doing="read the attributes", stdin=stdin, index=private.index)
 
 
@@ -128,7 +129,9 @@ def _treacherous(answer: bytes) -> set[bytes]:
 
 
 def _sizes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
-    """Half of them at a time: where objects are loose, reading them is most of a first capture."""
+    """Returns a run that reads the sizes of the entries' blobs. The caller splits the entries into
+    two runs, because reading loose objects takes most of the time of a first capture.
+    """
     stdin = b"".join(entry.blob + b"\n" for entry in entries)
     return private.run(
         "cat-file", "--batch-check=%(objectsize)", "--buffer", doing="read sizes", stdin=stdin
@@ -137,7 +140,7 @@ def _sizes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
 
 def _of_other_size(worktree: Path, entries: Iterable[_Entry], sizes: Iterable[int]) -> list[bytes]:
     root = os.fsencode(worktree)
-    # An entry that was only announced (`git add -N`) has the blob of an empty file.
+    # An entry of `git add -N` has the blob of an empty file.
     return [
         entry.path
         for entry, size in zip(entries, sizes, strict=True)

@@ -1,4 +1,4 @@
-"""One at a time on a work tree, among our own tasks and other daemons alike."""
+"""Locks a work tree against other tasks of this daemon and against other daemons."""
 
 import contextlib
 import fcntl
@@ -19,12 +19,12 @@ _locks: WeakValueDictionary[Path, anyio.Lock] = WeakValueDictionary()
 
 @contextlib.asynccontextmanager
 async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
-    """Holds the work tree. Its holder must not ask for it again.
+    """Locks the work tree until the block ends. The lock is not reentrant.
 
-    :raises GitFailed: another process holds it until the deadline, or the lock file cannot be
-        made
+    :raises GitFailed: when another process holds it until the deadline, or the lock file cannot be
+        created
     """
-    # Our own tasks first: they wait without polling, and in their order.
+    # Tasks of this daemon wait for each other first, without polling and in order.
     lock = _locks.setdefault(repository.worktree, anyio.Lock())
     try:
         with anyio.fail_after(deadline_s):
@@ -43,11 +43,11 @@ async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGener
 
 @contextlib.asynccontextmanager
 async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
-    """Hold the store and so all worktrees of the repository: nothing is written while something is
-    removed.
+    """Locks the store, and with it all worktrees of the repository, until the block ends, so that
+    nothing is written while objects are removed.
 
-    :raises GitFailed: another process holds it until the deadline, or the lock file cannot be
-        made
+    :raises GitFailed: when another process holds it until the deadline, or the lock file cannot be
+        created
     """
     with await _locked_file(repository.store_dir, fcntl.LOCK_EX, deadline_s):
         yield
@@ -62,7 +62,7 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
         ) from error
     try:
         with anyio.fail_after(deadline_s):
-            # There is no event for a lock that another process releases.
+            # There is no event when another process releases the lock, so this polls.
             while not _try_lock(file, kind):  # noqa: ASYNC110
                 await anyio.sleep(_POLL_S)
     except BaseException as error:
@@ -74,7 +74,7 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
 
 
 def _open(folder: Path) -> IO[bytes]:
-    # Not its parents: where there is no git directory any more, none is to appear.
+    # Parents are not created: if the git directory was removed, it must not appear again.
     folder.mkdir(mode=0o700, exist_ok=True)
     return (folder / "lock").open("wb")
 

@@ -1,5 +1,5 @@
-"""Finds the files that a process has open for writing. Best effort: Linux's /proc, processes of
-this user.
+"""Finds the files that other processes have open for writing. Best effort: reads Linux's /proc,
+which shows processes of the same user.
 """
 
 import contextlib
@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def open_for_writing(worktree: Path, paths: Collection[bytes]) -> set[bytes]:
-    """Returns those of `paths` (relative to `worktree`) that another process could write to this
-    very moment.
+    """Returns those of `paths` (relative to `worktree`) that another process has open for writing
+    now.
     """
     wanted = set(paths)
     prefix = os.fsencode(worktree).rstrip(b"/") + b"/"
@@ -31,7 +31,7 @@ def _descriptor_folders() -> Iterator[bytes]:
 
 
 def _open_files(folder: bytes) -> Iterator[tuple[bytes, bytes]]:
-    # Processes end and descriptors close while we look.
+    # Processes may end and descriptors may be closed meanwhile.
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""The permissions of captured files, of which git itself keeps the executable bit alone.
+"""The permissions of captured files, of which git itself keeps only the executable bit.
 
-Most files of a worktree have the same ones, so those are said once, and each file that differs is
-named.
+Most files of a worktree have the same permissions, so these are stored once, and only files that
+differ are listed.
 """
 
 import os
@@ -17,8 +17,8 @@ _READ_WRITE_EXECUTE = 0o777
 
 
 class Permissions(msgspec.Struct, frozen=True):
-    """The permissions of the files of one checkpoint. `named`: those that differ from the rest of
-    their kind.
+    """The permissions of a checkpoint's files: those of most regular and most executable files, and
+    in `named` those of files that differ, by path.
     """
 
     regular: int = 0o644
@@ -26,13 +26,17 @@ class Permissions(msgspec.Struct, frozen=True):
     named: dict[bytes, int] = msgspec.field(default_factory=dict[bytes, int])
 
     def of(self, path: bytes, mode: int) -> int | None:
-        """Returns those of a file of the checkpoint, given git's mode of it; None for a link."""
+        """Returns the permissions of a file of the checkpoint, given its git mode; None for a
+        link.
+        """
         if mode not in (EXECUTABLE, REGULAR):
             return None
         return self.named.get(path, self._usual(mode))
 
     def with_files(self, files: Iterable[tuple[bytes, int, int | None]]) -> "Permissions":
-        """Returns these with files changed or added: path, git's mode and permissions of each."""
+        """Returns a copy with changed or added files. Each file is its path, git mode and
+        permissions.
+        """
         named = dict(self.named)
         for path, mode, permissions in files:
             named.pop(path, None)
@@ -45,17 +49,21 @@ class Permissions(msgspec.Struct, frozen=True):
 
 
 def permissions_in(mode: int) -> int:
-    """Returns the part of a file's mode that a checkpoint keeps: who may read, write, execute."""
+    """Returns the part of a file's mode that a checkpoint keeps: who may read, write and execute
+    it.
+    """
     return mode & _READ_WRITE_EXECUTE
 
 
 def file_mode(mode: int) -> int:
-    """Returns what git makes of a regular file's permissions."""
+    """Returns the git mode of a regular file with this mode."""
     return EXECUTABLE if mode & stat.S_IXUSR else REGULAR
 
 
 def read_permissions(root: bytes, paths: Iterable[bytes]) -> Permissions:
-    """Looks at the files. For a worker thread. One that is gone meanwhile counts as usual."""
+    """Reads the permissions of the files. A missing file counts as having the usual ones.
+    Blocking.
+    """
     found: dict[bytes, int] = {}
     prefix = root + b"/"
     for path in paths:

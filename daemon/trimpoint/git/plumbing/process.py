@@ -1,8 +1,8 @@
-"""Running git: not in the user's way, and not with what leaked in from the user's shell.
+"""Runs git without disturbing the user's own git and without variables of the user's shell.
 
-Always true: git sees no `GIT_*` variable but ours. It runs no hook, no file monitor and no upkeep,
-takes no lock that it can do without, never prompts, and ends at its deadline or when we are
-cancelled, with all it started.
+Git gets no `GIT_*` variable except those set here. It runs no hook, file monitor or upkeep, takes
+no optional lock and never prompts. Git and all processes that it started are killed at the deadline
+or on cancellation.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _NEUTRAL = {
     "LC_ALL": "C",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
-    # A path is a path: `*` and `:(top)` are names that files have.
+    # Paths are literal: `*` and `:(top)` are possible names of files.
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
 }
@@ -41,7 +41,7 @@ _SETTINGS = (
 
 
 class GitOutput(msgspec.Struct, frozen=True):
-    """The result of a run. `truncated`: its output exceeded `max_bytes` and it was ended."""
+    """The result of a run. `truncated`: the output exceeded `max_bytes`, so git was killed."""
 
     status: int
     stdout: bytes
@@ -50,10 +50,10 @@ class GitOutput(msgspec.Struct, frozen=True):
 
 
 class GitRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `doing` completes "git could not"; `variables` and `settings` (`name=value`) come on
-    top of ours.
+    """A run of git. `doing` completes "git could not" in an error. `variables` and `settings`
+    (`name=value`) are added to those that every run has.
 
-    With `may_fail`, its status is for the caller to look at.
+    With `may_fail`, a failure does not raise; the caller must check the status.
     """
 
     git: Path
@@ -69,9 +69,9 @@ class GitRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_git(run: GitRun) -> GitOutput:
-    """Run to the end, whatever the status.
+    """Runs git and returns its output, whatever the exit status.
 
-    :raises GitFailed: it could not be started, or was not done by its deadline
+    :raises GitFailed: when git could not be started, or exceeded its deadline
     """
     try:
         with anyio.fail_after(run.deadline_s):
@@ -83,9 +83,9 @@ async def run_git(run: GitRun) -> GitOutput:
 
 
 async def git_output(run: GitRun) -> GitOutput:
-    """Run, and succeed unless it may fail.
+    """Runs git and returns its output.
 
-    :raises GitFailed: it did not
+    :raises GitFailed: when git failed and the run has not `may_fail`
     """
     output = await run_git(run)
     if output.status != 0 and not (output.truncated or run.may_fail):
@@ -94,17 +94,18 @@ async def git_output(run: GitRun) -> GitOutput:
 
 
 async def git_answer(run: GitRun) -> bytes:
-    """Returns the stdout of a run that succeeds.
+    """Runs git and returns its stdout.
 
-    :raises GitFailed: it did not
+    :raises GitFailed: when git failed and the run has not `may_fail`
     """
     return (await git_output(run)).stdout
 
 
 async def gather(runs: Sequence[GitRun]) -> list[GitOutput]:
-    """Several runs at once, all of which succeed. The first failure is raised when all have ended.
+    """Runs several git processes at once and returns their outputs. The first failure is raised
+    after all have ended.
 
-    :raises GitFailed: one failed
+    :raises GitFailed: when one failed
     """
     done: dict[int, GitOutput | GitFailed] = {}
 
@@ -121,7 +122,7 @@ async def gather(runs: Sequence[GitRun]) -> list[GitOutput]:
 
 
 def git_failure(doing: str, stderr: bytes) -> GitFailed:
-    """Returns git's complaint as an error."""
+    """Returns git's error message as an error."""
     text = stderr.decode(errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return GitFailed(doing, "the disk is full", "Free disk space.")
@@ -135,13 +136,15 @@ def git_failure(doing: str, stderr: bytes) -> GitFailed:
 
 
 def git_command(run: GitRun) -> list[str | bytes]:
-    """Returns the command line, with our settings and the run's."""
+    """Returns the command line of a run, with the settings of every run and its own."""
     settings = [word for setting in (*_SETTINGS, *run.settings) for word in ("-c", setting)]
     return [str(run.git), "--no-pager", *settings, *run.arguments]
 
 
 def git_environment(variables: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
-    """Returns the daemon's own without any `GIT_*`, and ours."""
+    """Returns the environment of a run: `inherited` without `GIT_*` variables, and with those that
+    every run has and `variables`.
+    """
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     return kept | _NEUTRAL | dict(variables)
 
@@ -179,7 +182,7 @@ async def _converse(process: anyio.abc.Process, run: GitRun) -> GitOutput:
 
 async def _feed(process: anyio.abc.Process, data: bytes) -> None:
     assert process.stdin is not None
-    # asyncio's own error reaches us as it is from older versions of anyio.
+    # Older versions of anyio raise asyncio's own `ConnectionError`.
     with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
         if data:
             await process.stdin.send(data)
@@ -202,7 +205,7 @@ async def _read(stream: anyio.abc.ByteReceiveStream, max_bytes: int | None) -> t
 
 
 async def _end(process: anyio.abc.Process) -> None:
-    """Kills what is left of its process group and closes its pipes."""
+    """Kills the remaining processes of git's process group and closes the pipes."""
     _kill_group(process)
     with anyio.move_on_after(_REAP_S, shield=True):
         await process.aclose()

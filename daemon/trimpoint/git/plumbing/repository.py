@@ -1,4 +1,4 @@
-"""Finding the work tree a folder lies in."""
+"""Finds the work tree that a folder is in."""
 
 import os
 import re
@@ -16,7 +16,8 @@ _OUTSIDE = "{} does not lie in a git repository."
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """A work tree, with its git. Two threads use the same work tree iff `worktree` is equal.
+    """A work tree and its git directories. Two threads use the same work tree if and only if
+    `worktree` is equal.
 
     `git_dir` belongs to this work tree alone, `common_dir` to all work trees of the repository.
     `hash_name` is `sha1` or `sha256`.
@@ -31,32 +32,36 @@ class Repository(msgspec.Struct, frozen=True):
 
     @property
     def private_dir(self) -> Path:
-        """Returns where we keep our own index; nothing in it is the user's."""
+        """Returns the folder of the daemon's own index. No file in it belongs to the user."""
         return self.git_dir / "trimpoint"
 
     @property
     def store_dir(self) -> Path:
-        """Returns our repository with the checkpoints of all worktrees; see `store`."""
+        """Returns the path of the store, which has the checkpoints of all worktrees of the
+        repository.
+        """
         return self.common_dir / "trimpoint-checkpoints.git"
 
     @property
     def store_objects(self) -> Path:
-        """Returns the objects in it."""
+        """Returns the path of the store's objects."""
         return self.store_dir / "objects"
 
 
 class NoRepository(msgspec.Struct, frozen=True):
-    """The reason why there can be no checkpoints: a sentence, and what can be done, if anything."""
+    """The reason why there can be no checkpoints, as a sentence, and what the person can do, or an
+    empty hint.
+    """
 
     reason: str
     hint: str = ""
 
 
 async def discover(folder: Path) -> Repository | NoRepository:
-    """Returns the work tree that `folder` lies in. Git's own checks hold: an owner it does not
-    trust is refused.
+    """Returns the work tree that `folder` is in, or the reason why there is none. Git's own checks
+    apply: a repository of another owner is refused.
 
-    :raises GitFailed: git hangs or cannot be run
+    :raises GitFailed: when git exceeded its deadline or cannot be run
     """
     if not await anyio.Path(folder).is_dir():
         return NoRepository(f"The folder {folder} does not exist any more.")
@@ -107,7 +112,7 @@ class _Discovery:
 
     async def _path(self, *question: str) -> Path:
         answer = (await self._run("rev-parse", *question)).stdout
-        # One newline is git's, any other is part of the name.
+        # Git appends one newline; any other is part of the name.
         return Path(
             await anyio.Path(self._folder / os.fsdecode(answer.removesuffix(b"\n"))).resolve()
         )
@@ -142,8 +147,8 @@ class _Discovery:
 
 
 def _may_lie_in_repository(folder: Path) -> bool:
-    """False when git would not find one either. It is asked before every turn, and most often
-    outside of any repository.
+    """Returns False if git would find no repository. This is cheaper than running git, and is asked
+    before every turn, mostly outside of any repository.
     """
     resolved = folder.resolve()
     return any(
@@ -153,7 +158,7 @@ def _may_lie_in_repository(folder: Path) -> bool:
 
 
 def _trusting_command(said: str) -> str:
-    # Git prints the very command, with the path quoted as it needs to be.
+    # Git's message contains the command, with the path quoted correctly.
     command = re.search(r"git config --global --add safe\.directory .+", said)
     return (
         command.group().strip() if command else "git config --global --add safe.directory <folder>"

@@ -1,17 +1,17 @@
-"""Our own git directory beside the user's: an index in which every file is what it is, byte for
-byte.
+"""A git directory of the daemon's own beside the user's, whose index has every file byte for byte.
 
-Always true: attributes and settings that convert files (line endings, `ident`, encodings, filters
-such as LFS) are off in here, so a blob holds exactly the bytes of the file, and writing the blob
-out is restoring it. Objects go to the store, where the refs that keep them are (see `store`).
-Nothing else is shared.
+Attributes and settings that convert files (line endings, `ident`, encodings, filters such as LFS)
+are off here. A blob therefore has exactly the bytes of the file, and writing the blob restores it.
+Objects are written to the store, which also has the refs that keep them. Nothing else is shared.
 
     <git dir>/trimpoint/
-        HEAD              the commit of the newest capture index             what was captured, with
-        git's stat cache, so that a capture reads only what changed info/attributes   switches
-        conversions off; this file wins over every .gitattributes info/exclude      the user's, and
-        what `.trimpointignore` says config            the object format lock              held by
-        the one who captures
+        HEAD              the commit of the newest capture
+        index             the captured files, with git's stat cache, so that a capture reads only
+                          changed files
+        info/attributes   switches conversions off; it has precedence over every .gitattributes
+        info/exclude      the user's patterns, and those of `.trimpointignore`
+        config            the object format
+        lock              held during a capture
 """
 
 import os
@@ -34,8 +34,8 @@ from trimpoint.git.plumbing.store import (
 
 _ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
 
-# What the user has set for looking at files and names holds in here too; whatever decides what a
-# file's bytes or mode are does not.
+# Settings of the user for finding files and comparing names apply here too; settings that change
+# the bytes or the mode of files do not.
 _TAKEN_OVER = (
     "core.excludesfile",
     "core.ignorecase",
@@ -58,14 +58,16 @@ _EXACT = (
 
 
 IGNORE_FILE = ".trimpointignore"
-"""Lies at the top of a worktree, and says what is not to be captured, as a `.gitignore` does."""
+"""A file at the top of a worktree with patterns of files that are not captured, in the format of
+`.gitignore`.
+"""
 
 _WHO = "trimpoint"
 _WHOSE_ADDRESS = "trimpoint@localhost"
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A commit of ours."""
+    """A commit that the daemon made."""
 
     id: str
     tree: str
@@ -73,8 +75,8 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class ShadowRepository:
-    """Runs git on a work tree with our index, or with the user's settings where those are asked
-    for.
+    """Makes runs of git on a work tree: with the daemon's own index, or with the user's git
+    directory and settings.
     """
 
     def __init__(self, repository: Repository, deadline_s: float) -> None:
@@ -85,21 +87,23 @@ class ShadowRepository:
 
     @property
     def excludes(self) -> Path:
-        """Patterns of untracked files that are not captured, on top of the `.gitignore` files."""
+        """The path of the file with patterns of untracked files that are not captured, in addition
+        to the `.gitignore` files.
+        """
         return self.dir / "info" / "exclude"
 
     @property
     def index(self) -> Path:
-        """Returns the path of our index file."""
+        """Returns the path of the daemon's index file."""
         return self.dir / "index"
 
     async def open(self) -> "Commit | None":
-        """Make the directory whole, learn of the user's settings, and find the newest capture. With
-        the lock held.
+        """Creates the directory if needed, reads the user's settings, and finds the newest capture.
+        The caller must hold the lock.
 
-        :returns: its commit; None when there is none, or git has collected it. Git keeps whatever a
-            kept commit refers to, so with the commit, all that the index names is there.
-        :raises GitFailed: it cannot be written, or git refuses the repository
+        :returns: the commit of the newest capture, or None if there is none or git has deleted it.
+            If the commit exists, so do all objects that the index refers to.
+        :raises GitFailed: when the directory cannot be written, or git refuses the repository
         """
         try:
             await anyio.to_thread.run_sync(self._make)
@@ -124,7 +128,7 @@ class ShadowRepository:
         may_fail: bool = False,
         index: Path | None = None,
     ) -> GitRun:
-        """Runs git with our index, or the one named, and exact bytes."""
+        """Returns a run of git with the daemon's own index, or `index`, and without conversions."""
         return GitRun(
             git=self.repository.git,
             arguments=arguments,
@@ -138,9 +142,9 @@ class ShadowRepository:
         )
 
     async def answer(self, *arguments: str | bytes, doing: str, stdin: bytes = b"") -> bytes:
-        """Returns the stdout of such a run.
+        """Runs git as `run` describes and returns its stdout.
 
-        :raises GitFailed: it failed
+        :raises GitFailed: when git failed
         """
         return await git_answer(self.run(*arguments, doing=doing, stdin=stdin))
 
@@ -152,10 +156,10 @@ class ShadowRepository:
         index: Path | None = None,
         max_bytes: int | None = None,
     ) -> GitRun:
-        """Runs git with the user's own git directory and settings, found anew: git checks its owner
-        each time.
+        """Returns a run of git with the user's git directory and settings. Git finds the directory
+        itself and checks its owner each time.
 
-        It finds the objects of checkpoints too.
+        The run can also read the objects of checkpoints.
         """
         return GitRun(
             git=self.repository.git,
@@ -170,9 +174,10 @@ class ShadowRepository:
         )
 
     async def commit(self, message: str) -> "Commit":
-        """Commit what the index holds, without parents, and note the commit as the newest capture.
+        """Commits the content of the index without parents, and records the commit as the newest
+        capture.
 
-        :raises GitFailed: an object is missing, or the disk is full
+        :raises GitFailed: when an object is missing, or the disk is full
         """
         tree = (await self.answer("write-tree", doing="write a tree")).decode().strip()
         commit = await self.commit_tree(tree, message)
@@ -180,9 +185,9 @@ class ShadowRepository:
         return commit
 
     async def commit_tree(self, tree: str, message: str) -> "Commit":
-        """Commit a tree without parents, and leave it at that.
+        """Commits a tree without parents. The commit is not recorded anywhere.
 
-        :raises GitFailed: the disk is full
+        :raises GitFailed: when the disk is full
         """
         committed = await self.answer(
             "commit-tree", tree, doing="write a commit", stdin=message.encode()
@@ -190,7 +195,7 @@ class ShadowRepository:
         return Commit(committed.decode().strip(), tree, message)
 
     def _set_head(self, commit: str) -> None:
-        """Note the commit that the index was written to."""
+        """Records the commit that has the content of the index."""
         fresh = self.dir / "HEAD.new"
         fresh.write_text(f"{commit}\n")
         fresh.replace(self.dir / "HEAD")
@@ -205,7 +210,7 @@ class ShadowRepository:
             "GIT_AUTHOR_EMAIL": _WHOSE_ADDRESS,
             "GIT_COMMITTER_NAME": _WHO,
             "GIT_COMMITTER_EMAIL": _WHOSE_ADDRESS,
-            # Our index may be refreshed in passing.
+            # Git may refresh the daemon's index as a side effect.
             "GIT_OPTIONAL_LOCKS": "1",
         }
 
@@ -213,7 +218,7 @@ class ShadowRepository:
         make_store(self.repository)
         for folder in ("refs", "info"):
             (self.dir / folder).mkdir(exist_ok=True)
-        # It is left over from a git that was killed: we have the lock.
+        # The lock is held, so this file is left over from a git process that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
         write_if_other(self.dir / "config", config_of(self.repository, bare=False))
         write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
@@ -223,8 +228,8 @@ class ShadowRepository:
 
 
 def read_commit(batch: bytes) -> Commit | None:
-    """Returns the first commit in what `cat-file --batch` says; None when it says that there is
-    none.
+    """Returns the first commit in the output of `cat-file --batch`, or None if the object is
+    missing or no commit.
     """
     header, _, body = batch.partition(b"\n")
     words = header.decode(errors="replace").split(" ")
@@ -241,19 +246,19 @@ def _inherited_settings(listed: bytes) -> Sequence[str]:
     for entry in listed.split(b"\0"):
         name = entry.partition(b"\n")[0].decode(errors="replace")
         if name in _TAKEN_OVER:
-            # Without a newline it is a switch without a value, which means true.
+            # An entry without a newline is a setting without a value, which means true.
             settings[name] = os.fsdecode(entry).replace("\n", "=", 1)
     return list(settings.values())
 
 
 def _excludes(repository: Repository) -> bytes:
-    """Returns the patterns of the user's own file, and those that hold for checkpoints alone."""
+    """Returns the patterns of the user's exclude file and of `.trimpointignore`."""
     files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
     return b"\n".join(path.read_bytes() for path in files if path.is_file())
 
 
 def _write_if_other(path: Path, content: bytes) -> None:
-    # Earlier versions had a link to the user's own file here.
+    # Older versions made a link to the user's own file here.
     if path.is_symlink() or not path.exists() or path.read_bytes() != content:
         fresh = path.with_name("exclude.new")
         fresh.write_bytes(content)

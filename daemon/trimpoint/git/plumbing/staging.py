@@ -1,10 +1,10 @@
-"""The new contents of a restore, complete on disk before anything is touched; and the old ones,
-until it is done.
+"""Holds the new contents of a restore before any file is changed, and the old contents until the
+restore is done.
 
-They are on the file system that the files are on, so that putting one in its place is one move: in
-our own folder of the git directory, or where that is on another file system, in a folder beside the
-file, which captures pass over. One file, `elsewhere`, lists such folders, so that the next restore
-finds what a killed one left behind.
+They are on the same file system as the files, so that each file is replaced by one move: in the
+daemon's folder of the git directory, or, if that is on another file system, in a folder beside the
+file, which captures skip. The file `elsewhere` lists the folders of the second kind, so that the
+next restore finds what a killed restore left behind.
 """
 
 import contextlib
@@ -24,12 +24,13 @@ STAGING_FOLDER = b".trimpoint-restore"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o7777
-# Set-user-id and the like: no checkpoint gives them, and no restore takes them away.
+# The set-user-id, set-group-id and sticky bits: checkpoints do not keep them, and a restore does
+# not remove them.
 _SPECIAL = 0o7000
 
 
 class Staging:
-    """For one restore. `close` leaves nothing behind."""
+    """The staging folders of one restore. `close` removes them."""
 
     def __init__(self, private: Path, root: Path, worktree: Worktree) -> None:
         self._home = private / "restore"
@@ -39,9 +40,10 @@ class Staging:
         self._folders: dict[int, int] = {}
 
     def clear(self, blobs: Blobs, hash_name: str) -> None:
-        """Removes what a killed restore left, and begins.
+        """Removes the staging folders of a killed restore, after saving their unique contents, and
+        creates new ones.
 
-        :raises OSError: it cannot be removed
+        :raises OSError: when they cannot be removed
         """
         if (self._home / "complete").exists():
             self.rescue(blobs, hash_name)
@@ -49,14 +51,14 @@ class Staging:
         self._home.mkdir(parents=True)
 
     def rescue(self, blobs: Blobs, hash_name: str) -> None:
-        """Keep, in a folder `rescued`, what is in here and in no checkpoint."""
+        """Moves the staged files whose content is in no checkpoint to the folder `rescued`."""
         for folder in self._left_behind():
             self._rescue(folder, blobs, hash_name)
 
     def place(self, name: bytes, path: bytes) -> Place:
-        """Returns a place for something that is to be moved to or from `path`.
+        """Returns a place for a file that will be moved to or from `path`.
 
-        :raises OSError: there is no folder to be made for it
+        :raises OSError: when the folder for it cannot be created
         """
         folder = self._nearest_folder(path)
         device = os.stat(folder).st_dev
@@ -65,18 +67,17 @@ class Staging:
         return Place(self._folders[device], name)
 
     def write(self, place: Place, side: Side, blobs: Blobs, like: int | None) -> None:
-        """Writes the file as it is to be, with its permissions. Where those are not known, `like`
-        counts: the mode of the file that it replaces, of which all but the executable bits are
-        kept.
+        """Writes the new file with its permissions. If these are unknown, they are taken from
+        `like`, the mode of the replaced file, except for the executable bits.
 
-        :raises OSError: it cannot be written, as on a full disk
-        :raises GitFailed: the repository does not have the content
+        :raises OSError: when the file cannot be written, as on a full disk
+        :raises GitFailed: when the repository does not have the content
         """
         if side.mode == LINK:
             os.symlink(b"".join(blobs.read(side.blob)), place.name, dir_fd=place.folder)
             return
         is_executable = side.mode == EXECUTABLE
-        # Its content may be private, so it is unreadable until it has its permissions.
+        # The content may be private, so others cannot read the file before it has its permissions.
         mode = 0o600 if side.permissions is not None else 0o777 if is_executable else 0o666
         descriptor = os.open(place.name, _NEW, mode, dir_fd=place.folder)
         with os.fdopen(descriptor, "wb") as file:
@@ -88,11 +89,11 @@ class Staging:
                 os.fchmod(descriptor, _permissions(like, is_executable))
 
     def complete(self) -> None:
-        """Marks the folders as holding parts of the work tree from now on."""
+        """Records that from now on the staging folders may hold files of the work tree."""
         (self._home / "complete").touch()
 
     def close(self) -> None:
-        """Remove all of it."""
+        """Removes the staging folders."""
         for folder in self._folders.values():
             os.close(folder)
         self._folders.clear()
@@ -100,7 +101,9 @@ class Staging:
             self._remove()
 
     def is_home(self, device: int) -> bool:
-        """Returns whether our folder of the git directory is on that file system."""
+        """Returns whether the daemon's folder of the git directory is on the file system
+        `device`.
+        """
         return self._home.stat().st_dev == device
 
     def _open_on(self, device: int, nearest: bytes) -> int:
@@ -151,7 +154,7 @@ class Staging:
 
 def _permissions(like: int, is_executable: bool) -> int:
     mode = like & _PERMISSIONS & ~0o111
-    # As git does: executable for all who may read it.
+    # As in git, everyone who may read the file may execute it.
     return mode | (mode & 0o444) >> 2 if is_executable else mode
 
 

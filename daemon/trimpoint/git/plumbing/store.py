@@ -1,20 +1,19 @@
-"""The repository of ours beside the user's, in which checkpoints are kept.
+"""The store: a repository of the daemon's own beside the user's, in which checkpoints are kept.
 
-What must always be true: no ref of ours is in the user's repository, so that none shows in `git log
---all` or travels with `push --mirror`; and every object that a kept checkpoint needs ends up in
-here, so that no `git gc` of the user's takes it away.
+The daemon makes no ref in the user's repository, so that none appears in `git log --all` or is
+pushed by `push --mirror`. Every object that a kept checkpoint needs is copied to the store, so that
+the user's `git gc` cannot delete it.
 
     <common git dir>/trimpoint-checkpoints.git/
         objects           the contents of checkpoints
         objects/info/alternates
-                          names the user's objects for as long as some are needed from there (see
-                          `upkeep`)
-        refs/trimpoint/   checkpoints/<thread>/<name>, and newest/<worktree>: what the index of a
-        worktree refers to lock              shared by all who write in here, exclusive while
-        something is removed
+                          names the user's objects while some are still needed (see `upkeep`)
+        refs/trimpoint/   checkpoints/<thread>/<name>, and newest/<worktree>: the commit that has
+                          all that the index of a worktree refers to
+        lock              shared while writing, exclusive while objects are removed
 
-Checkpoints of earlier versions have their refs and objects in the user's repository. They are read
-there until `upkeep` has taken them over.
+Checkpoints of older versions have their refs and objects in the user's repository. They are read
+there until `upkeep` has moved them to the store.
 """
 
 import re
@@ -30,9 +29,9 @@ _PRIVATE = 0o700
 
 
 def make_store(repository: Repository) -> None:
-    """Make the repository whole. Nothing in it is for other users of the machine.
+    """Creates the store if needed. Other users of the machine cannot read it.
 
-    :raises OSError: it cannot be written, or there is no git directory any more
+    :raises OSError: when it cannot be written, or the git directory does not exist any more
     """
     store = repository.store_dir
     store.mkdir(mode=_PRIVATE, exist_ok=True)
@@ -44,7 +43,7 @@ def make_store(repository: Repository) -> None:
 
 
 def config_of(repository: Repository, *, bare: bool) -> str:
-    """Returns the configuration of a git directory of ours: the object format, and nothing else."""
+    """Returns the configuration of a git directory of the daemon: only the object format."""
     is_sha256 = repository.hash_name == "sha256"
     version = f"\trepositoryformatversion = {1 if is_sha256 else 0}\n"
     extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
@@ -62,8 +61,8 @@ def store_run(
     reads_users: bool = False,
     may_fail: bool = False,
 ) -> GitRun:
-    """Runs git on the store. `reads_users`: with the user's objects at hand, for checkpoints of
-    earlier versions.
+    """Returns a run of git on the store. With `reads_users`, it can read the user's objects too,
+    for checkpoints of older versions.
     """
     borrowed = (
         {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(repository.objects_dir)} if reads_users else {}
@@ -81,66 +80,68 @@ def store_run(
 
 
 def with_our_objects(repository: Repository) -> dict[str, str]:
-    """Variables for a run on the user's repository that is to find our objects too."""
+    """Returns the environment variables for a run on the user's repository that must also find the
+    store's objects.
+    """
     objects = repository.store_objects
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects)} if objects.is_dir() else {}
 
 
 def borrow(repository: Repository) -> None:
-    """Have the store find the user's objects until `upkeep` has copied the ones that it needs.
+    """Makes the store find the user's objects until `upkeep` has copied those that it needs.
 
-    :raises OSError: it cannot be written
+    :raises OSError: when the file cannot be written
     """
     write_if_other(alternates(repository), f"{_alternate(repository.objects_dir)}\n")
 
 
 def alternates(repository: Repository) -> Path:
-    """Returns the file that says where the store finds objects of others; it is not there when it
-    needs none.
+    """Returns the path of the file that names the object folders the store borrows from. The file
+    does not exist if none are needed.
     """
     return repository.store_objects / "info" / "alternates"
 
 
 def set_newest(repository: Repository, commit: str) -> None:
-    """Note which commit holds all that the index of this worktree refers to, so that it is not
-    removed.
+    """Sets the ref that keeps the objects of this worktree's index from being deleted; `commit` has
+    all of them.
 
-    :raises OSError: it cannot be written
+    :raises OSError: when the ref cannot be written
     """
     path = repository.store_dir / newest_ref(repository.common_dir, repository.git_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A dot at the front: no ref is called so.
+    # No ref has a name with a dot at the front.
     fresh = path.with_name(f".{path.name}.new")
     fresh.write_text(f"{commit}\n")
     fresh.replace(path)
 
 
 def newest_ref(common_dir: Path, git_dir: Path) -> str:
-    """Returns the ref of `set_newest` for a worktree."""
+    """Returns the ref that `set_newest` sets for a worktree."""
     return f"{NEWEST}{'main' if git_dir == common_dir else f'worktree-{ref_part(git_dir.name)}'}"
 
 
 def ref_part(text: str) -> str:
-    """Returns the text with all replaced that git may not take in the name of a ref."""
+    """Returns `text` with all characters replaced by `_` that git may not allow in refs."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text) or "_"
 
 
 def write_if_other(path: Path, text: str) -> None:
-    """Write a small file unless it has this text.
+    """Writes a small file unless it has this text already.
 
-    :raises OSError: it cannot be written
+    :raises OSError: when it cannot be written
     """
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
 
 def _quoted(path: Path) -> str:
-    # In the variable a colon separates paths, so each is written in quotes.
+    # Colons separate the paths in the variable, so each path is quoted.
     escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
 def _alternate(path: Path) -> str:
-    # In the file only a comment, a quote at the beginning and a newline mean something else.
+    # In the file only a leading `#`, a leading quote and newlines have a special meaning.
     text = str(path)
     return _quoted(path) if text[:1] in ('"', "#") or "\n" in text else text

@@ -1,7 +1,7 @@
-"""Files of a work tree, reached without ever following a link.
+"""Accesses the files of a work tree without ever following a link.
 
-Always true: a path is walked folder by folder from the work tree's root with descriptors, so that
-nothing outside the work tree is read or written, whatever becomes a link meanwhile.
+A path is walked folder by folder from the root with descriptors, so that nothing outside the work
+tree is read or written, even if a part of the path becomes a link meanwhile.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from trimpoint.git.plumbing.permissions import LINK, file_mode, permissions_in
 
 _CHUNK_BYTES = 1024 * 1024
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not waiting for the other end, should it turn into a pipe under our hands.
+# Without blocking, in case the file has become a pipe.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Signature(NamedTuple):
-    """Tells whether a file is still the one that was looked at. Moving it does not change it,
-    writing does.
+    """Identifies the version of a file: it changes when the file is written, but not when it is
+    moved.
     """
 
     device: int
@@ -43,8 +43,8 @@ class Signature(NamedTuple):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The state of a path. `side` is as a checkpoint would have it: None for nothing, and for a
-    folder.
+    """The state of a path. `side` is the file as a checkpoint would have it, or None if there is no
+    file or a folder.
     """
 
     side: Side | None = None
@@ -53,7 +53,9 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Worktree:
-    """Opened once for many paths. All paths are relative to the root, as bytes."""
+    """A work tree that is opened once for many paths. All paths are relative to its root, as
+    bytes.
+    """
 
     def __init__(self, root: Path, hash_name: str) -> None:
         self._hash_name = hash_name
@@ -66,9 +68,9 @@ class Worktree:
         os.close(self._root)
 
     def inspect(self, path: bytes) -> Found:
-        """Returns what is there now, read and hashed.
+        """Returns the state of `path` now; a file is read and hashed.
 
-        :raises OSError: it cannot be read
+        :raises OSError: when it cannot be read
         """
         try:
             with self.folder_of(path) as (folder, name):
@@ -77,8 +79,8 @@ class Worktree:
             return Found()
 
     def signature(self, path: bytes) -> Signature | None:
-        """Returns what `inspect` would give as signature, without reading; None where nothing
-        is.
+        """Returns the signature of `path` without reading the file, or None if it does not
+        exist.
         """
         try:
             with self.folder_of(path) as (folder, name):
@@ -88,10 +90,10 @@ class Worktree:
 
     @contextlib.contextmanager
     def folder_of(self, path: bytes) -> Generator[Place]:
-        """Yields a descriptor of the folder that `path` lies in, and its last part.
+        """Yields the descriptor of the folder that `path` is in, and the last part of `path`.
 
-        :raises NotADirectoryError: a link or file is on the way
-        :raises FileNotFoundError: a folder is missing
+        :raises NotADirectoryError: when a part of the path is a link or a file
+        :raises FileNotFoundError: when a folder is missing
         """
         *folders, name = path.split(b"/")
         at = os.dup(self._root)
@@ -105,10 +107,10 @@ class Worktree:
             os.close(at)
 
     def make_folders(self, path: bytes) -> list[bytes]:
-        """Make the folders that `path` needs.
+        """Creates the missing folders above `path`.
 
-        :returns: those that were not there, outermost first
-        :raises OSError: one cannot be made, or a file is in its place
+        :returns: the created folders, outermost first
+        :raises OSError: when a folder cannot be created, or a file is in its place
         """
         made: list[bytes] = []
         folders = path.split(b"/")[:-1]
@@ -120,16 +122,16 @@ class Worktree:
         return made
 
     def make_folder(self, path: bytes, mode: int) -> None:
-        """Make one again with the permissions it had.
+        """Creates a removed folder again with its former permissions.
 
-        :raises OSError: it cannot be made
+        :raises OSError: when it cannot be created
         """
         with self.folder_of(path) as (at, name):
             os.mkdir(name, dir_fd=at)
             os.chmod(name, mode, dir_fd=at)
 
     def folders_below(self, path: bytes) -> list[bytes]:
-        """Returns the folder `path` and the folders in it, innermost first; nothing if it is no
+        """Returns the folder `path` and all folders in it, innermost first; empty if it is no
         folder.
         """
         signature = self.signature(path)
@@ -153,7 +155,7 @@ class Worktree:
         ]
 
     def remove_folder(self, path: bytes) -> bool:
-        """Remove a folder if it is empty; whether it was."""
+        """Removes a folder if it is empty. Returns whether it was removed."""
         try:
             with self.folder_of(path) as (at, name):
                 os.rmdir(name, dir_fd=at)
@@ -182,7 +184,7 @@ class Worktree:
         return Found(side, Signature.of(facts))
 
     def _hashed(self, chunks: Iterable[bytes], size: int) -> str:
-        """Returns git's id of a blob; "" if its length was not as announced."""
+        """Returns git's blob id of the chunks, or "" if their length is not `size`."""
         digest = hashlib.new(self._hash_name, b"blob %d\0" % size)
         read = 0
         for chunk in chunks:
@@ -192,7 +194,7 @@ class Worktree:
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:
-    """Returns all folders on the way to these paths, without the root."""
+    """Returns all folders above these paths, without the root."""
     split = (path.split(b"/") for path in paths)
     return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
 

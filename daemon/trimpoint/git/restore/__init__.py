@@ -1,3 +1,3 @@
-"""Back to a checkpoint: `plan` compares, `restore` writes, `file_transaction` undoes what was half
-done.
+"""Restores checkpoints: `plan` compares, `restore` writes, `taking_back` computes the plan of a
+revert, and `file_transaction` rolls back incomplete changes.
 """

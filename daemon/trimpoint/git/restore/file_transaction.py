@@ -1,7 +1,8 @@
-"""Changes to a work tree, each of which can be taken back.
+"""Changes to a work tree that can all be rolled back.
 
-Always true: whatever leaves a path goes to the place aside that was given for it, and comes back
-from there. A path that another program has changed since is not taken back; it is named.
+Each file that is removed from its path is moved to a given backup place, and a rollback moves it
+back. A path that another program has changed since is not rolled back; its path is returned
+instead.
 """
 
 import contextlib
@@ -25,17 +26,17 @@ class _Step(NamedTuple):
 
 
 class FileTransaction:
-    """Does things one by one, and remembers them."""
+    """Changes files one by one and records how to undo each change."""
 
     def __init__(self, worktree: Worktree) -> None:
         self._worktree = worktree
         self._done: list[_Step] = []
 
     def remove(self, path: bytes, backup: Place, expected: Signature) -> None:
-        """Put the file aside.
+        """Moves the file to `backup`.
 
-        :raises Unexpected: it was another one; it is aside now
-        :raises OSError: it cannot be moved
+        :raises Unexpected: when it was not the expected file; it is in `backup` now
+        :raises OSError: when it cannot be moved
         """
         with self._worktree.folder_of(path) as at:
             atomic_rename(at, backup)
@@ -43,10 +44,11 @@ class FileTransaction:
         _check(backup, expected)
 
     def replace(self, path: bytes, staged: Place, expected: Signature) -> None:
-        """Exchange the file with the staged one.
+        """Exchanges the file with the staged one.
 
-        :raises Unexpected: it was another one; it is aside now
-        :raises OSError: it cannot be exchanged
+        :raises Unexpected: when it was not the expected file; it is in the place of the staged one
+            now
+        :raises OSError: when it cannot be exchanged
         """
         ours = signature_at(staged)
         with self._worktree.folder_of(path) as at:
@@ -55,9 +57,9 @@ class FileTransaction:
         _check(staged, expected)
 
     def add(self, path: bytes, staged: Place) -> None:
-        """Move the staged file to where nothing is, or nothing but empty folders.
+        """Moves the staged file to `path`, which must not exist or have only empty folders.
 
-        :raises OSError: something is there, or it cannot be moved
+        :raises OSError: when `path` exists, or the file cannot be moved
         """
         ours = signature_at(staged)
         for folder in self._worktree.make_folders(path):
@@ -68,7 +70,7 @@ class FileTransaction:
         self._remember(path, partial(self._withdraw, path, staged, ours))
 
     def remove_folder(self, path: bytes) -> None:
-        """Remove it if it is an empty folder."""
+        """Removes the folder if it is empty."""
         signature = self._worktree.signature(path)
         if signature is not None and self._worktree.remove_folder(path):
             self._remember(
@@ -76,9 +78,9 @@ class FileTransaction:
             )
 
     def roll_back(self) -> list[bytes]:
-        """Undo everything, the last first.
+        """Undoes all changes in reverse order.
 
-        :returns: paths for which it could not be done
+        :returns: the paths that could not be rolled back
         """
         failed: list[bytes] = []
         while self._done:
@@ -93,7 +95,7 @@ class FileTransaction:
         self._done.append(_Step(path, undo))
 
     def _clear_the_way(self, path: bytes) -> None:
-        """Folders that hold nothing but folders give way to a file."""
+        """Removes the folder `path` and the folders in it, if there are no files in them."""
         for folder in self._worktree.folders_below(path):
             self.remove_folder(folder)
 
@@ -114,7 +116,7 @@ class FileTransaction:
 
 
 def signature_at(place: Place) -> Signature | None:
-    """Returns the signature of the path; None for nothing."""
+    """Returns the signature of the file at a place, or None if there is none."""
     with contextlib.suppress(FileNotFoundError):
         return Signature.of(os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
     return None

@@ -1,8 +1,7 @@
-"""Plans a restore: the paths that it would change, and the reasons against it. Nothing is written
-here.
+"""Plans a restore: the paths that it would change, and the conflicts. Writes nothing.
 
-Always true: what no checkpoint of the thread has ever seen stays. What is in the way and captured
-nowhere is not overwritten, not even by force.
+Files that no checkpoint of the thread has ever seen are kept. A file that would be overwritten and
+whose content is in no checkpoint is not overwritten even with force.
 """
 
 import os
@@ -31,7 +30,7 @@ _DEADLINE_S = 60.0
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A path as it is (`present`) and as it is to be (`target`); None for no file."""
+    """The change of one path from `present` to `target`; None stands for no file."""
 
     path: bytes
     present: Side | None
@@ -39,12 +38,13 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Returns why restoring `step` would overwrite foreign changes, or None.
+    """A reason why the restore of the path `step` would overwrite changes of others. `path` is the
+    path with the conflict.
 
-    `changed`: `path` was changed after the thread did. `unknown`: it cannot be told
-    who did. `found`: neither can it, and the thread is not known to have changed it. `open`: a
-    process has it open for writing. `inTheWay`: `path` is in no checkpoint (ignored, mostly) and
-    where a file or folder must go.
+    `changed`: `path` was changed by others after the thread changed it. `unknown`: the author of a
+    change is unknown. `found`: the author is unknown, and the thread is not known to have changed
+    the path. `open`: a process has `path` open for writing. `inTheWay`: `path` is in no checkpoint
+    (mostly because it is ignored) and is where a file or folder must be written.
     """
 
     path: bytes
@@ -53,10 +53,10 @@ class Conflict(msgspec.Struct, frozen=True):
 
 
 class RestorePlan(msgspec.Struct, frozen=True):
-    """Steps by path, removals and writes apart.
+    """The steps of a restore, sorted by path, with writes and removals apart.
 
-    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint does not hold,
-    or what a sparse checkout keeps away.
+    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint lacks, or what
+    is outside a sparse checkout.
     """
 
     write: tuple[Step, ...] = ()
@@ -66,8 +66,8 @@ class RestorePlan(msgspec.Struct, frozen=True):
     left_alone: tuple[Omission, ...] = ()
 
     def forced(self) -> "RestorePlan":
-        """Returns a plan that overwrites what others changed. Steps that would lose content that no
-        checkpoint holds are left out.
+        """Returns a plan that overwrites the changes of others. Steps that would lose content which
+        is in no checkpoint are left out.
         """
         blocked = {conflict.step for conflict in self.conflicts if conflict.reason == "inTheWay"}
         write = tuple(step for step in self.write if step.path not in blocked)
@@ -84,13 +84,13 @@ class RestorePlan(msgspec.Struct, frozen=True):
 async def plan_restore(
     repository: Repository, *, present: str, last_seen: str, target: str
 ) -> RestorePlan:
-    """Returns the steps that make the files those of `target`.
+    """Returns the plan that changes the files to those of `target`.
 
-    All are commits of `capture`: `present` made just now, `last_seen` the thread's newest before
-    it, `target` where to go. The same three give the same steps again, which is how a restore that
-    broke off is taken up.
+    All three are commits of `capture`: `present` was captured just now, `last_seen` is the thread's
+    newest capture before that, and `target` is the one to restore. The same three commits give the
+    same steps again, so that an interrupted restore can be continued.
 
-    :raises GitFailed: a checkpoint is gone, or git failed
+    :raises GitFailed: when a checkpoint is missing, or git failed
     """
     now, seen, goal = await _found(repository, present, last_seen, target)
     to_do = await differences(repository, now.state, goal.state)
@@ -115,9 +115,9 @@ async def _found(repository: Repository, *commits: str) -> list[Checkpoint]:
 
 
 async def sparse_paths(repository: Repository) -> list[Omission]:
-    """Returns what a sparse checkout keeps away.
+    """Returns the tracked files that are outside a sparse checkout.
 
-    :raises GitFailed: git failed
+    :raises GitFailed: when git failed
     """
     listed = await git_answer(
         ShadowRepository(repository, _DEADLINE_S).users(
@@ -132,8 +132,8 @@ def _steps(
 ) -> RestorePlan:
     steps: list[Step] = []
     unknown: list[bytes] = []
-    # A person wants to know of every file that stays as it is; that a checkout is sparse, only
-    # where it matters.
+    # The plan lists every file that is left alone; files outside a sparse checkout only if a step
+    # concerns them.
     left = {each.path: each for each in left_alone if each.reason != "sparse"}
     covering = Covering(left_alone)
     for each in to_do:
@@ -150,12 +150,12 @@ def _steps(
 def plan_of(
     steps: Sequence[Step], left_alone: tuple[Omission, ...], kept_unknown: tuple[bytes, ...] = ()
 ) -> RestorePlan:
-    """Returns those steps as a plan, with no conflicts."""
+    """Returns a plan of these steps without conflicts."""
     return RestorePlan(_writes(steps), _removals(steps), (), kept_unknown, left_alone)
 
 
 class Covering:
-    """Finds what covers a path, with one look for each of its folders."""
+    """Finds the omission that covers a path, with one lookup for each of its folders."""
 
     def __init__(self, left_alone: Sequence[Omission]) -> None:
         self._by_path = {each.path: each for each in left_alone}
@@ -182,7 +182,9 @@ def _removals(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
-    """Returns what is open for writing or in the way of it, at this moment. For a worker thread."""
+    """Returns the conflicts that exist at this moment: files open for writing, and files in the
+    way. Blocking.
+    """
     steps = [*plan.write, *plan.remove]
     opened = open_for_writing(repository.worktree, [step.path for step in steps])
     conflicts = [Conflict(path, "open", path) for path in sorted(opened)]
@@ -196,7 +198,9 @@ def look_around(repository: Repository, plan: RestorePlan) -> list[Conflict]:
 
 
 def _blocker(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -> bytes | None:
-    """Returns what is captured nowhere and where the step needs to put a file or folder."""
+    """Returns the path of a file that is in no checkpoint and is where the step must write a file
+    or folder, or None.
+    """
     parts = step.path.split(b"/")
     for depth in range(1, len(parts)):
         folder = b"/".join(parts[:depth])

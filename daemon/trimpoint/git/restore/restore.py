@@ -1,10 +1,10 @@
-"""Bringing files back: what the plan says, nothing else, all of it or nothing.
+"""Restores files by a plan: either all of its steps or none.
 
-Always true: no content that is not in a checkpoint is ever lost. All new contents are staged first.
-Then each file is exchanged with the staged one in one move, and what comes out is looked at: if it
-is not what was expected, everything goes back. The old files are kept until the end, so going back
-needs no space. A path that is as it is to be already is passed over, so a restore that was killed
-is finished by doing it again.
+No content that is not in a checkpoint is ever lost. All new contents are staged first. Then each
+file is exchanged with its staged one in one move, and the old file is checked: if it is not the
+expected one, everything is rolled back. The old files are kept until the end, so a rollback needs
+no disk space. A path that is in its target state already is skipped, so that a killed restore is
+completed by running it again.
 """
 
 import contextlib
@@ -39,24 +39,26 @@ async def restore(
     keep_folder: bytes | None = None,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Carry out `plan`, conflicts or not: whether they are overruled is the caller's to say
+    """Carries out `plan`, including its conflicts: the caller decides whether to override them
     (`plan.forced`).
 
-    Folders that this empties are removed, except `keep_folder` (relative to the work tree) and what
-    is above it. `on_progress(done, total)` is called after each path; if it raises, everything is
-    taken back. Not interrupted by cancellation.
+    Folders that become empty are removed, except `keep_folder` (relative to the work tree) and the
+    folders above it. `on_progress(done, total)` is called after each path; if it raises, everything
+    is rolled back. Cancellation does not interrupt it.
 
-    :raises FilesChanged: a path is neither as `present` nor as `target` says; nothing was done
-    :raises RestoreFailed: the file system refused; nothing was done, but for what the error names
-    :raises GitFailed: a content is gone from the repository; nothing was done
+    :raises FilesChanged: when a path is neither in its `present` nor in its `target` state; nothing
+        has changed
+    :raises RestoreFailed: when the file system refused; nothing has changed except the paths in the
+        error
+    :raises GitFailed: when a content is missing from the repository; nothing has changed
     """
     async with worktree_lock(repository, _LOCK_DEADLINE_S):
         await anyio.to_thread.run_sync(_restore, repository, plan, keep_folder, on_progress)
 
 
 class _Task(NamedTuple):
-    """A step that is still to be done: where its new file is staged or its old one goes, and what
-    is there now.
+    """A step that must be done, the place where its new file is staged or its old file will be
+    moved to, and the signature of the present file.
     """
 
     step: Step
@@ -88,11 +90,11 @@ def _restore(
 
 @contextlib.contextmanager
 def _blaming(path: bytes) -> Generator[None]:
-    """Raises a refusal of the file system as an error about `path`."""
+    """Converts errors of the file system into errors about `path`."""
     try:
         yield
     except (Unexpected, FileExistsError, FileNotFoundError, NotADirectoryError):
-        # Something came or went where we had just looked.
+        # A file appeared or disappeared after it was inspected.
         raise FilesChanged([path]) from None
     except OSError as error:
         raise RestoreFailed(path, error.strerror or str(error)) from error
@@ -135,7 +137,7 @@ class _Restore:
             raise
 
     def _still_to_do(self) -> list[tuple[Step, Signature | None]]:
-        """Returns the steps that are not done already, with the file that is there now."""
+        """Returns the steps that are not done already, with the signature of the present file."""
         todo: list[tuple[Step, Signature | None]] = []
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):
@@ -167,7 +169,7 @@ class _Restore:
         self._remove_emptied_folders(keep_folder)
         for task in writes:
             self._do(task, len(tasks))
-        # A program may have had one of them open and written to it after it was moved.
+        # A program may have had an old file open and written to it after it was moved.
         changed = [
             task.step.path
             for task in tasks
@@ -190,7 +192,7 @@ class _Restore:
             anyio.from_thread.run_sync(self._on_progress, self._done, total)
 
     def _remove_emptied_folders(self, keep_folder: bytes | None) -> None:
-        """Returns those of removed files only, and none that the target has."""
+        """Removes the empty folders above removed files, except those that the target has."""
         kept = folders_of(
             [
                 *(step.path for step in self._plan.write),

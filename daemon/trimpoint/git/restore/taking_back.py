@@ -1,9 +1,9 @@
-"""Taking back what one author did to the files, and leaving what others did.
+"""Computes how to take back the changes that one author made to the files, and to keep those of
+others.
 
-What must always be true: a change of others is never undone without being named. Where nothing but
-the author's own changes lies between a path as it is and as it was, it goes back; what others did
-before the author's first change of the path is part of what it goes back to. Where others changed
-what the author had made, that is a conflict.
+A change of others is never undone without being named. If only changes of the author lie between a
+path's former and present state, the path is restored; changes that others made before the author's
+first change of the path are kept. If others changed a path after the author, that is a conflict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,17 +40,17 @@ _REASONS: dict[Author, ConflictReason] = {"others": "changed", "found": "found"}
 
 
 class Leg(NamedTuple):
-    """A captured state, and who made it out of the one before."""
+    """A captured state, and the author of the changes since the state before."""
 
     commit: str
     author: Author
 
 
 class TakingBack(msgspec.Struct, frozen=True):
-    """The steps that remove the thread's own changes. `plan` goes from the present to that.
+    """The plan that removes the thread's own changes from the present files.
 
-    `kept`: paths that others have changed since the start, and that stay as they are. `present`:
-    the newest state.
+    `kept` are the paths that others have changed since the start and that stay as they are.
+    `present` is the commit of the newest state.
     """
 
     present: str
@@ -59,17 +59,17 @@ class TakingBack(msgspec.Struct, frozen=True):
 
 
 class PathHistory:
-    """One path over time: `wanted` is what it would be without the thread's changes, `present` what
-    it is.
+    """The history of one path. `wanted` is its state without the thread's changes, `present` its
+    present state; None stands for no file.
     """
 
     def __init__(self, start: Side | None) -> None:
         self.start = self.wanted = self.present = start
-        # What others made of the thread's changes, and the thread of that.
+        # States that others made from the thread's changes, or the thread from those of others.
         self._mixed: list[tuple[Side | None, Author]] = []
 
     def becomes(self, side: Side | None, author: Author) -> None:
-        """Notes that `author` changed the path."""
+        """Records that `author` changed the path to `side`."""
         if author == "others" and self.present == self.wanted:
             self.wanted = side
         elif side != self.wanted and (author != "thread" or self.mixed is not None):
@@ -83,8 +83,8 @@ class PathHistory:
 
     @property
     def mixed(self) -> Author | None:
-        """Returns who, besides the thread, has made what the path is now; None when the thread
-        alone, or others alone, did.
+        """Returns the author who, besides the thread, made the present state of the path; None if
+        only the thread or only others made it.
         """
         if self.present == self.wanted:
             return None
@@ -94,10 +94,10 @@ class PathHistory:
 
 
 async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> TakingBack:
-    """Returns what taking back the thread's changes of `legs`, the last of which is the present,
-    comes to.
+    """Returns the plan that takes back the thread's changes among `legs`, the last of which is the
+    present state.
 
-    :raises GitFailed: the first or the last state is gone, or git failed
+    :raises GitFailed: when the first or the last state is missing, or git failed
     """
     states = await find_all(repository, [start, *(leg.commit for leg in legs)])
     first, last = states[0], states[-1]
@@ -120,12 +120,12 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
 
 
 async def commit_of(repository: Repository, taking: TakingBack) -> str:
-    """Returns a commit of what the files are to be. Nothing refers to it.
+    """Returns a new commit of the files as the plan will leave them. No ref refers to it.
 
-    :raises GitFailed: a content is gone, or the disk is full
+    :raises GitFailed: when a content is missing, or the disk is full
     """
     if await users_refs(repository):
-        # Contents may be only where an earlier version put them.
+        # Some contents may be only in the user's repository, where older versions put them.
         await anyio.to_thread.run_sync(borrow, repository)
     async with worktree_lock(repository, _DEADLINE_S):
         private = ShadowRepository(repository, _DEADLINE_S)
@@ -146,7 +146,9 @@ async def commit_of(repository: Repository, taking: TakingBack) -> str:
 
 
 async def _permissions(repository: Repository, taking: TakingBack) -> Permissions | None:
-    """Returns those of all files as they are to be; None where some are not known."""
+    """Returns the permissions of all files as the plan will leave them, or None if some are
+    unknown.
+    """
     present = await find(repository, taking.present)
     sides = [(step.path, step.target) for step in (*taking.plan.remove, *taking.plan.write)]
     unknown = any(side and side.mode != LINK and side.permissions is None for _, side in sides)

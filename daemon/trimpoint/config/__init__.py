@@ -1,3 +1,3 @@
-"""The configuration: `sections` says what can be configured, `loading` reads the file and the
+"""The configuration: `sections` defines the settings, `loading` reads them from the file and the
 environment.
 """

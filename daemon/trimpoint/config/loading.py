@@ -1,7 +1,7 @@
-"""Configuration: defaults, then the TOML file, then the environment, then flags; each wins over the
-one before (docs/spec/running.md).
+"""Loads the configuration: defaults, the TOML file, the environment and the flags, each with
+precedence over those before (docs/spec/running.md).
 
-Strict: an unknown key is an error that names the line and the nearest key there is.
+An unknown key is an error, which names the line and the most similar known key.
 """
 
 import difflib
@@ -26,11 +26,13 @@ ENVIRONMENT = {
     "TRIMPOINT_CODEX": ("codex", "path"),
     "TRIMPOINT_LOG": ("log", "level"),
 }
-"""Which variable sets what; an empty one sets nothing."""
+"""The setting of each environment variable; an empty variable sets nothing."""
 
 
 class ConfigInvalid(Exception):
-    """The configuration cannot be used; `hint` says what is right."""
+    """The configuration is invalid. `source` is the file with the line, or the variable; `hint`
+    says what is valid.
+    """
 
     def __init__(self, source: str, problem: str, hint: str = "") -> None:
         super().__init__(source, problem)
@@ -43,15 +45,15 @@ class ConfigInvalid(Exception):
 
 
 def default_config_path(environ: Mapping[str, str]) -> Path:
-    """Returns where the file is looked for when none is named."""
+    """Returns the path of the configuration file that is read if none is given."""
     return xdg_directory(environ, "XDG_CONFIG_HOME", ".config") / "trimpoint" / "config.toml"
 
 
 def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
-    """Returns the configuration from `path`, or from the default place if there is a file, with the
-    environment over it.
+    """Returns the configuration from `path`, or from the default path if that file exists, with the
+    values of the environment over it.
 
-    :raises ConfigInvalid: the file cannot be read or holds something that is not right.
+    :raises ConfigInvalid: when the file cannot be read or has an invalid value.
     """
     try:
         source = path or default_config_path(environ)
@@ -69,9 +71,9 @@ def load_config(path: Path | None, environ: Mapping[str, str] = os.environ) -> C
 
 
 def parse_config(text: str, source: str) -> Config:
-    """Returns the configuration in TOML `text`.
+    """Returns the configuration in TOML `text`. `source` names it in errors.
 
-    :raises ConfigInvalid: see `load_config`.
+    :raises ConfigInvalid: when it is no TOML or has an invalid value.
     """
     try:
         document = tomllib.loads(text)
@@ -89,7 +91,9 @@ def parse_config(text: str, source: str) -> Config:
 
 
 def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source: str) -> Any:
-    """Returns `value` as `shape`, table by table, so that an error can say where it stands."""
+    """Returns `value` converted to the type `shape`, table by table, so that an error can name the
+    line.
+    """
     if isinstance(value, dict) and get_origin(shape) is dict:
         inner_shape = get_args(shape)[1]
         return {
@@ -121,14 +125,19 @@ def _converted(value: Any, shape: Any, path: tuple[str, ...], text: str, source:
 
 
 def _choices(shape: Any) -> str:
-    """Returns the values that a setting takes, if it takes only certain ones."""
+    """Returns a sentence with the allowed values of a setting that takes only certain ones, else an
+    empty string.
+    """
     return f"It takes one of {', '.join(get_args(shape))}." if get_origin(shape) is Literal else ""
 
 
 def _section(
     shape: Any, table: dict[str, Any], path: tuple[str, ...], text: str, source: str
 ) -> Any:
-    """Returns a table whose values are right one by one, and must fit together."""
+    """Returns a section from values that are valid one by one.
+
+    :raises ConfigInvalid: when the values do not fit together.
+    """
     try:
         return shape(**table)
     except ValueError as error:
@@ -149,13 +158,13 @@ def _refuse_unknown(
 
 
 def _without_path(error: msgspec.ValidationError) -> str:
-    """Returns what is wrong with the value, without the path."""
+    """Returns the message of the error without the path at its end."""
     return str(error).partition(" - at `$")[0]
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """Returns the number of the first line that sets `path`, opens it as a table, or does so for a
-    parent of it; 1 when none is found.
+    """Returns the number of the first line that sets `path` or opens it as a table; else that of a
+    parent of it, or 1.
     """
     while path:
         if (found := _line_that_sets(text, path)) is not None:
@@ -179,7 +188,7 @@ def _line_that_sets(text: str, path: tuple[str, ...]) -> int | None:
 
 
 def _path_in(fragment: str) -> tuple[str, ...]:
-    """Returns the keys of a table's header or of one assignment; none when it is something else,
+    """Returns the keys of a table header or of an assignment; empty if the text is something else,
     such as a line of a longer value.
     """
     try:

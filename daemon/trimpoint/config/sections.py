@@ -1,4 +1,4 @@
-"""Everything that can be configured: a type for each table of the file, with the defaults."""
+"""The settings: a type for each table of the file, with the defaults."""
 
 import ipaddress
 import re
@@ -10,33 +10,38 @@ from trimpoint.git.capture.untracked import SECRET_NAMES
 
 MAX_PORT = 65_535
 FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
-"""A tenant, host or person of a fleet: one token of a NATS subject."""
+"""The pattern for the name of a tenant, host or person of a fleet, which is one token of a NATS
+subject.
+"""
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 BACKGROUND_IDLE_EXIT_S = 60.0
-"""How long a daemon that a client started waits for another client, unless configured."""
+"""The number of seconds that a daemon which a client started waits for another client, unless
+configured.
+"""
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the file."""
+    """Base class of the tables of the file."""
 
 
 class DaemonSection(_Section, frozen=True):
-    """`[daemon]`: when a daemon that has no client and no work ends; after 0 seconds: never.
+    """`[daemon]`: the seconds after which a daemon without clients and work ends; 0 means never.
 
-    Without a value, one that a client started in the background ends after
-    `BACKGROUND_IDLE_EXIT_S`, and any other never.
+    If it is not set, a daemon that a client started in the background ends after
+    `BACKGROUND_IDLE_EXIT_S`, and any other daemon never.
     """
 
     idle_exit_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
 class CodexSection(_Section, frozen=True):
-    """`[codex]`: which binary and home, with which `-c` overrides, how long it is waited for,
-    whether plain `codex` comes to us, and how many others clients may bring, each ended when it is
-    not used.
+    """`[codex]`: the binary, the home and the `-c` overrides of Codex, the deadline of its
+    requests, and whether the plain `codex` command connects to the daemon. `max_profiles` limits
+    the number of further launch profiles that clients may request; each Codex of theirs ends after
+    `profile_idle_s` seconds without use.
     """
 
     path: str | None = None
@@ -56,8 +61,8 @@ class CodexSection(_Section, frozen=True):
 
 
 class CompactionSection(_Section, frozen=True):
-    """`[compaction]`: when `/compact` is too early, when it has taken too long, and which model
-    writes the summary.
+    """`[compaction]`: the fewest messages for `/compact`, its deadline, and the model and effort
+    that write the summary.
     """
 
     min_messages: Positive = 6
@@ -67,7 +72,7 @@ class CompactionSection(_Section, frozen=True):
 
 
 class ContextSection(_Section, frozen=True):
-    """`[context]`: when the context counts as full, and what is done about it."""
+    """`[context]`: the levels of the meter, and what happens at the critical level."""
 
     auto: Literal["off", "warn", "compact"] = "warn"
     warning_at: Share = 0.70
@@ -86,15 +91,15 @@ class ContextSection(_Section, frozen=True):
 
 
 class ModelSection(_Section, frozen=True):
-    """`[models."name"]`: what is known of a model that Codex does not tell."""
+    """`[models."name"]`: facts about a model that Codex does not report."""
 
     max_context_tokens: Positive | None = None
     compaction_model: str | None = None
 
 
 class DiscardSection(_Section, frozen=True):
-    """`[discard]`: what `/compress` aims at, what is always left, and whether agents may discard
-    without being asked.
+    """`[discard]`: the default target of `/compress`, the floor that is always left, and whether
+    agents get the tools to discard parts of their context.
     """
 
     floor_tokens: Positive = 30_000
@@ -110,8 +115,8 @@ class DiscardSection(_Section, frozen=True):
 
 
 class CheckpointsSection(_Section, frozen=True):
-    """`[checkpoints]`: whether worktrees are captured around turns, which files are too large, and
-    how long a turn waits for it.
+    """`[checkpoints]`: whether worktrees are captured around turns, which files are left out, and
+    how long a turn waits for a capture.
     """
 
     enabled: bool = True
@@ -124,9 +129,9 @@ class CheckpointsSection(_Section, frozen=True):
 
 
 class LimitsSection(_Section, frozen=True):
-    """`[limits]`: what one client may cost."""
+    """`[limits]`: the resources that clients may use."""
 
-    # What is larger is read in one go all the same, while every other client waits.
+    # A message is parsed at once, and all other clients wait meanwhile.
     max_message_bytes: Positive = 16 * 1024 * 1024
     max_outbox_bytes: Positive = 64 * 1024 * 1024
     max_requests_in_flight: Positive = 1024
@@ -135,15 +140,15 @@ class LimitsSection(_Section, frozen=True):
 
     @property
     def descriptors(self) -> int:
-        """Returns how many files the daemon may open: one for each client, and room for journals
-        and pipes.
+        """Returns the number of file descriptors that the daemon may need: one for each client, and
+        1024 for journals and pipes.
         """
         return self.max_clients + 1024
 
 
 class ThreadsSection(_Section, frozen=True):
-    """`[threads]`: when an unused thread leaves memory, and how many new records are worth
-    a snapshot.
+    """`[threads]`: when an unused thread leaves memory, and after how many new records it gets a
+    snapshot.
     """
 
     evict_after_s: Seconds = 300.0
@@ -152,8 +157,8 @@ class ThreadsSection(_Section, frozen=True):
 
 
 class RetentionSection(_Section, frozen=True):
-    """`[retention]`: when threads that were archived long ago leave the state directory; 0 days,
-    never. `delete`: for good.
+    """`[retention]`: after how many days an archived thread is removed from the state directory; 0
+    means never. With `delete` it is deleted instead of moved.
     """
 
     archived_after_days: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -161,33 +166,33 @@ class RetentionSection(_Section, frozen=True):
 
 
 class LogSection(_Section, frozen=True):
-    """`[log]`: debug | info | warning | error."""
+    """`[log]`: the lowest level that is logged."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class MetricsSection(_Section, frozen=True):
-    """`[metrics]`: where a Prometheus may read, as `host:port`; nowhere without it, and on this
-    machine unless `allow_remote`.
+    """`[metrics]`: the address for Prometheus as `host:port`. If it is not set, no metrics are
+    served. It must be on this machine unless `allow_remote`.
     """
 
     listen: str | None = None
     allow_remote: bool = False
 
     def address(self) -> tuple[str, int] | None:
-        """Host and port to listen at.
+        """Returns the host and port to listen on, or None.
 
-        :raises ValueError: `listen` cannot be used; the message says why.
+        :raises ValueError: when `listen` is invalid; the message says why.
         """
         return _address(self.listen, "127.0.0.1:9464", allow_remote=self.allow_remote)
 
 
 class HttpSection(_Section, frozen=True):
-    """`[http]`: where HTTP and WebSocket clients find the daemon over TCP, as `host:port`; nowhere
-    without it.
+    """`[http]`: the TCP address for HTTP and WebSocket clients as `host:port`. If it is not set,
+    the daemon does not listen on TCP.
 
-    Port 0 lets the system choose. `hosts` are names, beside this machine's own, by which it may be
-    called.
+    With port 0 the system chooses the port. `hosts` are further host names, besides this machine's
+    own, that requests may use.
     """
 
     listen: str | None = None
@@ -195,9 +200,9 @@ class HttpSection(_Section, frozen=True):
     hosts: tuple[str, ...] = ()
 
     def address(self) -> tuple[str, int] | None:
-        """Host and port to listen at.
+        """Returns the host and port to listen on, or None.
 
-        :raises ValueError: `listen` cannot be used; the message says why.
+        :raises ValueError: when `listen` is invalid; the message says why.
         """
         return _address(self.listen, "127.0.0.1:0", allow_remote=self.allow_remote)
 
@@ -218,7 +223,7 @@ def _address(listen: str | None, example: str, *, allow_remote: bool) -> tuple[s
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether only this machine can reach `host`."""
+    """Returns whether `host` is an address that only this machine can reach."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -226,11 +231,12 @@ def is_loopback(host: str) -> bool:
 
 
 class FleetSection(_Section, frozen=True):
-    """`[fleet]`: the NATS servers that show this machine's threads to a team; nothing is connected
-    without `servers`.
+    """`[fleet]`: the NATS servers that show this machine's threads to a team. Without `servers`
+    nothing is connected.
 
-    `content`: which words of a conversation leave this machine. `host` is the machine's own name
-    without it. `person_credentials` are for `trimpoint fleet` and the page, which ask as a person.
+    `content` says which texts of a conversation leave this machine. `host` is this machine's name
+    in the fleet; its host name if not set. `person_credentials` are used by `trimpoint fleet` and
+    the web page, which act for a person.
     """
 
     servers: tuple[str, ...] = ()
@@ -250,7 +256,7 @@ class FleetSection(_Section, frozen=True):
 
 
 class Config(_Section, frozen=True):
-    """Everything that can be configured."""
+    """All settings."""
 
     socket: str | None = None
     state_dir: str | None = None

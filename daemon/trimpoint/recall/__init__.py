@@ -1,7 +1,9 @@
-"""Search in what was said and done, also in what has left the context (docs/recall.md).
+"""Full-text search in the ledgers of all threads, also in entries that have left the context
+(docs/recall.md).
 
-`words` says which words of a text are found and how a query is read, `index` keeps the words in
-SQLite, `reading` brings the index up to what a journal says, and `recall` does so for all journals
-in the background and answers searches. Always true: the index is derived. It never says more than
-the journals, and it is made again when it is missing, damaged or of another format.
+`words` defines the searchable words of a text and parses queries. `index` stores the words in
+SQLite, and `reading` updates the index from a journal. `recall` does this for all journals in the
+background and runs searches. `history` returns the results as entries of the ledger. The index is
+derived: it never has more than the journals, and is created again if it is missing, damaged or of
+another format.
 """

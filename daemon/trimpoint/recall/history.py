@@ -1,5 +1,5 @@
-"""The history of threads for those who search and read it: what the index found, as the ledger has
-it.
+"""Searches and reads the history of threads: turns results of the index into entries of the
+ledger.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,9 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 class Hit(NamedTuple):
-    """An entry that a search found."""
+    """An entry that a search found, with its score (higher is better) and whether it is in the
+    active context.
+    """
 
     thread_id: str
     placed: PlacedEntry
@@ -30,8 +32,9 @@ class Hit(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """A page of hits, the best first. The next begins at `next_place` of the matches, if there is
-    one. `waiting`: of so many threads the index has not everything yet.
+    """A page of hits, the best first. `next_place` is the position of the next page among the
+    matches, or None if this is the last. `waiting` is the number of threads that are not fully
+    indexed yet.
     """
 
     hits: list[Hit]
@@ -40,7 +43,9 @@ class Hits(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """Entries of a thread that stand together, each with whether it is in the context."""
+    """Consecutive entries of a thread, each with whether it is in the active context, and whether
+    more entries precede or follow.
+    """
 
     entries: list[tuple[PlacedEntry, bool]]
     has_before: bool
@@ -48,7 +53,7 @@ class Excerpt(NamedTuple):
 
 
 class History:
-    """Searches in all threads of `engine`, and reads in one."""
+    """Searches all threads of `engine`, and reads a single thread."""
 
     def __init__(self, recall: Recall, engine: ThreadRegistry) -> None:
         self._recall = recall
@@ -57,9 +62,10 @@ class History:
     async def search(
         self, query: str, where: Where, *, pruned_only: bool, limit: int, start: int = 0
     ) -> Hits:
-        """Returns what matches the words of `query`, from the `start`-th match on.
+        """Returns the entries that match the words of `query`, at most `limit`, from the `start`-th
+        match on. With `pruned_only`, entries in the active context are left out.
 
-        :raises RecallUnavailable: the index cannot be made or read.
+        :raises RecallUnavailable: when the index cannot be created or read.
         """
         terms = terms_in(query)
         found = await self._recall.search(terms, where)
@@ -76,8 +82,8 @@ class History:
         return Hits(hits, None, self._recall.waiting)
 
     async def _hit(self, found: Found, terms: list[Term]) -> Hit | None:
-        """Returns what was found as the ledger has it; None where that has it no more, as after a
-        revert.
+        """Returns the entry of the ledger for a match, or None if the ledger no longer has it, as
+        after a revert.
         """
         state = await self._state(found.thread_id)
         entry = entry_of_turn(state, found.turn_id, found.place) if state is not None else None
@@ -99,7 +105,9 @@ class History:
 def excerpt(
     state: ThreadState, name: str, turn_id: str | None, before: int, after: int
 ) -> Excerpt | None:
-    """Returns an entry with those around it; None when the ledger has none of that name."""
+    """Returns an entry with up to `before` entries before and `after` entries after it, or None if
+    there is no such entry.
+    """
     found = named_entry(state, name, turn_id)
     if found is None:
         return None

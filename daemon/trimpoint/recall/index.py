@@ -1,9 +1,10 @@
-"""The index in SQLite: which entry has which words, ranked. Everything here blocks.
+"""The full-text index in SQLite, which finds and ranks entries by their words. All functions block.
 
-An FTS5 table without content: the words are in the index, the text stays in the journal alone. Such
-a table forgets nothing. A thread that is read anew gets another number, and rows of the old number
-are found no more; what a revert took back is left out by who asks. The thread, the folder and the
-kind of an entry are words of a second column, so that a search in one thread costs what is in it.
+It is an FTS5 table without content: the index has the words, only the journal has the text. Rows of
+such a table cannot be deleted. A thread that is indexed again therefore gets another number, and
+rows of its old number are no longer found; callers must drop entries that a revert took back. The
+thread, the folder and the kind of an entry are words of a second column, so that the cost of a
+search in one thread depends on that thread only.
 """
 
 import os
@@ -22,19 +23,22 @@ if TYPE_CHECKING:
     import sqlite3
 
 FORMAT = 2
-"""Raise it when what is indexed changes: an index of another format is made again."""
+"""The version of the index. It must be raised when the indexed content changes; an index of another
+version is created again.
+"""
 FILE_NAME = "recall.sqlite"
 NEWEST_CONSIDERED = 5_000
-"""Of more matches, the newest so many are ranked."""
+"""If there are more matches, only so many of the newest are ranked."""
 MAX_LOG_BYTES = 1024 * 1024
 MERGED_PAGES = 500
-"""How much of the index one `tidy` goes through."""
+"""The number of pages of the index that one call of `tidy` merges."""
 COMMITTED_CHARS = 4 * 1024 * 1024
-"""After so much text what was added is committed. Each commit writes a segment that is merged with
-others later: few large commits are twice as fast as one for each piece of a journal.
+"""After so many characters of text, added rows are committed. Each commit writes a segment that is
+merged with others later, so few large commits are twice as fast as one for each piece of a journal.
 """
 HASH_BYTES = 8 * 1024 * 1024
-"""How much of a segment FTS5 gathers in memory: more than a commit has, so that it is written once.
+"""The bytes of a segment that FTS5 collects in memory. They are more than a commit has, so that
+each segment is written once.
 """
 
 _SCHEMA = f"""
@@ -65,7 +69,7 @@ ORDER BY found.badness, found.rowid DESC LIMIT ?
 
 
 class IndexedEntry(NamedTuple):
-    """An entry to index: the `place`-th of its turn, counted from 0."""
+    """An entry to index. `place` is its position in its turn, counted from 0."""
 
     place: int
     kind: str
@@ -73,8 +77,9 @@ class IndexedEntry(NamedTuple):
 
 
 class IndexedTurn(NamedTuple):
-    """The part of a turn in a piece of a journal. `begins`: it begins in this piece. `entries`
-    counts all its entries up to here, also those that are not indexed.
+    """The part of a turn that is in a piece of a journal. `begins` says whether the turn begins in
+    this piece. `entries` is the number of its entries up to the end of the piece, including those
+    that are not indexed.
     """
 
     id: str
@@ -84,7 +89,9 @@ class IndexedTurn(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An entry that matches: the `place`-th of its turn. A higher `score` is a better match."""
+    """An entry that matches. `place` is its position in its turn, counted from 0. A higher `score`
+    is a better match.
+    """
 
     thread_id: str
     turn_id: str
@@ -93,7 +100,9 @@ class Found(NamedTuple):
 
 
 class Where(NamedTuple):
-    """The entries to search; None and nothing stand for all."""
+    """Restricts a search to entries of a thread, a folder or kinds; None or an empty tuple means no
+    restriction.
+    """
 
     thread_id: str | None = None
     folder: str | None = None
@@ -101,13 +110,14 @@ class Where(NamedTuple):
 
 
 class RecallIndex:
-    """One connection to the index, made in `folder` where there is none.
+    """A connection to the index, which is created in `folder` if it does not exist.
 
-    What `add` and `forget` change is found at once, and durable after `commit`, `close` or much
-    more text. Where a change fails, all since the last commit is undone: open the index anew then.
+    Changes by `add` and `forget` are found by searches at once. They are durable after `commit`,
+    `close`, or `COMMITTED_CHARS` characters of text. If a change fails, all changes since the last
+    commit are undone, and the index must be opened again.
 
-    :raises sqlite3.Error: also from every method, when the file is damaged or cannot be written.
-    :raises OSError: when the file cannot be made.
+    :raises sqlite3.Error: when the file is damaged or cannot be written; also from every method.
+    :raises OSError: when the file cannot be created.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -129,20 +139,20 @@ class RecallIndex:
             self._database.executescript(_SCHEMA)
 
     def close(self) -> None:
-        """Commits what was added and closes the file."""
+        """Commits all changes and closes the file."""
         try:
             self.commit()
         finally:
             self._database.close()
 
     def commit(self) -> None:
-        """Makes durable what was changed."""
+        """Commits all changes."""
         with self._undone_on_failure():
             self._database.commit()
             self._uncommitted_chars = 0
 
     def bookmarks(self) -> dict[str, Bookmark]:
-        """Returns up to where each thread's journal is indexed."""
+        """Returns for each thread the bookmark up to which its journal is indexed."""
         rows = self._database.execute(
             "SELECT id, bytes, records, digest FROM threads WHERE id IS NOT NULL"
         )
@@ -152,20 +162,20 @@ class RecallIndex:
         }
 
     def forget(self, thread_id: str) -> None:
-        """Takes a thread out of what is found."""
+        """Removes a thread from the results of searches."""
         with self._undone_on_failure():
             self._database.execute("UPDATE threads SET id = NULL WHERE id = ?", (thread_id,))
 
     def entries_in(self, thread_id: str, turn_id: str) -> int:
-        """Returns how many entries of a turn the index knows of."""
+        """Returns the number of entries of a turn that the index counts."""
         row = self._turn(thread_id, turn_id)
         return int(row[1]) if row is not None else 0
 
     def add(
         self, thread_id: str, folder: str, turns: Iterable[IndexedTurn], through: Bookmark
     ) -> None:
-        """Adds what a piece of a thread's journal says, which ends at `through`: all of it or
-        nothing. `folder` counts for a thread that is not known yet.
+        """Adds a piece of a thread's journal that ends at `through`, completely or not at all.
+        `folder` is used only for a thread that is not indexed yet.
         """
         with self._undone_on_failure():
             thread, known_folder = self._thread(thread_id, folder)
@@ -191,7 +201,7 @@ class RecallIndex:
             raise
 
     def undo(self) -> None:
-        """Undoes what was changed since the last commit."""
+        """Undoes all changes since the last commit."""
         self._database.rollback()
         self._uncommitted_chars = 0
 
@@ -213,14 +223,16 @@ class RecallIndex:
             rows.add_entry(number, entry, labels)
 
     def _insert(self, rows: "_NewRows") -> None:
-        """Inserts many rows with one call: a call for each takes longer than the row."""
+        """Inserts all rows with one call for each table, because a call for each row takes longer
+        than the row itself.
+        """
         many = self._database.executemany
         many("INSERT INTO turns (number, thread, id, entries) VALUES (?, ?, ?, ?)", rows.turns)
         many("INSERT INTO entries (number, turn, place) VALUES (?, ?, ?)", rows.entries)
         many("INSERT INTO words (rowid, body, labels) VALUES (?, ?, ?)", rows.words)
 
     def forgotten_share(self) -> float:
-        """Returns the share of the index that belongs to removed threads (0 to 1)."""
+        """Returns the share of the index that belongs to removed threads, from 0 to 1."""
         query = (
             "SELECT total(turns.entries), total(turns.entries * (threads.id IS NULL))"
             " FROM turns JOIN threads ON threads.number = turns.thread"
@@ -229,28 +241,30 @@ class RecallIndex:
         return float(gone / total) if total else 0.0
 
     def begin_tidying(self) -> None:
-        """Asks SQLite to merge the whole index into one segment; calls of `tidy` do the work."""
+        """Starts merging the whole index into one segment; calls of `tidy` do the work."""
         with self._database as database:
             database.execute(
                 "INSERT INTO words (words, rank) VALUES ('merge', ?)", (-MERGED_PAGES,)
             )
 
     def tidy(self) -> bool:
-        """Merges some segments of the index and frees disk space; returns whether more is left to
-        merge.
+        """Merges some segments of the index, and frees disk space after the last one. Returns
+        whether more is left to merge.
         """
         before = self._database.total_changes
         with self._database as database:
             database.execute("INSERT INTO words (words, rank) VALUES ('merge', ?)", (MERGED_PAGES,))
-        # SQLite counts one change for the statement, and more where it joined something.
+        # SQLite counts one change for the statement, and more if it merged segments.
         if self._database.total_changes - before > 1:
             return True
-        # As a single statement it would free one page.
+        # Executed as a single statement, the vacuum would free only one page.
         self._database.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
         return False
 
     def search(self, terms: list[Term], where: Where, limit: int) -> list[Found]:
-        """Returns the best matches of all terms; where nothing has all, those of all but one."""
+        """Returns at most `limit` of the best matches of all terms; if there are none, matches of
+        all terms but one.
+        """
         if not terms:
             return []
         labels = self._labels(where)
@@ -270,7 +284,9 @@ class RecallIndex:
         ]
 
     def _labels(self, where: Where) -> str | None:
-        """Returns what the labels of an entry must match; None when there can be none."""
+        """Returns the expression for the labels of the entries to search, or None if no entry can
+        match.
+        """
         wanted: list[str] = []
         if where.thread_id is not None:
             query = "SELECT number FROM threads WHERE id = ?"
@@ -306,7 +322,9 @@ class RecallIndex:
 
 
 class _NewRows:
-    """Rows of the tables, numbered from `turn` and `entry` on. `chars`: how much text they have."""
+    """New rows of the tables, numbered from `turn` and `entry` on. `chars` is the number of
+    characters of their text.
+    """
 
     def __init__(self, turn: int, entry: int) -> None:
         self.turns: list[tuple[int, int, bytes | str, int]] = []
@@ -317,13 +335,13 @@ class _NewRows:
         self._entry = entry
 
     def add_turn(self, thread: int, turn: IndexedTurn) -> int:
-        """Adds a turn and returns its number."""
+        """Adds a turn and returns its row number."""
         number = self._turn + len(self.turns)
         self.turns.append((number, thread, _packed(turn.id), turn.entries))
         return number
 
     def add_entry(self, turn: int, entry: IndexedEntry, labels: str) -> None:
-        """Adds an entry of the turn with this number."""
+        """Adds an entry of the turn with the row number `turn`."""
         number = self._entry + len(self.entries)
         self.entries.append((number, turn, entry.place))
         self.words.append((number, with_parts(entry.text), f"{labels} k{entry.kind}"))
@@ -331,9 +349,9 @@ class _NewRows:
 
 
 def discard_index(folder: Path) -> None:
-    """Removes the index; it is made again when it is needed.
+    """Deletes the index; it is created again when it is needed.
 
-    :raises OSError: when it cannot be removed.
+    :raises OSError: when it cannot be deleted.
     """
     for suffix in ("", "-journal", "-wal", "-shm"):
         (folder / f"{FILE_NAME}{suffix}").unlink(missing_ok=True)
@@ -360,8 +378,8 @@ def _opened(path: Path) -> "sqlite3.Connection":
     # Imported late, so that a daemon that has no threads never loads it.
     import sqlite3
 
-    # The file is for this user alone from its first moment on; SQLite gives its companions the
-    # same mode.
+    # The file is created with a mode for this user only; SQLite gives the files beside it the same
+    # mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
     database = sqlite3.connect(path, check_same_thread=False)
     database.execute("PRAGMA auto_vacuum = INCREMENTAL")

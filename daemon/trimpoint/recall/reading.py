@@ -1,4 +1,4 @@
-"""Brings the index up to what a journal says, piece by piece. Everything here blocks."""
+"""Updates the index from a journal, piece by piece. All functions block."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,18 +14,19 @@ from trimpoint.journal.storage.inspection import Piece, read_piece
 from trimpoint.recall.index import IndexedEntry, IndexedTurn, RecallIndex
 
 PIECE_BYTES = 512 * 1024
-"""How much of a journal is in memory at once."""
+"""The number of bytes of a journal that are read into memory at once."""
 MAX_INDEXED_CHARS = 64 * 1024
-"""Of a longer entry, its beginning and its end are found."""
+"""Of a longer entry, only the beginning and the end are indexed."""
 
 
 def index_piece(
     index: RecallIndex, thread_id: str, journal: Path, known: Bookmark | None
 ) -> Bookmark | None:
-    """Indexes the next piece of a thread's journal, `known` being up to where it is indexed.
+    """Indexes the next piece of a thread's journal. `known` is the bookmark up to which it is
+    indexed.
 
-    Returns up to where it is now; None when there is nothing more. A journal that does not go on
-    where the index ends, as one that was restored or repaired, is indexed anew.
+    Returns the bookmark after the piece, or None if the journal has nothing more. A journal that
+    does not continue at `known`, because it was restored or repaired, is indexed from the start.
 
     :raises OSError: when the journal cannot be read.
     :raises sqlite3.Error: when the index cannot be written.
@@ -48,7 +49,9 @@ class _TurnSoFar(msgspec.Struct):
 
 
 class _PieceReader:
-    """Gathers the entries of a piece by turn. `folder` is the thread's, where the piece has it."""
+    """Collects the entries of a piece by turn. `folder` is the thread's folder if the piece has it,
+    else empty.
+    """
 
     def __init__(self, index: RecallIndex, thread_id: str) -> None:
         self.folder = ""
@@ -58,8 +61,8 @@ class _PieceReader:
         self._newest: dict[str, _TurnSoFar] = {}
 
     def read(self, piece: Piece) -> None:
-        """Reads all records that this version knows; a journal is read-only behind the first that
-        it does not, so nothing follows that a search could show.
+        """Reads the records of the piece, up to the first that this version does not know. The
+        thread is read-only from there, so a search could not show later entries.
         """
         for payload in payloads(piece.records):
             try:
@@ -70,7 +73,7 @@ class _PieceReader:
                 self._on_event(event)
 
     def turns(self) -> Iterable[IndexedTurn]:
-        """Returns what was read."""
+        """Yields the turns that were read."""
         for turn_id, turn in self._turns:
             yield IndexedTurn(turn_id, turn.begins, turn.entries, turn.indexed)
 

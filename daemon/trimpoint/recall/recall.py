@@ -1,7 +1,7 @@
-"""Keeps the index as the journals are, in the background, and answers searches in it.
+"""Updates the index in the background and runs searches in it.
 
-Always true: nothing here is on the path of a turn. What the index does is done in a thread of its
-own, one thing at a time and each of them short, behind records that are durable already.
+No turn ever waits for the index. Its work is done in a thread of its own, one short task at a time,
+and only for durable records.
 """
 
 from collections.abc import Callable
@@ -26,14 +26,14 @@ log = structlog.get_logger()
 
 T = TypeVar("T")
 GATHER_S = 0.25
-"""Entries that come within this time are indexed together."""
+"""Entries that are recorded within so many seconds are indexed together."""
 CATCH_UP_S = 1.0
-"""How long a search waits for the index to have everything."""
+"""The number of seconds that a search waits until everything is indexed."""
 RETRY_S = 30.0
 TIDY_AFTER = 4 * 1024 * 1024
 TIDY_SHARE = 0.25
-"""After so many bytes of journals, and such a share of all, the index is tidied when nothing else
-is to do.
+"""The index is tidied in idle times after `TIDY_AFTER` new bytes of journals that are also this
+share of all indexed bytes.
 """
 MAX_FORGOTTEN = 0.5
 MAX_FOUND = 1_000
@@ -50,7 +50,7 @@ class RecallUnavailable(Exception):
 
 
 class Recall:
-    """The index of one state directory. Run `run` in the background."""
+    """The index of one state directory. `run` must be running in the background."""
 
     def __init__(self, store: StateDirectory, engine: ThreadRegistry) -> None:
         self._store = store
@@ -69,11 +69,11 @@ class Recall:
 
     @property
     def waiting(self) -> int:
-        """Returns of how many threads the index has not everything yet."""
+        """Returns the number of threads that are not fully indexed yet."""
         return len(self._waiting)
 
     async def run(self) -> None:
-        """Keeps the index up to date until it is cancelled."""
+        """Updates the index until it is cancelled."""
         try:
             while True:
                 await self._work()
@@ -82,9 +82,10 @@ class Recall:
                 await self._guarded(self._close)
 
     async def search(self, terms: list[Term], where: Where) -> list[Found]:
-        """Returns the best matches, at most `MAX_FOUND`.
+        """Returns the best matches, at most `MAX_FOUND`. Waits up to `CATCH_UP_S` seconds for
+        records that are not indexed yet.
 
-        :raises RecallUnavailable: the index cannot be made or read.
+        :raises RecallUnavailable: when the index cannot be created or read.
         """
         for attempt in (1, 2):
             await self._catch_up()
@@ -116,7 +117,7 @@ class Recall:
                 await self._all_read.wait()
 
     async def _work(self) -> None:
-        """Indexes what waits, then waits for more."""
+        """Indexes all waiting threads, then waits for new records."""
         try:
             while self._waiting:
                 await self._read(next(iter(self._waiting)))
@@ -129,7 +130,7 @@ class Recall:
             await self._failed(error)
             await anyio.sleep(0 if _is_damage(error) else RETRY_S)
             return
-        except Exception:  # the index can be made anew, so a defect in it must not end the daemon
+        except Exception:  # the index is derived, so a defect in it must not end the daemon
             log.exception("recall_broke")
             await self._start_over()
             await anyio.sleep(RETRY_S)
@@ -141,7 +142,9 @@ class Recall:
             await self._in_haste.wait()
 
     async def _read(self, thread_id: str) -> None:
-        """Indexes one piece of a thread's journal; the thread waits on if there is more."""
+        """Indexes one piece of a thread's journal. If there is more, the thread is added to the
+        waiting ones again.
+        """
         del self._waiting[thread_id]
         try:
             more = await self.use(lambda index: self._read_piece(index, thread_id))
@@ -170,7 +173,9 @@ class Recall:
         return True
 
     async def _tidy(self) -> None:
-        """Joins the pieces of the index where much of it is new; it is written anew for that."""
+        """Merges the segments of the index if much of it is new. Merging rewrites the index, so it
+        is done rarely, and stops when a thread must be indexed.
+        """
         indexed = sum(known.position.offset_bytes for known in self._known.values())
         if self._untidy_bytes < max(TIDY_AFTER, indexed * TIDY_SHARE):
             return
@@ -181,9 +186,9 @@ class Recall:
                 return
 
     async def use(self, act: Callable[[RecallIndex], T]) -> T:
-        """Returns what `act` does with the index, in its thread.
+        """Calls `act` with the index in the index's thread, and returns its result.
 
-        :raises sqlite3.Error, OSError: as the index does.
+        :raises sqlite3.Error, OSError: when the index fails.
         """
         async with self._turn:
             return await to_thread.run_sync(self._used, act, limiter=self._limiter)
@@ -210,7 +215,9 @@ class Recall:
         await self._start_over(discard=_is_damage(error))
 
     async def _start_over(self, *, discard: bool = False) -> None:
-        """Closes the index, and reads again what was not committed, or all."""
+        """Closes the index and marks all threads as waiting, so that everything not committed is
+        indexed again. With `discard`, the index is deleted too.
+        """
         await self._guarded(self._close)
         if discard:
             await self._guarded(lambda: discard_index(self._store.root))
@@ -231,13 +238,13 @@ class Recall:
 
 
 def index_errors() -> "tuple[type[sqlite3.Error], type[OSError]]":
-    """Returns what the index raises. Imported late, as in the index itself."""
+    """Returns the types of errors that the index raises. `sqlite3` is imported only when needed."""
     import sqlite3
 
     return sqlite3.Error, OSError
 
 
 def _is_damage(error: Exception) -> bool:
-    """Returns whether the file is not what we wrote; then it is made again."""
+    """Returns whether the error says that the file is damaged, so that it must be created again."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in _DAMAGED

@@ -1,9 +1,9 @@
-"""The words of texts and queries, as people search code: identifiers in parts, paths, beginnings of
-words, phrases. Pure.
+"""Defines the words of texts and queries for searches in code: parts of identifiers, paths,
+prefixes of words, phrases. Pure.
 
-SQLite's tokenizer folds case and accents and ends a word at whatever is neither letter nor digit,
-so that words joined by underscores or slashes come apart there. It leaves camelCase whole: its
-parts are indexed behind the text.
+SQLite's tokenizer ignores case and accents, and splits at every character that is neither letter
+nor digit, as underscores and slashes. It does not split camelCase, so the parts of such identifiers
+are indexed in addition to the text.
 """
 
 import re
@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 MAX_TERMS = 12
-"""Terms of a query beyond these are ignored."""
+"""The most terms of a query; further ones are ignored."""
 
 SNIPPET_CHARS = 240
 _LONGEST_CUT_CHARS = 24
@@ -24,28 +24,30 @@ _SHAPES = bytes(
     ord("A" if letter.isupper() else "a" if letter.islower() else "1" if letter.isdigit() else " ")
     for letter in map(chr, range(128))
 ).ljust(256)
-"""Of each byte of a text the kind of letter: `A`, `a`, `1` or a blank."""
+"""A translation table from bytes to their kinds: `A` upper case, `a` lower case, `1` digit, blank
+for others.
+"""
 _HUMPS = (b"aA", b"1A", b"AAa")
 _REMEMBERED_PARTS = 4_096
 _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 
 
 class Term(NamedTuple):
-    """A word or a phrase of a query. `is_prefix`: its last word may go on."""
+    """A word or a phrase of a query. `is_prefix` says that its last word may continue."""
 
     text: str
     is_prefix: bool = False
 
 
 def with_parts(text: str) -> str:
-    """Returns `text`, followed by the parts of its camelCase identifiers, each once."""
+    """Returns `text`, followed by the parts of its camelCase identifiers."""
     identifiers = _camel_case(text)
     return "\n".join((text, *map(_parts_of, sorted(identifiers)))) if identifiers else text
 
 
 def _camel_case(text: str) -> set[str]:
-    """Returns the camelCase identifiers of a text. It looks at no character in Python, because that
-    would cost more than the rest of indexing.
+    """Returns the camelCase identifiers of a text. It loops over no characters in Python, which
+    would take longer than the rest of the indexing.
     """
     shape = text.encode("ascii", "replace").translate(_SHAPES)
     found: set[str] = set()
@@ -65,7 +67,7 @@ def _parts_of(identifier: str) -> str:
 
 
 def terms_in(query: str) -> list[Term]:
-    """Returns the terms of a query: phrases in quotes, words, and beginnings of words (`conf*`)."""
+    """Returns the terms of a query: phrases in quotes, words, and prefixes of words (`conf*`)."""
     terms = [
         Term(quoted or word.rstrip("*"), is_prefix=word.endswith("*"))
         for quoted, word in _TERM.findall(query)
@@ -74,12 +76,12 @@ def terms_in(query: str) -> list[Term]:
 
 
 def match_all(terms: Iterable[Term]) -> str:
-    """Returns, in the language of FTS5, that an entry has all these terms."""
+    """Returns the FTS5 expression that matches entries with all terms."""
     return " AND ".join(f"({_alternatives(term)})" for term in terms)
 
 
 def match_most(terms: list[Term]) -> str:
-    """Returns, in the language of FTS5, that an entry has all these terms but one."""
+    """Returns the FTS5 expression that matches entries with all terms but one."""
     choices = combinations(terms, len(terms) - 1)
     return " OR ".join(f"({match_all(choice)})" for choice in choices)
 
@@ -95,14 +97,16 @@ def _alternatives(term: Term) -> str:
 
 
 class Snippet(NamedTuple):
-    """A piece of a text. `marks` are where the words of the query stand in it: (start, end)."""
+    """A piece of a text. `marks` are the ranges (start, end) of the query's words in it."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
 
 
 def snippet(text: str, terms: list[Term], length: int = SNIPPET_CHARS) -> Snippet:
-    """Returns the piece of `text` with the most words of the query, its line breaks as blanks."""
+    """Returns the piece of `text`, at most `length` characters, with the most words of the query.
+    Line breaks become blanks.
+    """
     hits = list(_hits(text, terms))
     start = _word_start(text, _best_start(hits, length))
     end = min(len(text), start + length)
@@ -141,7 +145,9 @@ def _best_start(hits: list[tuple[int, int]], length: int) -> int:
 
 
 def _word_start(text: str, at: int) -> int:
-    """Returns where the first whole word from `at` on begins, if there is one soon."""
+    """Returns the start of the first whole word from `at` on, or `at` if there is none within a few
+    characters.
+    """
     if at == 0 or text[at - 1].isspace():
         return at
     blank = re.compile(r"\s").search(text, at, at + _LONGEST_CUT_CHARS)
@@ -149,7 +155,7 @@ def _word_start(text: str, at: int) -> int:
 
 
 def folded(word: str) -> str:
-    """Returns `word` without case and accents."""
+    """Returns `word` in lower case and without accents."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word)

@@ -1,4 +1,4 @@
-"""The two ends of byte streams, each non-blocking."""
+"""The ends of byte streams; all are non-blocking."""
 
 import fcntl
 import os
@@ -8,56 +8,58 @@ import sys
 from contextlib import suppress
 from typing import IO, Protocol
 
-# The most that an unprivileged process may ask for by default (/proc/sys/fs/pipe-max-size).
+# The largest pipe that an unprivileged process may request by default (/proc/sys/fs/pipe-max-size).
 _PIPE_BYTES = 1024 * 1024
 
 
 class Source(Protocol):
-    """The non-blocking readable half of a byte stream."""
+    """The readable end of a byte stream."""
 
     def fileno(self) -> int:
-        """Returns the descriptor to watch; negative once it is closed."""
+        """Returns the file descriptor to watch for bytes; negative after it was closed."""
         ...
 
     def read(self, max_bytes: int) -> bytes:
-        """Returns the bytes that are available; empty at the end of the stream.
+        """Returns available bytes, at most `max_bytes`; empty at the end of the stream.
 
-        :raises BlockingIOError: there are none yet.
-        :raises OSError: the stream is broken.
+        :raises BlockingIOError: when no bytes are available yet.
+        :raises OSError: when the stream is broken.
         """
         ...
 
 
 class Sink(Protocol):
-    """The non-blocking writable half of a byte stream."""
+    """The writable end of a byte stream."""
 
     def fileno(self) -> int:
-        """Returns the descriptor to watch for room."""
+        """Returns the file descriptor to watch for room."""
         ...
 
     def write(self, data: bytes | memoryview) -> int:
-        """Writes as much as there is room for; returns the number of bytes.
+        """Writes as many bytes of `data` as there is room for, and returns their number.
 
-        :raises BlockingIOError: there is no room.
-        :raises OSError: there never will be again.
+        :raises BlockingIOError: when there is no room.
+        :raises OSError: when the stream is broken.
         """
         ...
 
     def finish(self) -> None:
-        """Writes no more, so that the reader comes to an end."""
+        """Ends writing, so that the peer reads the end of the stream."""
         ...
 
 
 class StreamEnd(Source, Sink, Protocol):
-    """One half of a byte stream, or both halves of a socket."""
+    """One end of a byte stream, or both ends of a socket, which can be closed."""
 
     def close(self) -> None:
-        """Closes the descriptor. May be called again."""
+        """Closes the file descriptor. Idempotent."""
         ...
 
 
 class SocketEnd:
-    """A connected stream socket. Other holders of the socket keep their own blocking mode."""
+    """A connected stream socket. The blocking mode of the socket is not changed for its other
+    users.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -80,7 +82,7 @@ class SocketEnd:
 
 
 class DescriptorEnd:
-    """A pipe, terminal or file whose descriptor does not block."""
+    """A pipe, terminal or file with a non-blocking file descriptor."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -95,7 +97,7 @@ class DescriptorEnd:
         return os.write(self._fd, data)
 
     def finish(self) -> None:
-        """Does nothing: what it stands for ends when it is closed."""
+        """Does nothing: the stream ends when the descriptor is closed."""
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -104,10 +106,12 @@ class DescriptorEnd:
 
 
 class PipeEnd(DescriptorEnd):
-    """Our end of a child's pipe, with a large kernel buffer: fewer wake-ups on a burst."""
+    """The daemon's end of a child's pipe. Its kernel buffer is enlarged, so that a burst of output
+    causes fewer wake-ups.
+    """
 
     def __init__(self, pipe: IO[bytes]) -> None:
-        """Takes the descriptor over from `pipe`, which is closed."""
+        """Takes over the descriptor of `pipe` and closes `pipe`."""
         super().__init__(_private_fd(pipe.fileno()))
         pipe.close()
         os.set_blocking(self._fd, False)
@@ -120,24 +124,26 @@ class PipeEnd(DescriptorEnd):
 
 
 def dup_nonblocking(fd: int, access: int) -> StreamEnd:
-    """Returns an end of our own of the stream behind `fd`, which stays as it is.
+    """Returns a non-blocking end of the stream behind `fd`; `fd` itself and its blocking mode do
+    not change.
 
-    :param access: O_RDONLY or O_WRONLY
+    :param access: `O_RDONLY` or `O_WRONLY`
     """
     mode = os.fstat(fd).st_mode
     if stat.S_ISSOCK(mode):
         return SocketEnd(socket.socket(fileno=_private_fd(fd)))
     if stat.S_ISREG(mode):
-        # It never blocks, and opened anew it would begin at its start.
+        # A regular file never blocks, and opening it again would start at its beginning.
         return DescriptorEnd(_private_fd(fd))
     return DescriptorEnd(_nonblocking_fd(fd, access))
 
 
 def take_standard_streams() -> tuple[StreamEnd, StreamEnd]:
-    """Moves stdin and stdout aside and returns them; /dev/null and stderr are in their places.
+    """Moves stdin and stdout to new descriptors and returns them. /dev/null takes the place of
+    stdin, and stderr that of stdout.
 
-    A stray print, or a child that inherits them, can then neither tear a message nor take a byte of
-    one. It is for good, because text may sit in `sys.stdout` until the interpreter ends.
+    A stray print, or a child process that inherits them, can then not corrupt a message. They are
+    not moved back, because text may be buffered in `sys.stdout` until the interpreter ends.
     """
     null_fd = os.open(os.devnull, os.O_RDWR)
     ends = dup_nonblocking(0, os.O_RDONLY), dup_nonblocking(1, os.O_WRONLY)
@@ -153,8 +159,8 @@ def _private_fd(fd: int) -> int:
 
 
 def _nonblocking_fd(fd: int, access: int) -> int:
-    """Opens it anew, because its blocking mode is shared with all who hold it: a terminal's with
-    the shell.
+    """Returns a non-blocking descriptor for the same file. The file is opened again, because the
+    blocking mode is shared with all processes that have it open, such as the shell of a terminal.
     """
     try:
         return os.open(f"/proc/self/fd/{fd}", access | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Reads and writes for those that may wait: one reader, one writer, no queue between them."""
+"""Reads and writes byte streams in tasks that may wait, without a queue."""
 
 import anyio
 
@@ -6,9 +6,9 @@ from trimpoint.streams.ends import Sink, Source
 
 
 async def receive_some(source: Source, max_bytes: int) -> bytes:
-    """Waits for bytes and returns them; empty at the end of the stream.
+    """Waits until bytes are available and returns them; empty at the end of the stream.
 
-    :raises OSError: the stream is broken.
+    :raises OSError: when the stream is broken.
     """
     while True:
         try:
@@ -18,9 +18,9 @@ async def receive_some(source: Source, max_bytes: int) -> bytes:
 
 
 async def send_all(sink: Sink, data: bytes) -> None:
-    """Writes all of it, as fast as the reader takes it.
+    """Writes all of `data`, waiting for room as needed.
 
-    :raises OSError: the reader is gone.
+    :raises OSError: when the stream is broken.
     """
     rest = memoryview(data)
     while rest:

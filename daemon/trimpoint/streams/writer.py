@@ -1,12 +1,13 @@
-"""Sends bytes to a descriptor without waiting, and keeps what its reader does not take yet.
+"""Sends bytes to a descriptor without waiting, and queues the bytes that its reader does not accept
+yet.
 
-Always true: `append` never waits and never raises. Buffers go out in the order they came, whole or,
-at the end, not at all. With a `DropRule`, a reader that does not read costs no more than the rule's
-`max_bytes` and one chunk.
+`append` never waits and never raises. Buffers are sent in order, and each is sent whole; the unsent
+ones are dropped at the end. With a `DropRule`, a reader that does not read costs at most the rule's
+`max_bytes` and one chunk of memory.
 
-Small buffers are joined and written together at the end of the loop's turn: a copy is far cheaper
-than a system call (measured: 4.2 million 252-byte lines a second to one socket by joining, 3.2 by
-`sendmsg`).
+Small buffers are joined and written together at the end of the turn of the event loop, because
+copying is far cheaper than a system call (measured: 4.2 million 252-byte lines a second to one
+socket by joining, 3.2 million by `sendmsg`).
 """
 
 import asyncio
@@ -22,10 +23,10 @@ _CHUNKS_PER_TURN = 16
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """The limit of bytes that wait for a reader, and the last bytes for one that is dropped.
+    """The limit of bytes queued for a reader, and the last bytes for a reader that is dropped.
 
-    `last_words` is called with the reason: what it returns is sent instead of all that waits, and
-    the caller then sees to the end; if it returns nothing, the stream ends at once.
+    `last_words` is called with the reason. The bytes that it returns replace the queued ones, and
+    the caller then ends the stream. If it returns none, the stream ends at once.
     """
 
     max_bytes: int
@@ -33,11 +34,11 @@ class DropRule:
 
 
 class StreamWriter:
-    """The unsent bytes of one reader, and their way out, on the running asyncio loop.
+    """Queues and sends the bytes for one reader, on the running asyncio loop.
 
-    `on_sent` is called after bytes went out, `on_end` once when nothing more ever will: the reader
-    is gone or was dropped. Both are called in a turn of their own, never from inside `append`. The
-    sink is the caller's to close, after `close`.
+    `on_sent` is called after bytes were sent. `on_end` is called once if nothing more can be sent,
+    because the reader is gone or was dropped. Both are called in a later turn of the loop, never
+    from inside `append`. The caller must close the sink, after `close`.
     """
 
     def __init__(
@@ -49,18 +50,18 @@ class StreamWriter:
         drop_rule: DropRule | None = None,
     ) -> None:
         self.queued_bytes = 0
-        """Appended and not yet taken by the kernel."""
+        """The number of appended bytes that the kernel has not accepted yet."""
         self.sent_bytes = 0
-        """Taken by the kernel."""
+        """The number of bytes that the kernel has accepted."""
         self.dropped_because: str | None = None
-        """Why the reader was dropped, when its own slowness is to blame."""
+        """The reason why the reader was dropped for being too slow, or None."""
         self._loop = asyncio.get_running_loop()
         self._sink = sink
         self._on_sent = on_sent
         self._on_end = on_end
         self._drop_rule = drop_rule
-        # Buffers of this turn, and what earlier turns left behind. What is in `_fresh` has a flush
-        # coming.
+        # `_fresh` has the buffers of this turn of the loop, for which a flush is scheduled;
+        # `_backlog` has those of earlier turns.
         self._fresh: list[bytes] = []
         self._backlog: deque[bytes | memoryview] = deque()
         self._pack_at_bytes = self._next_pack()
@@ -76,9 +77,9 @@ class StreamWriter:
         return not (self._is_shut or self._is_finishing)
 
     def append(self, buffer: bytes) -> None:
-        """Sends `buffer`, now or when the reader takes it; ignored after the end.
+        """Sends `buffer` now or as soon as the reader accepts it; ignored after the end.
 
-        The same object may be appended to any number of writers.
+        The same object may be appended to several writers.
         """
         if self._is_shut or self._is_finishing:
             return
@@ -90,7 +91,7 @@ class StreamWriter:
             self._pack()
 
     def flush(self) -> None:
-        """Writes what the reader takes now."""
+        """Writes as many queued bytes as the reader accepts now."""
         if self._is_shut:
             return
         self._unblock()
@@ -106,18 +107,18 @@ class StreamWriter:
             self._sink.finish()
 
     async def room(self, below_bytes: int) -> None:
-        """Waits until less than `below_bytes` is queued, or nothing will be sent any more."""
+        """Waits until fewer than `below_bytes` bytes are queued, or nothing more will be sent."""
         while self.is_open and self.queued_bytes >= below_bytes:
             await self._progress.wait()
 
     def finish(self) -> None:
-        """Takes no more buffers, and finishes the sink as soon as all is sent."""
+        """Accepts no more buffers, and finishes the sink after everything was sent."""
         self._is_finishing = True
         self.flush()
         self._wake()
 
     def close(self) -> None:
-        """Stops now; what is unsent is lost. `on_end` is not called. May be called again."""
+        """Stops at once; unsent bytes are lost, and `on_end` is not called. Idempotent."""
         if not self._is_shut:
             self._is_shut = True
             self._unblock()
@@ -127,14 +128,14 @@ class StreamWriter:
             self._wake()
 
     def _pack(self) -> None:
-        """Joins the fresh buffers and writes what goes, so that a burst within one turn is on its
-        way early.
+        """Joins the new buffers and writes as much as possible, so that the sending of a burst
+        starts before the turn of the loop ends.
         """
         if self._fresh:
             self._backlog.append(b"".join(self._fresh))
             self._fresh.clear()
-        # Room may have come since this turn of the loop began; it is used before a reader is
-        # dropped.
+        # Before a reader is dropped, a write is tried again: there may be room since this turn of
+        # the loop began.
         if not self._is_blocked or self._is_over_limit:
             self._write()
         if self._is_over_limit:
@@ -192,7 +193,9 @@ class StreamWriter:
             self._end(reason)
 
     def _replace_backlog(self, last_words: bytes) -> None:
-        """Keeps of what waits only the rest of a chunk that went out in part: frames stay whole."""
+        """Replaces the queued bytes by `last_words`, except for the rest of a chunk that was sent
+        in part, so that frames stay whole.
+        """
         begun = [chunk for chunk in self._backlog if isinstance(chunk, memoryview)]
         self._backlog = deque([*begun, last_words])
         self.queued_bytes = sum(map(len, self._backlog))

@@ -121,7 +121,7 @@ async def catch_up(state: str, url: str) -> tuple[list[float], float]:
 
 async def hosts(url: str, count: str, seconds: str) -> tuple[list[float], float]:
     """Sends as mirrors do: what has come since the last acknowledgement, in one message."""
-    from trimpoint.fleet.hub import LAST_SUBJECT_SEQUENCE, Place, connected
+    from trimpoint.fleet.hub.connection import LAST_SUBJECT_SEQUENCE, Place, connected
 
     await _make(url)
     lags: list[float] = []
@@ -153,7 +153,7 @@ async def hosts(url: str, count: str, seconds: str) -> tuple[list[float], float]
 
 
 async def _make(url: str) -> None:
-    from trimpoint.fleet.hub import Place, connected
+    from trimpoint.fleet.hub.connection import Place, connected
     from trimpoint.fleet.setup import make_streams
 
     async with connected(Place((url,), None, "_INBOX.admin", "admin")) as hub:

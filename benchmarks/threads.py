@@ -17,7 +17,7 @@ from trimpoint.journal.storage.file_ops import SystemFiles
 from trimpoint.operations.provider.settings import initial_settings
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 # Written out now and then, so that no batch grows without bound.
 TURNS_A_BATCH = 1000

@@ -107,7 +107,7 @@ class Daemon:
     ) -> None:
         """Imported here, because few daemons are part of a fleet, and nats takes memory."""
         try:
-            from trimpoint.fleet.local_client import local_client
+            from trimpoint.fleet.commands.local_client import local_client
             from trimpoint.fleet.service import Fleet, FleetDeps, host_name
 
             host = host_name(config.fleet)

@@ -37,10 +37,10 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.profiles import ProfileParts, RunningProfile, RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
 from trimpoint.gateway.session.clients import Clients, ClientsOfProfile
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake
 from trimpoint.gateway.session.pace import Pace
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.unused import Work
 from trimpoint.operations.build import Files, OperationRules, build_operations
 from trimpoint.operations.provider.settings import compact_limit

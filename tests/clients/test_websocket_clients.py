@@ -2,7 +2,7 @@
 straight on Codex and on trimpoint, and prints the same but for the command (docs/clients.md).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import HttpSection
-from trimpoint.http.token_file import token_at
+from trimpoint.http.access.token_file import token_at
 from trimpoint.testkit import codex_environment, config_flags, run, say
 
 from tests.deadlines import SCENARIO_S, STEP_S
@@ -52,7 +52,7 @@ def scripted() -> AnswersByPrompt:
 
 
 @asynccontextmanager
-async def codex_listening(harness: Harness, port: int) -> AsyncIterator[None]:
+async def codex_listening(harness: Harness, port: int) -> AsyncGenerator[None, None]:
     """Codex's own server at a TCP port."""
     environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
     listen = ["app-server", "--listen", f"ws://127.0.0.1:{port}"]

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.operations.routing.notification_router import NotificationRouter
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -30,7 +30,9 @@ def codex_dies_while_writing(
         gone.set()
 
     async def settle_late(self: ThreadWriter) -> None:
-        waiting = [one for unpublished in self._unpublished for one in unpublished.record.events]
+        waiting = [
+            one for unpublished in vars(self)["_unpublished"] for one in unpublished.record.events
+        ]
         if not killed and any(isinstance(one, event) for one in waiting):
             killed.append(harness.child_pid())
             os.kill(killed[0], signal.SIGKILL)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import anyio
 from anyio.abc import Process
-from trimpoint.fleet.errors import HubFailed
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.names import Names
 from trimpoint.journal.codec.records import decode_record
 from trimpoint.journal.storage.directory import StateDirectory
@@ -175,7 +175,8 @@ async def run(folder: Path, plan: Plan) -> Outcome:
 
 def main() -> int:
     if sys.argv[1:2] == ["--live"]:
-        anyio.run(live, *sys.argv[2:])
+        state, host, talks, *urls = sys.argv[2:]
+        anyio.run(live, state, host, talks, *urls)
         return 0
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--daemons", type=int, default=20)

@@ -11,8 +11,8 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.fleet import setup
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Place, connected
+from trimpoint.fleet.hub.connection import Place, connected
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.mirror import Mirror
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import events_of

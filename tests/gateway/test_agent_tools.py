@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from trimpoint.gateway.commands.agent_tools import SPECIFICATIONS, with_agent_tools
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
-OWN = {"name": "lookup", "inputSchema": {}}
-TAKEN = {"name": "get_messages", "inputSchema": {}}
+OWN: dict[str, Any] = {"name": "lookup", "inputSchema": {}}
+TAKEN: dict[str, Any] = {"name": "get_messages", "inputSchema": {}}
 YES, NO = {"agentTools": True}, {"agentTools": False}
 
 

@@ -15,13 +15,13 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.extension.checkpoint_methods import CheckpointMethods
 from trimpoint.gateway.methods.extension.checkpoint_storage import CheckpointStorage
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import Call
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep, list_refs
 from trimpoint.git.capture.upkeep import remove_all
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.shapes import checkpoints as cp
 

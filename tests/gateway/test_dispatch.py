@@ -14,9 +14,9 @@ from msgspec import Raw
 from structlog.testing import capture_logs
 from trimpoint.core.model.decision import BusyReason
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import Answer, Call, ExtensionMethods
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.dispatch import Answer, Call, ExtensionMethods, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.threads.errors import CommandRefused, ThreadNotFound
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, CommandList, Empty, Result
@@ -105,7 +105,7 @@ EXAMPLES = {
 
 
 def test_a_method_without_a_handler_is_found_before_a_client_asks_for_it() -> None:
-    handlers = dict.fromkeys(METHODS, Handlers(Empty()).handle)
+    handlers: dict[str, Handler] = dict.fromkeys(METHODS, Handlers(Empty()).handle)
     del handlers["timeline/read"]
     with pytest.raises(AssertionError, match="timeline/read"):
         ExtensionMethods(handlers)
@@ -304,5 +304,5 @@ def test_only_dispatch_imports_jsonrpcserver() -> None:
         if re.search(r"^\s*(import|from) jsonrpcserver", path.read_text(), re.MULTILINE)
     ]
     assert [path.relative_to(package) for path in importers] == [
-        Path("gateway/session/dispatch.py")
+        Path("gateway/session/requests/dispatch.py")
     ]

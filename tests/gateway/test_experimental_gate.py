@@ -12,9 +12,9 @@ from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavai
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.session import experimental_gate
 from trimpoint.gateway.session.clients import EXPERIMENTAL, Clients
-from trimpoint.gateway.session.experimental_gate import ExperimentalGate
+from trimpoint.gateway.session.requests import experimental_gate
+from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 
 from tests.gateway.stage import FakeClient, client_request
 
@@ -94,7 +94,7 @@ async def test_the_binary_is_asked_when_it_matters_and_after_a_restart(
     fake_client = setup.client(experimental=False)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(setup.refusal, fake_client, "new", {})
+            tasks.start_soon(setup.refusal, fake_client, "new", None)
     assert setup.asked == 1
     setup.link.epoch += 1
     setup.api = ExperimentalApi({}, {})

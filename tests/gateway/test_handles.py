@@ -15,7 +15,7 @@ from trimpoint.gateway.ids.handle_types import CANCELS, HANDLE_TYPES, Cancel, Ha
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.request import ClientRequest
 
 from tests.deadlines import STEP_S
 from tests.gateway.stage import FakeClient, client_request
@@ -30,6 +30,7 @@ USES = [
 NEWS = [(kind, method) for kind in HANDLE_TYPES for method in kind.notifications]
 CANCELLED = [(cancel, method) for cancel in CANCELS for method in cancel.requests]
 PARTIAL = "thread/search/partial"
+NOTHING: dict[str, Any] = {}
 
 
 class Codex:
@@ -290,9 +291,9 @@ async def test_a_command_that_runs_ends_with_its_client_even_without_a_handle(
             tasks.start_soon(setup.send, fake_client, "command/exec", {"command": ["x"], **params})
             await anyio.wait_all_tasks_blocked()
         names = [asked["processId"] for _, asked in setup.codex.asked]
+        assert names[0] != names[1]
         assert setup.leave(leaving) == [("command/exec/terminate", {"processId": names[0]})]
         release.set()
-    assert names[0] != names[1]
 
 
 async def test_a_command_that_has_ended_needs_no_end() -> None:
@@ -380,7 +381,7 @@ async def test_a_request_is_cancelled_by_its_own_client_under_codexs_id(
     release = setup.codex.holds[method] = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for fake_client in (other, mine):
-            tasks.start_soon(setup.send, fake_client, method, {}, "r")
+            tasks.start_soon(setup.send, fake_client, method, NOTHING, "r")
             await anyio.wait_all_tasks_blocked()
         await setup.ask(mine, cancel.method, requestId="r", more=1)
         await setup.ask(other, cancel.method, requestId="r")
@@ -399,7 +400,7 @@ async def test_a_cancel_ends_only_what_it_is_for_and_never_a_request_of_ours() -
     fake_client = setup.fake_client()
     release = setup.codex.holds["thread/search"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(setup.send, fake_client, "thread/search", {}, -5)
+        tasks.start_soon(setup.send, fake_client, "thread/search", NOTHING, -5)
         await anyio.wait_all_tasks_blocked()
         await setup.ask(fake_client, "thread/sample/cancel", requestId=-5)
         await setup.ask(fake_client, "thread/search/cancel", requestId=1)
@@ -433,7 +434,7 @@ async def test_a_cancel_waits_until_its_request_has_gone_out() -> None:
     setup.table = setup.handles.wrap({"thread/sample": handle}, setup.codex.handle)
     setup.codex.holds["thread/sample"] = release = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(setup.send, fake_client, "thread/sample", {}, "r")
+        tasks.start_soon(setup.send, fake_client, "thread/sample", NOTHING, "r")
         tasks.start_soon(setup.send, fake_client, "thread/sample/cancel", {"requestId": "r"}, "c")
         await anyio.wait_all_tasks_blocked()
         assert setup.codex.asked == []
@@ -456,8 +457,8 @@ async def test_a_request_under_way_is_cancelled_when_its_client_goes_and_one_tha
     setup.table = setup.handles.wrap({"thread/sample": handle}, setup.codex.handle)
     release = setup.codex.holds["thread/search"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(setup.send, fake_client, "thread/search", {}, "a")
-        tasks.start_soon(setup.send, fake_client, "thread/sample", {}, "b")
+        tasks.start_soon(setup.send, fake_client, "thread/search", NOTHING, "a")
+        tasks.start_soon(setup.send, fake_client, "thread/sample", NOTHING, "b")
         await anyio.wait_all_tasks_blocked()
         assert setup.leave(fake_client) == [("thread/search/cancel", {"requestId": 1})]
         ready.set()
@@ -473,7 +474,7 @@ async def test_partial_results_reach_the_client_whose_request_they_belong_to() -
     release = setup.codex.holds["thread/search/stream"] = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for fake_client in (one, two):
-            tasks.start_soon(setup.send, fake_client, "thread/search/stream", {}, "s")
+            tasks.start_soon(setup.send, fake_client, "thread/search/stream", NOTHING, "s")
             await anyio.wait_all_tasks_blocked()
         assert setup.say(PARTIAL, requestId=2, data=["provider"])
         assert one.received == []

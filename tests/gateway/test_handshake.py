@@ -9,8 +9,8 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import InitializeResult
 from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.handshake import Handshake, require_initialized
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
 from tests.deadlines import STEP_S
@@ -54,7 +54,7 @@ class Setup:
 
     async def initialize(self, params: Any) -> None:
         message = msgspec.json.encode({"id": 1, "method": "initialize", "params": params})
-        await self._handshake.initialize(client_request(self, message))
+        await self._handshake.initialize(client_request(self.fake_client, message))
 
 
 async def refusal_of(setup: Setup, params: Any) -> Reason:
@@ -75,7 +75,7 @@ async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
 
 async def test_a_client_says_what_it_does_not_want_to_hear() -> None:
     setup = Setup()
-    capabilities = {
+    capabilities: dict[str, Any] = {
         "experimentalApi": True,
         "optOutNotificationMethods": ["thread/started"],
         "futureCapability": {},

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimpoint.core.model import events as ev
 from trimpoint.gateway.methods.history import history
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, started

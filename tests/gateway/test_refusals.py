@@ -17,7 +17,7 @@ from trimpoint.codex.appserver.peer import (
 )
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
 from trimpoint.core.model.decision import BusyReason
-from trimpoint.gateway.session.errors import DEFAULT_HINTS, Refusal, as_wire_error
+from trimpoint.gateway.session.requests.errors import DEFAULT_HINTS, Refusal, as_wire_error
 from trimpoint.operations.runner import SessionRestarting
 from trimpoint.threads.errors import (
     CommandIdConflict,

@@ -8,9 +8,13 @@ import pytest
 from msgspec import Raw
 from trimpoint.codex.appserver.peer import Outcome, ProviderExited
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
 
 from tests.deadlines import STEP_S
+
+
+def unexpected(_: Raw) -> None:
+    pytest.fail("nobody waits")
 
 
 class Codex:
@@ -104,9 +108,7 @@ async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_ha
     codex = Codex()
     with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(
-                request_in_order, codex.link(), "m", {}, lambda _: pytest.fail("nobody waits")
-            )
+            tasks.start_soon(request_in_order, codex.link(), "m", None, unexpected)
             await codex.asked.wait()
             tasks.cancel_scope.cancel()
     assert codex.abandoned == [7]

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.gateway.methods.extension import session_export
 from trimpoint.gateway.methods.extension.session_export import export
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import ExportParams
 

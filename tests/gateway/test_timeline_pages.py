@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.gateway.methods.extension import timeline_pages
 from trimpoint.gateway.methods.extension.timeline_pages import timeline_page
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import TimelineParams
 from trimpoint_protocol.readmodel import TimelineEntry

@@ -1,22 +1,22 @@
 """A daemon's HTTP, asked in raw bytes."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import anyio
-import codex_cli_bin
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config.sections import Config, HttpSection, LimitsSection
 from trimpoint.gateway.transport.listeners import serve_unix
-from trimpoint.http.token_file import token_at
-from trimpoint_protocol.client.unix import connect_unix
+from trimpoint.http.access.token_file import token_at
+from trimpoint_protocol.client.unix import UnixStream, connect_unix
 
+from tests.codex.children import REAL_CODEX
 from tests.deadlines import SCENARIO_S
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
@@ -43,9 +43,9 @@ class Answer(NamedTuple):
 class Wire:
     """One connection."""
 
-    def __init__(self, stream: ByteStream) -> None:
-        self.stream = stream
-        self.buffered = BufferedByteReceiveStream(stream)
+    def __init__(self, stream: ByteStream | UnixStream) -> None:
+        self.stream = cast("ByteStream", stream)
+        self.buffered = BufferedByteReceiveStream(self.stream)
 
     async def ask(
         self,
@@ -100,12 +100,12 @@ class Stage(NamedTuple):
     state_dir: Path
 
     @asynccontextmanager
-    async def unix(self) -> AsyncIterator[Wire]:
+    async def unix(self) -> AsyncGenerator[Wire, None]:
         async with await connect_unix(self.socket) as stream:
             yield Wire(stream)
 
     @asynccontextmanager
-    async def tcp(self) -> AsyncIterator[Wire]:
+    async def tcp(self) -> AsyncGenerator[Wire, None]:
         async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
             yield Wire(stream)
 
@@ -122,22 +122,20 @@ class Stage(NamedTuple):
 
 
 @asynccontextmanager
-async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncIterator[Stage]:
+async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncGenerator[Stage, None]:
     """A daemon without a thread; its Codex is never needed."""
     config = Config(
         http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)),
         limits=limits or LimitsSection(),
     )
-    profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
+    profile = LaunchProfile(REAL_CODEX, (), folder / "codex")
     state_dir, path = folder / "state", folder / "s" / "t.sock"
     with anyio.fail_after(SCENARIO_S):
         async with (
             running_daemon(config, state_dir, profile) as daemon,
             anyio.create_task_group() as tasks,
         ):
-            await tasks.start(
-                lambda task_status: serve_unix(path, daemon.serve, task_status=task_status)
-            )
+            await tasks.start(serve_unix, path, daemon.serve)
             [address] = daemon.http.addresses.known
             yield Stage(
                 daemon, path, int(address.rpartition(":")[2]), token_at(state_dir), state_dir

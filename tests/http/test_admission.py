@@ -155,7 +155,7 @@ class TestLogin:
         assert "set-cookie" not in answer.headers
 
     def test_a_cookie_says_the_home_that_it_was_made_for_and_no_other(self) -> None:
-        from trimpoint.http.credentials import Cookie, Credentials
+        from trimpoint.http.access.credentials import Cookie, Credentials
 
         credentials = Credentials("t" * 43)
         name, now_s = credentials.cookie_name, int(time.time())
@@ -179,7 +179,7 @@ class TestLogin:
     async def test_a_cookie_ends_with_its_time_and_cannot_be_prolonged(
         self, stage: Stage, age_s: int
     ) -> None:
-        from trimpoint.http.credentials import Credentials
+        from trimpoint.http.access.credentials import Credentials
 
         credentials = Credentials(stage.token)
         cookie = credentials.new_cookie(int(time.time()) - age_s)

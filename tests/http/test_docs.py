@@ -12,9 +12,9 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import HttpSection
-from trimpoint.http import openapi
-from trimpoint.http.api import Api
-from trimpoint.http.operations import BASE, OPERATIONS
+from trimpoint.http.rest import openapi
+from trimpoint.http.rest.api import Api
+from trimpoint.http.rest.operations import BASE, OPERATIONS
 from trimpoint_protocol.client.unix import connect_unix
 
 from tests.deadlines import STEP_S

@@ -5,22 +5,22 @@ file.
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import codex_cli_bin
 import pytest
 from structlog.testing import capture_logs
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config.sections import Config, HttpSection, MetricsSection
 from trimpoint.http import server, tcp_listener
+from trimpoint.http.access.token_file import FILE_NAME, TokenUnusable, renew_token, token_at
 from trimpoint.http.channel import MAX_HEAD_BYTES
 from trimpoint.http.tcp_listener import Address, address_of, bind
-from trimpoint.http.token_file import FILE_NAME, TokenUnusable, renew_token, token_at
 
+from tests.codex.children import REAL_CODEX
 from tests.deadlines import STEP_S
 from tests.http.stage import Stage, Wire
 
@@ -28,8 +28,8 @@ from tests.http.stage import Stage, Wire
 @asynccontextmanager
 async def running(
     folder: Path, config: Config, *handed_over: socket.socket
-) -> AsyncIterator[Daemon]:
-    profile = LaunchProfile(Path(codex_cli_bin.bundled_codex_path()), (), folder / "codex")
+) -> AsyncGenerator[Daemon, None]:
+    profile = LaunchProfile(REAL_CODEX, (), folder / "codex")
     with anyio.fail_after(STEP_S):
         async with running_daemon(
             config, folder / "state", profile, http_listeners=handed_over

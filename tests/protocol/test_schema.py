@@ -8,7 +8,7 @@ from trimpoint.core.model.events import AnyEvent, Record
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.view import envelopes
 from trimpoint.core.views.wire_events import payload_types
-from trimpoint.gateway.session.errors import wire_error
+from trimpoint.gateway.session.requests.errors import wire_error
 from trimpoint.sessionlogs.export import document
 from trimpoint_protocol import schema
 from trimpoint_protocol.commands import AnyClientCommand, TrimContext

@@ -14,7 +14,7 @@ from trimpoint.recall.history import History
 from trimpoint.recall.index import Where
 from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 THREAD = "01900000-0000-7000-8000-000000000001"
 OTHER = "01900000-0000-7000-8000-000000000002"

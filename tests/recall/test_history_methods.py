@@ -10,8 +10,8 @@ import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.gateway.methods.extension import history_methods
 from trimpoint.gateway.methods.extension.history_methods import HistoryMethods
-from trimpoint.gateway.session.dispatch import Call
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.recall.index import FILE_NAME
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS

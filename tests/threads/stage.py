@@ -1,6 +1,6 @@
 """Engines over a disk that refuses, and re-readings that stop, when a test says so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import EACCES, ENOSPC
@@ -16,7 +16,7 @@ from trimpoint.journal.errors import JournalWriteError
 from trimpoint.journal.port import Bookmark
 from trimpoint.journal.storage.memory import MemoryDisk, MemoryJournal, MemoryStateDirectory
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 THREAD = "01900000-0000-7000-8000-000000000001"
 OTHER = "01900000-0000-7000-8000-000000000002"
@@ -102,7 +102,7 @@ def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
 @contextmanager
 def published(
     engine: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD
-) -> Iterator[anyio.Event]:
+) -> Generator[anyio.Event, None, None]:
     """Set once a record of the thread with such an event is durable."""
     seen = anyio.Event()
 

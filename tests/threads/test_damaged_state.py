@@ -13,7 +13,7 @@ from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 
 from tests.deadlines import SCENARIO_S

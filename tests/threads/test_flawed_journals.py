@@ -13,7 +13,7 @@ from trimpoint.gateway.methods.extension.extension_methods import ExtensionHandl
 from trimpoint.journal.codec.records import encode_record
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import methods as m
 
@@ -83,9 +83,11 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     await written(disk)
     disk.damaged[THREAD] = 2
     notified: list[tuple[str, Any]] = []
-    client = SimpleNamespace(
-        followed=set(), notify=lambda method, params: notified.append((method, params))
-    )
+
+    def notify(method: str, params: Any) -> None:
+        notified.append((method, params))
+
+    client = SimpleNamespace(followed=set(), notify=notify)
     call: Any = SimpleNamespace(client=client, after=[])
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)

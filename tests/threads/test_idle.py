@@ -10,9 +10,9 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.lazy_list import LazyList
-from trimpoint.threads import loading
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing import loading
 from trimpoint_protocol import commands as wire
 
 from tests.deadlines import STEP_S

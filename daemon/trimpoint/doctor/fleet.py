@@ -18,8 +18,8 @@ def check(installation: Installation) -> Iterator[Finding]:
         return
     try:
         # Few machines are part of a fleet, and nats is an extra.
-        from trimpoint.fleet.errors import HubUnreachable
-        from trimpoint.fleet.hub import connected
+        from trimpoint.fleet.hub.connection import connected
+        from trimpoint.fleet.hub.errors import HubUnreachable
         from trimpoint.fleet.service import host_name, place_of
     except ImportError as error:
         yield fail(f"needs {error.name}", f"Install it: {install_command('fleet')}")

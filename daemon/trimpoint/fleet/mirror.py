@@ -16,8 +16,8 @@ from anyio import to_thread
 
 from trimpoint.core.model import events as ev
 from trimpoint.fleet.batches import NOTHING, Batch, BatchReader, Diverged, Head, Journal, Place
-from trimpoint.fleet.errors import HubFailed, StaleWriter
-from trimpoint.fleet.hub import LAST_SUBJECT_SEQUENCE, Hub, Last
+from trimpoint.fleet.hub.connection import LAST_SUBJECT_SEQUENCE, Hub, Last
+from trimpoint.fleet.hub.errors import HubFailed, StaleWriter
 from trimpoint.fleet.names import SEQUENCE, THREAD_SEQUENCE, Names, token_of
 from trimpoint.journal.codec.records import UnreadableRecord
 from trimpoint.threads.catalogue import ThreadSummary

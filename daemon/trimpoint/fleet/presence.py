@@ -16,8 +16,8 @@ from trimpoint_protocol.shapes.fleet import FleetThread, HostPresence
 from trimpoint import __version__
 from trimpoint.core.model import events as ev
 from trimpoint.fleet.content import Content
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Hub
+from trimpoint.fleet.hub.connection import Hub
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, token_of
 

@@ -9,8 +9,8 @@ from trimpoint_protocol.readmodel import EventEnvelope
 from trimpoint_protocol.shapes.fleet import FleetThread, HostPresence
 
 from trimpoint.fleet.batches import Message
-from trimpoint.fleet.hub import Hub
-from trimpoint.fleet.messages import Stored
+from trimpoint.fleet.hub.connection import Hub
+from trimpoint.fleet.hub.messages import Stored
 from trimpoint.fleet.names import Names, bucket_stream, host_and_thread, token_of
 
 

@@ -17,10 +17,10 @@ from trimpoint_protocol.methods import ThreadOverview
 from trimpoint.config.sections import FLEET_NAME, FleetSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.fleet.answering import Answering, LocalClient, Methods
 from trimpoint.fleet.batches import BatchReader
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Hub, Place, connected
+from trimpoint.fleet.commands.answering import Answering, LocalClient, Methods
+from trimpoint.fleet.hub.connection import Hub, Place, connected
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.mirror import Mirror, Threads
 from trimpoint.fleet.names import Names, inbox_of
 from trimpoint.fleet.presence import Host, Presence

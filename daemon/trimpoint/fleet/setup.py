@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trimpoint.fleet import keys
-from trimpoint.fleet.hub import Hub
+from trimpoint.fleet.hub.connection import Hub
 from trimpoint.fleet.names import HUB_DOMAIN, Names
 from trimpoint.fleet.presence import PRESENCE_TTL_S
 from trimpoint.fleet.roles import Role, rights_of

@@ -17,15 +17,15 @@ from trimpoint_protocol.readmodel import EventEnvelope
 from trimpoint_protocol.shapes import fleet as f
 
 from trimpoint.config.sections import FLEET_NAME, FleetSection
-from trimpoint.fleet.asking import HostAway, ask, may_command, person_of
-from trimpoint.fleet.errors import HubFailed, HubUnreachable
-from trimpoint.fleet.hub import Hub, connected
+from trimpoint.fleet.commands.asking import HostAway, ask, may_command, person_of
+from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand
+from trimpoint.fleet.hub.connection import Hub, connected
+from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import ThreadOfHost, events_of, hosts, threads
-from trimpoint.fleet.requests import FleetAnswer, FleetCommand
 from trimpoint.fleet.service import credentials_path, host_name, place_of
 from trimpoint.gateway.methods.extension.fleet_methods import no_fleet
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
 FRESH_S = 2.0
 """So long an overview is given to all who ask."""

@@ -21,11 +21,11 @@ from trimpoint.gateway.ids.named_thread import named_thread
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.dispatch import Call, ExtensionMethods
-from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
-from trimpoint.gateway.session.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
+from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.transport.connection import ClientMessage, Connection
 from trimpoint.threads.registry import ThreadRegistry
 

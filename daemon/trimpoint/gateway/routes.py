@@ -49,7 +49,7 @@ from trimpoint.gateway.methods.threads.turn_methods import TurnMethods
 from trimpoint.gateway.methods.threads.whole_threads import WholeThreads
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
-from trimpoint.gateway.session.dispatch import ExtensionMethods
+from trimpoint.gateway.session.requests.dispatch import ExtensionMethods
 from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.build import Operations
 from trimpoint.operations.imports import Imports

@@ -49,7 +49,7 @@ class Front:
         received, speech = await self._first_bytes(transport)
         transport = replace(transport, received=received)
         if speech is Speech.HTTP:
-            from trimpoint.http.admission import UnixAdmission
+            from trimpoint.http.access.admission import UnixAdmission
 
             await self._http_server().serve(transport, UnixAdmission())
             return
@@ -59,8 +59,8 @@ class Front:
 
     def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
         """Returns what serves the clients of a TCP listener, who have to show `token`."""
-        from trimpoint.http.admission import TcpAdmission
-        from trimpoint.http.credentials import Credentials
+        from trimpoint.http.access.admission import TcpAdmission
+        from trimpoint.http.access.credentials import Credentials
         from trimpoint.http.server import Login
 
         credentials = Credentials(token)
@@ -73,7 +73,7 @@ class Front:
 
     async def serve_metrics(self, transport: Transport) -> None:
         """Answers a client of the metrics listener."""
-        from trimpoint.http.admission import MetricsAdmission
+        from trimpoint.http.access.admission import MetricsAdmission
 
         await self._http_server().serve(transport, MetricsAdmission())
 
@@ -107,8 +107,8 @@ class Front:
 
     def _http_server(self) -> "HttpServer":
         if self._http is None:
-            from trimpoint.http import openapi
-            from trimpoint.http.api import Api
+            from trimpoint.http.rest import openapi
+            from trimpoint.http.rest.api import Api
             from trimpoint.http.server import HttpServer
             from trimpoint.http.static_files import StaticFiles, default_folder
 

@@ -94,7 +94,7 @@ class HttpListeners:
         return False
 
     def _http_clients(self) -> Accept | None:
-        from trimpoint.http.token_file import TokenUnusable, token_at
+        from trimpoint.http.access.token_file import TokenUnusable, token_at
 
         try:
             token = token_at(self._state_dir)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from trimpoint_protocol.errors import ErrorData, Reason
 
-from trimpoint.gateway.session.errors import WireError
+from trimpoint.gateway.session.requests.errors import WireError
 from trimpoint.http.exchange import Response
 
 PROBLEM_JSON = "application/problem+json"

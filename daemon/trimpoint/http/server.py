@@ -12,14 +12,14 @@ import structlog
 from trimpoint.gateway.session.login_codes import LoginCodes
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.wire import Wire
-from trimpoint.http.admission import Admission
-from trimpoint.http.api import Api, Exchange, Refused
+from trimpoint.http.access.admission import Admission
+from trimpoint.http.access.credentials import COOKIE_LIFETIME_S, Credentials
+from trimpoint.http.access.login_page import login_page, wants_page
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
-from trimpoint.http.credentials import COOKIE_LIFETIME_S, Credentials
 from trimpoint.http.exchange import Request, Response
-from trimpoint.http.login_page import login_page, wants_page
-from trimpoint.http.operations import match
 from trimpoint.http.problems import HttpReason, Problem, as_response, problem
+from trimpoint.http.rest.api import Api, Exchange, Refused
+from trimpoint.http.rest.operations import match
 from trimpoint.http.static_files import StaticFiles
 from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
 

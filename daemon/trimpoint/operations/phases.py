@@ -16,7 +16,7 @@ from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.threads.errors import CommandRefused
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 ItemsByTurn = dict[str, TurnItems]
 

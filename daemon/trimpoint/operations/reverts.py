@@ -30,7 +30,7 @@ from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
 from trimpoint.threads.worktrees import Restored, WorktreeRefuses, Worktrees
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

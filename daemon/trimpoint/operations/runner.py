@@ -40,7 +40,7 @@ from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

@@ -18,7 +18,7 @@ from trimpoint.operations.provider.provider_threads import (
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

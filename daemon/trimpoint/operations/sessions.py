@@ -43,9 +43,9 @@ from trimpoint.operations.provider.settings import (
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
-from trimpoint.threads.receipts import CommandResult
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.receipts import CommandResult
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

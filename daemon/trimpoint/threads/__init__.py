@@ -1,10 +1,9 @@
 """The threads: one writer for each, and the registry of all.
 
 `registry` finds, loads and evicts threads, and `part_of_registry` restricts it to one launch
-profile. `writer` decides and appends for one thread, one command at a time; it takes numbers from
-`sequencer` and stored answers from `receipts`, and records the person of `asked_by`. `loading`
-opens a journal, `flushing` writes in the background, and `idle` chooses the threads that leave
-memory. `catalogue` and `thread_index` list threads without opening them. `retention` removes
-expired threads, `activity` counts turns and operations, `worktrees` is the port to the files,
-`replacements` begins the thread of `/new`, `ids` makes ids, and `errors` has the errors.
+profile. `writing` decides and appends for one thread, and records the person of `asked_by`; `idle`
+chooses the threads that leave memory. `catalogue` and `thread_index` list threads without opening
+them. `retention` removes expired threads, `activity` counts turns and operations, `worktrees` is
+the port to the files, `replacements` begins the thread of `/new`, `ids` makes ids, and `errors` has
+the errors.
 """

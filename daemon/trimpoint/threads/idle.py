@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trimpoint.journal.port import Journal
 from trimpoint.threads.catalogue import is_unfinished
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 InUse = Callable[[str], bool]
 

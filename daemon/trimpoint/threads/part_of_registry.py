@@ -7,7 +7,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.threads.idle import InUse
 from trimpoint.threads.registry import Subscriber, ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class PartOfRegistry(ThreadRegistry):

@@ -28,13 +28,13 @@ from trimpoint.threads.errors import (
     ReplacementDelayed,
     ThreadNotFound,
 )
-from trimpoint.threads.flushing import Flusher
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
-from trimpoint.threads.receipts import CommandResult
 from trimpoint.threads.replacements import check_new_id, replacement_of
-from trimpoint.threads.sequencer import Sequencer, first_number_of_this_run, new_stamp
 from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.writer import ThreadWriter, WriterDeps
+from trimpoint.threads.writing.flushing import Flusher
+from trimpoint.threads.writing.receipts import CommandResult
+from trimpoint.threads.writing.sequencer import Sequencer, first_number_of_this_run, new_stamp
+from trimpoint.threads.writing.writer import ThreadWriter, WriterDeps
 
 log = structlog.get_logger()
 

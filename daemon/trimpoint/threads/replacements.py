@@ -13,7 +13,7 @@ from trimpoint.threads.errors import (
     CommandRefused,
 )
 from trimpoint.threads.ids import is_uuid
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 def check_new_id(

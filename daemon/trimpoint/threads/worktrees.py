@@ -7,7 +7,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Reverting
 from trimpoint.threads.errors import EngineError
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class WorktreeRefuses(EngineError):

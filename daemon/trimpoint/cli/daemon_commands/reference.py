@@ -14,7 +14,7 @@ from trimpoint_protocol.schema.typescript import declarations
 from trimpoint.cli.parsing.arguments import root_parser
 from trimpoint.cli.parsing.man_page import man_page
 from trimpoint.core.views.wire_events import payload_types
-from trimpoint.http import openapi
+from trimpoint.http.rest import openapi
 
 
 def reference_page() -> str:

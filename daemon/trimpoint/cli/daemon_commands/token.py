@@ -11,7 +11,7 @@ from trimpoint.cli.connection.connect import ask, with_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_json
-from trimpoint.http.token_file import TokenUnusable, renew_token, token_at
+from trimpoint.http.access.token_file import TokenUnusable, renew_token, token_at
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,9 +12,9 @@ from trimpoint_protocol.client import new_command_id
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.fleet_commands.hub_client import Person, chosen_thread, exit_for, with_hub
 from trimpoint.cli.terminal import one_line, print_json, printable, stderr_console, stdout_console
-from trimpoint.fleet.asking import HostAway, ask
+from trimpoint.fleet.commands.asking import HostAway, ask
+from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand
 from trimpoint.fleet.reading import ThreadOfHost
-from trimpoint.fleet.requests import FleetAnswer, FleetCommand
 
 _BUSY = frozenset({"turn_in_progress", "already_in_progress", "request_pending"})
 

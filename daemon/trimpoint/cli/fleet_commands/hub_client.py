@@ -16,9 +16,9 @@ from trimpoint.config.sections import FLEET_NAME
 from trimpoint.extras import install_command
 
 try:
-    from trimpoint.fleet.asking import person_of
-    from trimpoint.fleet.errors import HubFailed, HubUnreachable
-    from trimpoint.fleet.hub import Hub, Place, connected
+    from trimpoint.fleet.commands.asking import person_of
+    from trimpoint.fleet.hub.connection import Hub, Place, connected
+    from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable
     from trimpoint.fleet.names import Names, inbox_of
     from trimpoint.fleet.reading import ThreadOfHost, threads
 except ImportError as error:

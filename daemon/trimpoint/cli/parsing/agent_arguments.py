@@ -81,7 +81,7 @@ def add_ask(commands: Commands) -> None:
     parser = command(
         commands,
         "ask",
-        "thread_commands.ask:run",
+        "thread_commands.turns.ask:run",
         "say something to the agent, and see what it does",
         ASK,
     )
@@ -131,7 +131,7 @@ def add_probe(commands: Commands) -> None:
     parser = command(
         commands,
         "probe",
-        "thread_commands.probe:run",
+        "thread_commands.turns.probe:run",
         "send any method by hand, or run a prompt",
         PROBE,
     )

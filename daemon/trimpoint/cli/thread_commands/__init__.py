@@ -1,1 +1,3 @@
-"""One module for each command that acts on a thread; `prompt` runs a prompt for `probe`."""
+"""One module for each command that acts on a thread; `turns` has those that run one.
+`thread_choice` finds the thread that is meant.
+"""

@@ -26,13 +26,13 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.views import history_tools
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused, EngineError
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

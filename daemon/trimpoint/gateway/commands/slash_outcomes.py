@@ -12,7 +12,7 @@ from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.views.view import blocker
 from trimpoint.operations.messages import UNDO
 from trimpoint.threads.errors import CommandRefused
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 # A command refused for one of these reasons is skipped: it changed nothing, and nothing is wrong.
 SKIPS = frozenset(

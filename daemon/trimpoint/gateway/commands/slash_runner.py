@@ -64,9 +64,9 @@ from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.receipts import CommandResult
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.receipts import CommandResult
+from trimpoint.threads.writing.writer import ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
 

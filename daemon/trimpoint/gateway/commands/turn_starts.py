@@ -15,7 +15,7 @@ from msgspec import Raw
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import ReadySession, Sessions

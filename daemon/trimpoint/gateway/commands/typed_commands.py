@@ -26,9 +26,9 @@ from trimpoint.gateway.session.codex_tui import (
     is_codex_tui,
     send_to_read_again,
 )
-from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 

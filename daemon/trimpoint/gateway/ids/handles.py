@@ -27,7 +27,7 @@ from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.gateway.ids.handle_types import CANCELS, HANDLE_TYPES, REQUEST_ID, Cancel, HandleType
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 log = structlog.get_logger()
 

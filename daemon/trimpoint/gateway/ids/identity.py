@@ -7,7 +7,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.session.clients import RAW_EVENTS
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.threads.registry import ThreadRegistry
 
 # The parameters hold raw items, in which no id may be changed.

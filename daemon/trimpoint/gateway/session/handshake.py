@@ -17,8 +17,8 @@ from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import unknown_to
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.gateway.transport.framing_errors import encode_refusal
 from trimpoint.gateway.transport.wire import CloseCode
 

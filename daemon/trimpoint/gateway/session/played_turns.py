@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 # Answers in which Codex shows a thread's newest turn.
 SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list")

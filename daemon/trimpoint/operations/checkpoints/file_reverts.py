@@ -28,7 +28,7 @@ from trimpoint.git.restore.taking_back import Leg, TakingBack, commit_of, take_b
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, Restored, Secured, WorktreeRefuses
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 SHOWN_PATHS = 10
 MAX_PATHS = 1_000

@@ -35,7 +35,7 @@ from trimpoint.operations.checkpoints.late_captures import (
 )
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

@@ -15,7 +15,7 @@ from trimpoint.core.model.commands import CompactWhenCritical
 from trimpoint.core.model.decision import busy
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

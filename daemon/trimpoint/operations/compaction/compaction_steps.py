@@ -30,7 +30,7 @@ from trimpoint.operations.provider.provider_threads import (
     TemporaryThread,
 )
 from trimpoint.operations.routing.routes import Route, ThreadRole
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class CompactionSteps:

@@ -38,7 +38,7 @@ from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.errors import JournalRefuses
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 BEGUN = (
     "The context window is full. The oldest part of the conversation is being summarized, then the "

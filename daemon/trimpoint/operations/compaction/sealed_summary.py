@@ -13,7 +13,7 @@ from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import lacks_method
 from trimpoint.operations.compaction.compaction import GUIDANCE_PREFIX
 from trimpoint.operations.provider.provider_threads import ProviderThreads
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ import anyio
 from trimpoint.operations.compaction.compaction import Compaction
 from trimpoint.operations.compaction.sealed_summary import read_sealed_summary
 from trimpoint.operations.provider.provider_threads import ProviderThreads, TemporaryThread
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 async def summarize(

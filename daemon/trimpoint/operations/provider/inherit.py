@@ -18,7 +18,7 @@ from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.settings import memory_mode, update_params, with_unconfirmed
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 # Codex's default page of queued prompts is smaller than this; a person queues fewer prompts.
 MAX_QUEUED = 100

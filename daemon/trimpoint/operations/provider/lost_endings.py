@@ -23,7 +23,7 @@ from trimpoint.operations.routing.thread_messages import RESTING
 from trimpoint.operations.routing.turn_end_buffer import ENDED
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

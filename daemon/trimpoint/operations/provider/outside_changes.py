@@ -12,7 +12,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.state import ThreadState
 from trimpoint.threads.errors import JournalRefuses
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

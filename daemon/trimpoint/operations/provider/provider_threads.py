@@ -40,7 +40,7 @@ from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

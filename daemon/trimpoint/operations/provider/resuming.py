@@ -26,7 +26,7 @@ from trimpoint.operations.provider.settings import (
 )
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 # Older versions resume a thread with the configured sandbox and approvals instead of the thread's,
 # and tell the model so in the middle of the conversation (measured: 0.153; 0.163 does not).

@@ -37,7 +37,7 @@ from trimpoint.operations.routing.thread_messages import interrupted, provider_t
 from trimpoint.operations.routing.turn_end_buffer import ENDED, TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

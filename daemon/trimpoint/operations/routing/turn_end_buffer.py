@@ -22,7 +22,7 @@ from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.messages import AFTER_OVERFLOW
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 

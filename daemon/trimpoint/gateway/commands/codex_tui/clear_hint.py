@@ -8,7 +8,7 @@ from typing import Any
 from trimpoint.gateway.commands.lone_messages import say_to
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
 
 

@@ -13,8 +13,8 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.core.model import slash
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 # Clients expect the path of a file; there is no such file.
 FOLDER = "/trimpoint/commands/"

@@ -17,8 +17,8 @@ from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.views.context_meters import ContextMeters
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.threads.errors import EngineError
 
 SERVER, TOOL = "trimpoint", "context_meter"

@@ -24,7 +24,7 @@ from trimpoint.gateway.session.codex_tui import (
     send_to_read_again,
 )
 from trimpoint.gateway.session.played_turns import PlayedTurns
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
 
 USAGE = "thread/tokenUsage/updated"

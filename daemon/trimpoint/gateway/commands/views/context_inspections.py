@@ -16,10 +16,10 @@ from trimpoint.core.context.inspection import as_sent, conversation_items
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.advice import trim_advice
 from trimpoint.core.views.inspection_view import inspection, inspection_text
-from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class ContextInspections:

@@ -9,7 +9,7 @@ from trimpoint.core.views import history_tools as tools
 from trimpoint.recall.history import History, excerpt
 from trimpoint.recall.index import Where
 from trimpoint.recall.recall import RecallUnavailable
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class HistoryAnswers:

@@ -15,14 +15,14 @@ from trimpoint.core.model.decision import Rejected, Stamp, when_idle
 from trimpoint.core.model.state import Reverting
 from trimpoint.core.views.trim_outcome import planned_revert_change
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.messages import previewed_message
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, WorktreeRefuses, Worktrees
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 _NO_FILES = Preview((), (), (), ())
 

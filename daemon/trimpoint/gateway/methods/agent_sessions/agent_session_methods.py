@@ -19,8 +19,8 @@ from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.gateway.methods.agent_sessions.own_sessions import own_sessions
 from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.imports import ImportedTurn, Imports
 from trimpoint.operations.sessions import Sessions
 from trimpoint.sessionlogs.carry import Carried, carried

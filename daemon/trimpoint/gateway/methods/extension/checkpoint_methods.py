@@ -14,8 +14,8 @@ from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.state import Checkpoint, ThreadState
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import find

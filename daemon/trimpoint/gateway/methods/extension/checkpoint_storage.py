@@ -13,8 +13,8 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.shapes import checkpoints as cp
 
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.git.capture.inventory import RepositoryCheckpoints, kept_below
 from trimpoint.git.capture.refs import KeptRef, delete_refs, list_refs, refs_disk_bytes, thread_part
 from trimpoint.git.capture.upkeep import collect, remove_all

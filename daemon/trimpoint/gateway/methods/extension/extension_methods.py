@@ -30,11 +30,11 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class HandlerDeps(NamedTuple):

@@ -6,8 +6,8 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 from trimpoint_protocol.shapes import fleet as f
 
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 
 
 class FleetView(Protocol):

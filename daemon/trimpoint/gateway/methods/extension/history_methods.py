@@ -8,8 +8,8 @@ from trimpoint_protocol.shapes import history as h
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.views.entry_text import history_kind
 from trimpoint.core.views.history_view import PlacedEntry
-from trimpoint.gateway.session.dispatch import Call, Handler
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.dispatch import Call, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.recall.history import History, Hit, excerpt
 from trimpoint.recall.index import Where
 from trimpoint.recall.recall import RecallUnavailable

@@ -6,8 +6,8 @@ import anyio
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import LoginUrl
 
-from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.login_codes import LIFETIME_S, LoginCodes
+from trimpoint.gateway.session.requests.errors import Refusal
 
 
 class HttpAddresses:

@@ -15,7 +15,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.export import Heading, document, markdown
 from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.unified import unified_end, unified_records
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
 MAX_EXPORT_BYTES = 16 * 1024 * 1024
 ENTRIES_AT_ONCE = 500

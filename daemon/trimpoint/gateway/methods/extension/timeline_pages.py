@@ -12,7 +12,7 @@ from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import Timeline
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
 DEFAULT_ENTRIES = 200
 MAX_PAGE_BYTES = 4 * 1024 * 1024

@@ -15,7 +15,7 @@ from trimpoint.core.decide.overflow import EXCEEDED
 from trimpoint.core.model.ledger import Entry, Turn
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history.history_markers import Markers
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.messages import AFTER_OVERFLOW
 
 DEFAULT_PAGE = 25

@@ -17,7 +17,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history.history import item_object, page_size, turn_cursor
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 250

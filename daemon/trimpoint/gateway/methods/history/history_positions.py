@@ -14,7 +14,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history.history import item_rows, page_size, turn_object
 from trimpoint.gateway.methods.history.history_markers import Markers
-from trimpoint.gateway.session.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal
 
 DEFAULT_PAGE = 25
 MAX_PAGE = 100

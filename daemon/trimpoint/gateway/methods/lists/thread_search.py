@@ -25,8 +25,8 @@ from trimpoint.gateway.methods.lists.list_pages import (
     rows_from,
 )
 from trimpoint.gateway.methods.lists.thread_lists import ThreadLists
-from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.threads.registry import ThreadRegistry
 
 

@@ -14,10 +14,10 @@ from trimpoint.core.model.decision import busy
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.routing.routes import ThreadRole
 from trimpoint.threads.ids import new_uuid7
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 # How long `thread/archive` waits for Codex to archive the thread. After that, clients see the
 # thread as archived even if Codex has not archived it.

@@ -18,8 +18,8 @@ from trimpoint.core.decide.reverting import target_after, target_items
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.forking import FORKED_AT
 from trimpoint.operations.provider.provider_threads import thread_in

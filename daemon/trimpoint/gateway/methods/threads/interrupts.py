@@ -8,9 +8,9 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.provider.lost_endings import NOT_ANSWERED, LostEndings
 
 

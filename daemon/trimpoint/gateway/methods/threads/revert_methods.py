@@ -15,9 +15,9 @@ from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.errors import Refusal
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.sessions import ReadySession
 
 

@@ -10,8 +10,8 @@ from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.threads.forks import ran_in_provider_thread
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions
 
 

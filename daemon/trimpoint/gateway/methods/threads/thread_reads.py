@@ -15,7 +15,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history import history
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 log = structlog.get_logger()
 

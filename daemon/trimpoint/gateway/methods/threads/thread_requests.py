@@ -11,9 +11,9 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.session.errors import Refusal
-from trimpoint.gateway.session.ordered_request import LONG_DEADLINE_S, request_in_order
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.ordered_request import LONG_DEADLINE_S, request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound

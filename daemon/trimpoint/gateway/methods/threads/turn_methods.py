@@ -20,8 +20,8 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.ordered_request import request_in_order
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.ordered_request import request_in_order
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.provider.settings import (
     UPDATABLE,

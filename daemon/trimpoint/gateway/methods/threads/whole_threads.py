@@ -9,7 +9,7 @@ from trimpoint.gateway.methods.history.history_positions import positions_page
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
-from trimpoint.gateway.session.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 
 class WholeThreads:

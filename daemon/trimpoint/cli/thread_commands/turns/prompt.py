@@ -9,8 +9,8 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.terminal import print_json, print_line, stdout_console
-from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread
+from trimpoint.cli.thread_commands.turns.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.views.live_view import LiveView
 
 

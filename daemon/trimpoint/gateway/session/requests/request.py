@@ -11,7 +11,7 @@ from trimpoint_protocol.peer import Asked
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
-from trimpoint.gateway.session.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 
 LARGE_MESSAGE_BYTES = 256 * 1024
 

@@ -8,7 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from trimpoint.threads.errors import JournalRefuses
-from trimpoint.threads.writer import ThreadWriter
+from trimpoint.threads.writing.writer import ThreadWriter
 
 RETRY_BACKLOG_S = 1.0
 

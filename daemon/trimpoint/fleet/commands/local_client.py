@@ -9,7 +9,7 @@ from anyio.abc import SocketStream, TaskGroup
 from trimpoint_protocol.client import Client, ClientInfo, connect_stream
 
 from trimpoint import __version__
-from trimpoint.fleet.answering import LocalClient
+from trimpoint.fleet.commands.answering import LocalClient
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import SocketEnd
 

@@ -22,8 +22,8 @@ import nats.js.errors
 from nats.aio.client import Client as NatsClient
 from nats.aio.msg import Msg
 
-from trimpoint.fleet.errors import HubFailed, HubUnreachable, NobodyListens, failures
-from trimpoint.fleet.messages import Reading, Stored, end, stored
+from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable, NobodyListens, failures
+from trimpoint.fleet.hub.messages import Reading, Stored, end, stored
 
 CONNECT_DEADLINE_S = 20.0
 """For all servers together."""

@@ -18,12 +18,12 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 
 from trimpoint.core.model import events as ev
-from trimpoint.fleet.errors import HubFailed
-from trimpoint.fleet.hub import Hub
+from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand
+from trimpoint.fleet.hub.connection import Hub
+from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.names import Names, inbox_of
-from trimpoint.fleet.requests import FleetAnswer, FleetCommand
-from trimpoint.gateway.session.dispatch import Call
-from trimpoint.gateway.session.errors import WireError
+from trimpoint.gateway.session.requests.dispatch import Call
+from trimpoint.gateway.session.requests.errors import WireError
 from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry

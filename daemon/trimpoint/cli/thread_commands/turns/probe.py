@@ -17,7 +17,7 @@ from trimpoint.cli.connection.client import Client, Message, RemoteError
 from trimpoint.cli.connection.connect import refused, with_daemon
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, printable, show_error, stdout_console
-from trimpoint.cli.thread_commands.prompt import prompt
+from trimpoint.cli.thread_commands.turns.prompt import prompt
 
 _EXAMPLE = (
     'For example: trimpoint probe thread/read \'{"threadId": "…"}\'. See trimpoint probe --help.'

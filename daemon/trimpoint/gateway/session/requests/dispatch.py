@@ -15,7 +15,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import METHODS, Params, Result
 from trimpoint_protocol.readmodel import WireStruct
 
-from trimpoint.gateway.session.errors import WireError, as_wire_error, wire_error
+from trimpoint.gateway.session.requests.errors import WireError, as_wire_error, wire_error
 
 with warnings.catch_warnings():
     # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.

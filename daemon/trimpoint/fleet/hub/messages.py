@@ -13,7 +13,7 @@ import nats.js.errors
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
-from trimpoint.fleet.errors import HubFailed, failures
+from trimpoint.fleet.hub.errors import HubFailed, failures
 
 Subscription: TypeAlias = JetStreamContext.PushSubscription
 

@@ -10,10 +10,10 @@ import anyio
 import msgspec
 
 from trimpoint.config.sections import FLEET_NAME
-from trimpoint.fleet.errors import NobodyListens
-from trimpoint.fleet.hub import Hub
+from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand, Method
+from trimpoint.fleet.hub.connection import Hub
+from trimpoint.fleet.hub.errors import NobodyListens
 from trimpoint.fleet.names import Names
-from trimpoint.fleet.requests import FleetAnswer, FleetCommand, Method
 
 FIRST_ANSWER_S = 10.0
 """A host that is there answers at once that it has begun."""

@@ -11,14 +11,14 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model import slash
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.dispatch import Call
-from trimpoint.gateway.session.errors import WireError, wire_error
+from trimpoint.gateway.session.requests.dispatch import Call
+from trimpoint.gateway.session.requests.errors import WireError, wire_error
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection, Limits
 from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
-from trimpoint.http.operations import CommandBody, EventsQuery, TimelineQuery
 from trimpoint.http.problems import HttpReason, Problem, problem, problem_of
+from trimpoint.http.rest.operations import CommandBody, EventsQuery, TimelineQuery
 from trimpoint.threads.ids import new_uuid7
 
 _LINE = msgspec.json.Encoder()

@@ -8,7 +8,7 @@ stops other users of the machine.
 
 from typing import Protocol
 
-from trimpoint.http.credentials import Credentials
+from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.exchange import Request
 from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem
 

@@ -20,7 +20,7 @@ from trimpoint.codex.appserver.experimental import (
 )
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.gateway.session.request import ClientRequest
+from trimpoint.gateway.session.requests.request import ClientRequest
 
 log = structlog.get_logger()
 

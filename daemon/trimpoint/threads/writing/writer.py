@@ -28,9 +28,9 @@ from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandRefused, JournalRefuses
-from trimpoint.threads.loading import load, read_turns, write_snapshot
-from trimpoint.threads.receipts import CommandResult, fingerprint_of, stored_answer
-from trimpoint.threads.sequencer import Sequencer
+from trimpoint.threads.writing.loading import load, read_turns, write_snapshot
+from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
+from trimpoint.threads.writing.sequencer import Sequencer
 
 log = structlog.get_logger()
 # A client that reconnects within so many records is sent them; after a larger gap it is sent a

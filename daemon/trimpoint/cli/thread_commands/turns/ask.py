@@ -21,9 +21,9 @@ from trimpoint.cli.connection.known_threads import KnownThread, current_folder, 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
-from trimpoint.cli.thread_commands.prompt import folder
-from trimpoint.cli.thread_commands.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
+from trimpoint.cli.thread_commands.turns.prompt import folder
+from trimpoint.cli.thread_commands.turns.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.views.context_view import meter
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.spinner import Spinner

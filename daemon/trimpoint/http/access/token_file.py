@@ -5,7 +5,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from trimpoint.http.credentials import MIN_TOKEN_LENGTH
+from trimpoint.http.access.credentials import MIN_TOKEN_LENGTH
 
 FILE_NAME = "http-token"
 _TOKEN_BYTES = 32

@@ -7,8 +7,8 @@ from trimpoint_protocol.schema import components
 
 from trimpoint import __version__
 from trimpoint.http.exchange import EVENT_STREAM, JSON, TEXT
-from trimpoint.http.operations import OPERATIONS, Operation
 from trimpoint.http.problems import PROBLEM_JSON, Problem
+from trimpoint.http.rest.operations import OPERATIONS, Operation
 
 _REFERENCE = "#/components/schemas/{name}"
 

@@ -1,5 +1,5 @@
-"""The events of a journal as they are sent: read from the file in pieces, so that nothing is kept
-for a hub that is away. Blocking.
+"""Reads a journal's events in batches for the hub. They are read from the file piece by piece, so
+that nothing is kept in memory for a hub that cannot be reached. Blocking.
 """
 
 from pathlib import Path
@@ -21,11 +21,13 @@ _encoder = msgspec.json.Encoder()
 
 
 class Diverged(Exception):
-    """The hub has events of a thread that its journal has not."""
+    """Raised when the hub has events of a thread that the thread's journal does not have."""
 
 
 class Head(NamedTuple):
-    """The last event of a thread that the hub has: its number in the thread, and in the daemon."""
+    """The last event of a thread that the hub has: its number in the thread, and its number in the
+    daemon.
+    """
 
     thread_sequence: int
     sequence: int
@@ -35,9 +37,8 @@ NOTHING = Head(0, 0)
 
 
 class Place(NamedTuple):
-    """The position in a journal to read on from: the record that begins at `offset_bytes` has, or
-    comes before, the first event behind `head`. `is_proved`: the journal was seen to have the event
-    of `head`.
+    """The position in a journal where reading continues. The record at `offset_bytes` is at or
+    before the first event after `head`. `is_proved`: the event of `head` was found in the journal.
     """
 
     head: Head
@@ -46,7 +47,7 @@ class Place(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Consecutive events of a thread as one message, and where the journal is read on after it."""
+    """Consecutive events of a thread as one message, and the position after them."""
 
     payload: bytes
     events: int
@@ -54,16 +55,16 @@ class Batch(NamedTuple):
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel"):
-    """The content of a message of the stream: events of one thread, oldest first.
+    """The content of a message in the stream: events of one thread, the oldest first.
 
-    A reader that has an event already, by its `threadSequence`, skips it.
+    A reader skips an event whose `threadSequence` it has already.
     """
 
     events: list[EventEnvelope]
 
 
 class Journal(NamedTuple):
-    """A journal and as much of it as is durable."""
+    """A journal file, and the length of its durable part in bytes."""
 
     path: Path
     thread_id: str
@@ -71,17 +72,17 @@ class Journal(NamedTuple):
 
 
 class BatchReader:
-    """Reads the batches of one host."""
+    """Reads batches for one host."""
 
     def __init__(self, content: Content) -> None:
         self._content: Content = content
 
     def next(self, journal: Journal, place: Place) -> Batch | Place:
-        """Returns what comes behind `place`; a place where there is nothing more.
+        """Returns the next batch after `place`, or the new place if there are no more events.
 
-        :raises Diverged: the journal has no such event.
-        :raises OSError: it cannot be read.
-        :raises UnreadableRecord: a later version has written it.
+        :raises Diverged: when the journal does not have the event of `place`.
+        :raises OSError: when the journal cannot be read.
+        :raises UnreadableRecord: when a later version of trimpoint has written it.
         """
         batch = _Filling(journal.thread_id, self._content, place)
         while not batch.is_full:
@@ -96,7 +97,7 @@ class BatchReader:
 
 
 class _Filling:
-    """A batch that is being filled."""
+    """A batch while events are added."""
 
     def __init__(self, thread_id: str, content: Content, place: Place) -> None:
         self.offset_bytes = place.offset_bytes
@@ -108,7 +109,7 @@ class _Filling:
         self._size = 0
 
     def add(self, record: ev.Record, start_bytes: int, end_bytes: int) -> None:
-        """Takes the events of a record that are behind the head, as many as there is room for."""
+        """Adds the events of a record that come after the head, as far as there is room."""
         self.offset_bytes = start_bytes
         for index in range(len(record.events)):
             found = Head(record.thread_sequence + index, record.sequence + index)
@@ -139,7 +140,7 @@ class _Filling:
         self.is_full = self._size >= MAX_BATCH_BYTES
 
     def end(self) -> Batch | Place:
-        """Returns the batch, or where its reader stands if it is empty."""
+        """Returns the batch, or the position reached if the batch is empty."""
         is_proved = self._is_proved or self._head == NOTHING or bool(self._events)
         if not is_proved:
             raise Diverged

@@ -1,7 +1,7 @@
-"""Selects the parts of an event that leave the machine. Pure.
+"""Selects the members of an event that leave the machine. Pure.
 
-Always true: what is not named here stays. A new field, or a new event, is sent as its type alone
-until someone has judged it.
+Always true: only members that are listed here are sent. Of a new event type only the type is sent
+until its members are listed.
 """
 
 import re
@@ -90,7 +90,7 @@ _MAX_TEXT_CHARS = 16_000
 
 
 def shown(record: ev.Record, index: int, thread_id: str, content: Content) -> EventEnvelope:
-    """Returns one event of a record as it is sent."""
+    """Returns an event of a record in the form that is sent."""
     event = record.events[index]
     thread_sequence = record.thread_sequence + index
     return EventEnvelope(
@@ -129,7 +129,7 @@ def _payload(event: ev.AnyEvent, content: Content) -> dict[str, Any]:
 
 
 def _state(field: str, value: Any) -> Any:
-    """Returns a number or a state; None in place of a text."""
+    """Returns a number or a state word; None for any other text."""
     if isinstance(value, str) and not _WORD.fullmatch(value):
         return None
     return wire_value(field, value)

@@ -1,6 +1,6 @@
-"""NKEYs and the JWTs that they sign, as NATS servers read them: the only module that imports nkeys.
+"""NKEYs, and the JWTs that they sign for NATS servers. The only module that imports nkeys.
 
-Operator mode: the operator signs accounts, an account signs its users. A server needs no more than
+In operator mode, the operator signs accounts and each account signs its users. A server only needs
 the operator's and the accounts' JWTs.
 """
 
@@ -28,7 +28,7 @@ _PREFIXES = {
 
 
 class Key(NamedTuple):
-    """A key pair. `seed` is secret."""
+    """A key pair. `seed` is the private key."""
 
     seed: str
 
@@ -38,23 +38,23 @@ class Key(NamedTuple):
         return str(nkeys.from_seed(bytearray(self.seed.encode())).public_key, "ascii")
 
     def sign(self, message: bytes) -> bytes:
-        """Returns the signature of a message."""
+        """Signs a message and returns the signature."""
         return bytes(nkeys.from_seed(bytearray(self.seed.encode())).sign(message))
 
 
 def new_key(kind: str) -> Key:
-    """Returns a new key of an `operator`, `account` or `user`."""
+    """Creates a key of the kind `operator`, `account` or `user`."""
     return Key(str(nkeys.encode_seed(os.urandom(32), _PREFIXES[kind]), "ascii"))
 
 
 def operator_jwt(operator: Key, name: str, system_account: str) -> str:
-    """Returns the operator's own JWT."""
+    """Returns the operator's JWT, which the operator signs itself."""
     facts = {"type": "operator", "version": 2, "system_account": system_account}
     return _signed(operator, operator.public, name, facts)
 
 
 def account_jwt(operator: Key, account: str, name: str, *, jetstream: bool) -> str:
-    """Returns an account's JWT; without `jetstream` it can keep nothing."""
+    """Returns an account's JWT; without `jetstream` the account cannot store messages."""
     limits: dict[str, Any] = {
         "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": True,
         "conn": -1, "leaf": -1,
@@ -68,7 +68,7 @@ def account_jwt(operator: Key, account: str, name: str, *, jetstream: bool) -> s
 def user_jwt(
     account: Key, user: str, name: str, rights: Rights | None, expires_at_s: int | None = None
 ) -> str:
-    """Returns a user's JWT; without `rights` it may do all that the account may."""
+    """Returns a user's JWT; without `rights` the user has all rights of the account."""
     facts: dict[str, Any] = {
         "type": "user", "version": 2, "subs": -1, "data": -1, "payload": -1,
     }  # fmt: skip
@@ -80,7 +80,7 @@ def user_jwt(
 
 
 def credentials(jwt: str, user: Key) -> str:
-    """Returns the text of a credentials file."""
+    """Returns the content of a credentials file."""
     return (
         f"-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n"
         f"-----BEGIN USER NKEY SEED-----\n{user.seed}\n------END USER NKEY SEED------\n"

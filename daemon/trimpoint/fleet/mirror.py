@@ -1,9 +1,9 @@
-"""Keeps the hub's copy of every thread like its journal.
+"""Keeps the hub's copy of every thread equal to its journal.
 
-Always true: the journal is right. After each connect the daemon asks the hub for its last event of
-a thread, and each message names the one before it; so a tail that the hub lost is sent again, and
-nothing twice. Memory holds a few numbers for each thread; events are read from the files when they
-are sent. No turn waits for any of this.
+Always true: the journal is authoritative. After each connect the daemon reads the hub's last event
+of each thread, and each message names its predecessor; so events that the hub lost are sent again
+and none is stored twice. Only a few numbers per thread are kept in memory; events are read from the
+journal when they are sent. Turns never wait for the mirror.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,23 +34,21 @@ MAX_REPAIRS = 3
 
 
 class Threads(NamedTuple):
-    """The threads of a daemon: what is known of each, and its journal's file."""
+    """The threads of a daemon: their summaries, and the path of each journal."""
 
     summaries: Mapping[str, ThreadSummary]
     path_of: Callable[[str], Path]
 
 
 class Tail(NamedTuple):
-    """The end of a thread on the hub: the last message's number there, and where the journal is
-    read on.
-    """
+    """The last message of a thread on the hub, and the position in the journal after it."""
 
     stream_sequence: int
     place: Place
 
 
 class Counts:
-    """Counters since the daemon began."""
+    """Counters since the daemon started."""
 
     def __init__(self) -> None:
         self.messages = 0
@@ -60,7 +58,9 @@ class Counts:
 
 
 class Mirror:
-    """`on_record` is a listener of the registry; `run` works for as long as a connection lasts."""
+    """Mirrors the threads of a host. `on_record` is a listener of the registry; `run` works while a
+    connection lasts.
+    """
 
     def __init__(self, host: str, names: Names, threads: Threads, reader: BatchReader) -> None:
         self.counts = Counts()
@@ -79,21 +79,21 @@ class Mirror:
 
     @property
     def behind(self) -> int:
-        """Returns how many threads have events that the hub has not confirmed."""
+        """Returns the number of threads with events that the hub has not confirmed."""
         return len(self._waiting.keys() | self._sending)
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Notes that a thread has something new."""
+        """Marks a thread that has a new record."""
         if record.events:
             self.mark(thread_id)
 
     def mark(self, thread_id: str) -> None:
-        """Has a thread compared with what the hub has."""
+        """Requests that a thread is compared with the hub's copy."""
         self._waiting[thread_id] = None
         self._wake.set()
 
     async def run(self, hub: Hub) -> None:
-        """Sends what the hub has not, until it is cancelled."""
+        """Sends the events that the hub does not have, until it is cancelled."""
         self._tails.clear()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._audit_forever)
@@ -150,7 +150,7 @@ class Mirror:
             self.refused.pop(thread_id, None)
 
     def _complain(self, error: HubFailed) -> None:
-        """Logs why nothing goes on, once for each reason."""
+        """Logs why events cannot be sent, once for each reason."""
         if error.detail != self._complaint:
             log.warning("mirror_delayed", detail=error.detail)
         self._complaint = error.detail
@@ -201,7 +201,7 @@ class Mirror:
         self._offsets[thread_id] = tail.place
 
     async def _ask(self, hub: Hub, thread_id: str) -> Tail:
-        """Asks the hub for its state of a thread."""
+        """Reads the last message of a thread on the hub."""
         subject = self._names.events(self._host, token_of(thread_id))
         last = await hub.last(self._names.stream, subject)
         return Tail(last.stream_sequence, self._place(thread_id, _head_of(last)))

@@ -1,7 +1,7 @@
 """The subjects, streams and keys of a fleet. Pure.
 
-Always true: the host and the person are tokens of a subject of their own, so that the rights of a
-connection pin them, and a message proves who sent it.
+Always true: host and person are separate tokens of a subject. So a connection's rights can be
+limited to them, and the subject of a message proves who sent it.
 """
 
 from typing import NamedTuple
@@ -16,18 +16,18 @@ SEQUENCE = "Trimpoint-Sequence"
 
 
 class Names(NamedTuple):
-    """The names of one tenant. Hosts and persons are `config.FLEET_NAME`."""
+    """The names for one tenant. Hosts and persons match `config.FLEET_NAME`."""
 
     tenant: str
 
     @property
     def stream(self) -> str:
-        """Returns the stream that holds the events of all hosts."""
+        """Returns the name of the stream with the events of all hosts."""
         return f"fleet-{self.tenant}"
 
     @property
     def all_events(self) -> str:
-        """Returns all subjects of the stream."""
+        """Returns a wildcard for all subjects of the stream."""
         return self.events("*", "*")
 
     def events(self, host: str, thread: str) -> str:
@@ -40,12 +40,12 @@ class Names(NamedTuple):
 
     @property
     def presence_bucket(self) -> str:
-        """Returns the bucket of the hosts that are there."""
+        """Returns the name of the bucket with the connected hosts."""
         return f"fleet-{self.tenant}-presence"
 
     @property
     def threads_bucket(self) -> str:
-        """Returns the bucket with the overview of each thread."""
+        """Returns the name of the bucket with the overview of each thread."""
         return f"fleet-{self.tenant}-threads"
 
     def presence(self, host: str) -> str:
@@ -58,27 +58,27 @@ class Names(NamedTuple):
 
 
 def bucket_stream(bucket: str) -> str:
-    """Returns the stream behind a bucket."""
+    """Returns the name of the stream that stores a bucket."""
     return f"KV_{bucket}"
 
 
 def token_of(thread_id: str) -> str:
-    """Returns a thread id as a token of a subject."""
+    """Encodes a thread id as a token of a subject."""
     return quote(thread_id, safe="").replace(".", "%2E").replace("~", "%7E")
 
 
 def thread_of(token: str) -> str:
-    """Returns the thread id of a token."""
+    """Decodes the thread id of a token."""
     return unquote(token)
 
 
 def host_and_thread(subject: str) -> tuple[str, str]:
-    """Returns whose events or overview a subject is about."""
+    """Returns the host and the thread id of a subject of events or overviews."""
     tokens = subject.split(".")
     is_overview = subject.startswith("$KV.")
     return tokens[2], thread_of(tokens[3 if is_overview else 4])
 
 
 def inbox_of(person: str) -> str:
-    """Returns the prefix of the inboxes that a host or a person reads answers from."""
+    """Returns the prefix of the inboxes where a host or a person receives answers."""
     return f"_INBOX.{person}"

@@ -1,7 +1,7 @@
-"""Tells the hub that this host is there, and how each of its threads is.
+"""Publishes that this host is connected, and an overview of each of its threads.
 
-An entry of presence is gone some seconds after the host stopped writing it. The overview of a
-thread stays; it is written when the thread has changed.
+A presence entry expires some seconds after the host stopped writing it. An overview stays; it is
+written when the thread has changed.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,9 @@ OVERVIEWS_S = 1.0
 
 
 class Host(NamedTuple):
-    """Who this is, and what leaves it. `since` is when the daemon began."""
+    """The name of this host, and the content that it may publish. `since` is the time when the
+    daemon started.
+    """
 
     name: str
     names: Names
@@ -39,7 +41,9 @@ class Host(NamedTuple):
 
 
 class Presence:
-    """`on_record` is a listener of the registry; `run` works for as long as a connection lasts."""
+    """Publishes presence and overviews. `on_record` is a listener of the registry; `run` works
+    while a connection lasts.
+    """
 
     def __init__(
         self,
@@ -58,11 +62,11 @@ class Presence:
         self._busy: set[str] = set()
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Notes that a thread has changed."""
+        """Marks a thread that has changed."""
         self._changed[thread_id] = None
 
     async def run(self, hub: Hub) -> None:
-        """Writes presence and overviews, until it is cancelled."""
+        """Writes presence and overviews until it is cancelled."""
         self._changed.update(dict.fromkeys(self._threads.summaries))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._beat, hub)

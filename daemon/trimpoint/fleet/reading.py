@@ -1,4 +1,4 @@
-"""Reads what the hub has: for people, who need no daemon for it."""
+"""Reads hosts, threads and events from the hub, as a person. Needs no daemon."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -15,14 +15,14 @@ from trimpoint.fleet.names import Names, bucket_stream, host_and_thread, token_o
 
 
 class ThreadOfHost(NamedTuple):
-    """A thread, and whose it is."""
+    """A thread and its host."""
 
     host: str
     thread: FleetThread
 
 
 class EventOfHost(NamedTuple):
-    """An event, and whose thread it is of."""
+    """An event, its host and its thread."""
 
     host: str
     thread_id: str
@@ -30,9 +30,9 @@ class EventOfHost(NamedTuple):
 
 
 async def hosts(hub: Hub, names: Names) -> list[HostPresence]:
-    """Returns the hosts that are there, by name.
+    """Returns the connected hosts, ordered by name.
 
-    :raises HubFailed: they cannot be read.
+    :raises HubFailed: when they cannot be read.
     """
     found: dict[str, HostPresence] = {}
     async for stored in _latest(hub, bucket_stream(names.presence_bucket), names.presence("*")):
@@ -42,9 +42,10 @@ async def hosts(hub: Hub, names: Names) -> list[HostPresence]:
 
 
 async def threads(hub: Hub, names: Names, host: str = "*") -> list[ThreadOfHost]:
-    """Returns the overviews of all threads, also of hosts that are away, newest first.
+    """Returns the overviews of all threads, including those of hosts that are not connected, the
+    newest first.
 
-    :raises HubFailed: they cannot be read.
+    :raises HubFailed: when they cannot be read.
     """
     subject = names.overview(host, "*")
     found: dict[str, ThreadOfHost] = {}
@@ -59,9 +60,9 @@ async def threads(hub: Hub, names: Names, host: str = "*") -> list[ThreadOfHost]
 async def events_of(
     hub: Hub, names: Names, host: str, thread_id: str
 ) -> AsyncGenerator[EventEnvelope]:
-    """Yields the events of one thread, oldest first.
+    """Yields the events of one thread, the oldest first.
 
-    :raises HubFailed: they cannot be read.
+    :raises HubFailed: when they cannot be read.
     """
     subject, last = names.events(host, token_of(thread_id)), 0
     async with aclosing(hub.existing(names.stream, subject)) as messages:
@@ -73,9 +74,9 @@ async def events_of(
 
 
 async def new_events(hub: Hub, names: Names, host: str = "*") -> AsyncGenerator[EventOfHost]:
-    """Yields events as they come, without end.
+    """Yields events as they arrive, without end.
 
-    :raises HubFailed: they cannot be read any more.
+    :raises HubFailed: when they can no longer be read.
     """
     async with aclosing(hub.coming(names.stream, names.events(host, "*"))) as messages:
         async for stored in messages:
@@ -85,7 +86,7 @@ async def new_events(hub: Hub, names: Names, host: str = "*") -> AsyncGenerator[
 
 
 def decode(data: bytes) -> list[EventEnvelope]:
-    """Returns the events of a message of the stream."""
+    """Decodes the events of a message."""
     return msgspec.json.decode(data, type=Message).events
 
 

@@ -1,7 +1,7 @@
-"""Lists what each role may publish and subscribe to. Pure.
+"""The subjects that each role may publish and subscribe to. Pure.
 
-Always true: a right names the tenant, and where a role is about one host or person, that name too.
-Nothing is allowed that is not here. A leaf alone may do all that its tenant may.
+Always true: each right names the tenant, and the host or person if the role belongs to one.
+Everything that is not listed is forbidden. Only a leaf has all rights of its tenant.
 """
 
 from enum import StrEnum
@@ -11,8 +11,8 @@ from trimpoint.fleet.names import HUB_DOMAIN, Names, bucket_stream, inbox_of
 
 
 class Role(StrEnum):
-    """A daemon is a `host`; people are `viewer` or `operator`; `admin` makes the streams. A `leaf`
-    is a server at a site, which passes on what its own clients may do.
+    """The roles. A daemon is a `host`; people are `viewer` or `operator`; `admin` creates the
+    streams. A `leaf` is a NATS server at a site, which forwards the messages of its own clients.
     """
 
     HOST = "host"
@@ -23,7 +23,9 @@ class Role(StrEnum):
 
 
 class Rights(NamedTuple):
-    """Subjects. `answers` is how many answers may be given to one message, 0 for none."""
+    """The subjects that may be used. `answers` is the number of answers that may be sent to one
+    message, 0 for none.
+    """
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
@@ -31,7 +33,7 @@ class Rights(NamedTuple):
 
 
 def rights_of(role: Role, name: str, tenant: str) -> Rights:
-    """Returns the rights of a host or a person."""
+    """Returns the rights of a role for the host or person `name`."""
     names = Names(tenant)
     inbox = f"{inbox_of(name)}.>"
     match role:
@@ -60,7 +62,9 @@ def _streams(names: Names) -> tuple[str, str, str]:
 
 
 def _of_host(names: Names, host: str) -> tuple[str, ...]:
-    """Writes its own threads and presence, and asks what the hub has of them."""
+    """Returns what a host may publish: its own threads and presence, and requests for what the hub
+    has of them.
+    """
     events = names.events(host, "*")
     return (
         events,
@@ -71,7 +75,9 @@ def _of_host(names: Names, host: str) -> tuple[str, ...]:
 
 
 def _of_reader(names: Names) -> tuple[str, ...]:
-    """Reads all of the tenant through consumers that are gone with their connection."""
+    """Returns what a reader may publish: requests for all streams of the tenant, through consumers
+    that end with the connection.
+    """
     streams = _streams(names)
     rights = (
         right
@@ -88,6 +94,6 @@ def _of_reader(names: Names) -> tuple[str, ...]:
 
 
 def _apis(*rights: str) -> tuple[str, ...]:
-    """Rights of JetStream's API as the hub knows them, and as a leaf passes them on."""
+    """Returns rights for JetStream's API, both at the hub and through a leaf."""
     prefixes = ("$JS.API", f"$JS.{HUB_DOMAIN}.API")
     return tuple(f"{prefix}.{right}" for prefix in prefixes for right in rights)

@@ -1,6 +1,7 @@
-"""A daemon's part in a fleet: it connects, and connects again for as long as the daemon lives.
+"""Connects a daemon to its fleet, and reconnects while the daemon runs.
 
-Always true: nothing of a daemon waits for the hub. What the hub missed is in the journals.
+Always true: no other part of the daemon waits for the hub. Whatever the hub misses is in the
+journals.
 """
 
 import socket
@@ -34,7 +35,9 @@ PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
 
 class FleetDeps(NamedTuple):
-    """The collaborators in the daemon. `path_of` returns the file of a thread's journal."""
+    """The parts of the daemon that the fleet uses. `path_of` returns the path of a thread's
+    journal.
+    """
 
     registry: ThreadRegistry
     path_of: Callable[[str], Path]
@@ -43,7 +46,7 @@ class FleetDeps(NamedTuple):
 
 
 class Fleet:
-    """Made once for a daemon; `run` ends when it is cancelled."""
+    """A daemon's connection to its fleet; `run` works until it is cancelled."""
 
     def __init__(self, section: FleetSection, name: str, deps: FleetDeps, tasks: TaskGroup) -> None:
         registry = deps.registry
@@ -64,7 +67,7 @@ class Fleet:
         registry.subscribe(self._on_record)
 
     async def run(self) -> None:
-        """Stays connected until it is cancelled."""
+        """Connects, and reconnects after each failure, until it is cancelled."""
         attempt, said = 0, ""
         while True:
             try:
@@ -94,9 +97,9 @@ class Fleet:
 
 
 def host_name(section: FleetSection) -> str:
-    """Returns the configured name, or that of the machine.
+    """Returns the configured name of this host, or that of the machine.
 
-    :raises ValueError: the machine's name cannot be used.
+    :raises ValueError: when the machine's name contains characters that a subject must not have.
     """
     name = section.host or socket.gethostname().partition(".")[0]
     if not FLEET_NAME.fullmatch(name):
@@ -105,7 +108,7 @@ def host_name(section: FleetSection) -> str:
 
 
 def place_of(section: FleetSection, name: str, credentials: str | None) -> Place:
-    """Returns where to connect, and as whom."""
+    """Returns the servers to connect to and the identity to use."""
     return Place(
         section.servers,
         credentials_path(credentials),
@@ -117,7 +120,7 @@ def place_of(section: FleetSection, name: str, credentials: str | None) -> Place
 
 
 def credentials_path(configured: str | None) -> Path | None:
-    """Returns the file that the configuration names."""
+    """Returns the path of the configured credentials, or None."""
     return Path(configured).expanduser() if configured is not None else None
 
 

@@ -1,4 +1,4 @@
-"""Makes what a hub needs: its streams, and for a beginning its configuration and credentials."""
+"""Creates the streams of a hub, and the files for new servers: configuration and credentials."""
 
 import os
 import secrets
@@ -17,9 +17,7 @@ _OPERATOR, _SYSTEM = "operator.seed", "system"
 
 
 class Node(NamedTuple):
-    """One server of the hub: its name, and the address by which the others and the hosts reach
-    it.
-    """
+    """A server of the hub: its name, and its address for the other servers and the hosts."""
 
     name: str
     address: str
@@ -29,7 +27,7 @@ class Node(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The members of a tenant that get credentials. They expire `days` after now, never without."""
+    """The members of a tenant that get credentials, which expire after `days`; None: never."""
 
     tenant: str
     names: tuple[tuple[Role, str], ...]
@@ -37,9 +35,9 @@ class Members(NamedTuple):
 
 
 async def make_streams(hub: Hub, names: Names, replicas: int) -> None:
-    """Makes the stream and the buckets of a tenant where there are none.
+    """Creates the stream and the buckets of a tenant, unless they exist.
 
-    :raises HubFailed: they cannot be made.
+    :raises HubFailed: when they cannot be created.
     """
     await hub.make_stream(names.stream, names.all_events, replicas)
     await hub.make_bucket(names.threads_bucket, replicas)
@@ -47,17 +45,17 @@ async def make_streams(hub: Hub, names: Names, replicas: int) -> None:
 
 
 class HubFolder:
-    """A folder with a hub's configuration and keys. What is there already is never written over,
-    but for `accounts.conf`, which is made of the rest.
+    """A folder with the configuration and keys of a hub. Existing files are not overwritten, except
+    `accounts.conf`, which is generated from the others.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def add(self, members: Members, nodes: tuple[Node, ...], listen: str) -> Iterator[Path]:
-        """Yields the files that were written.
+        """Writes the missing files and yields their paths.
 
-        :raises OSError: one cannot be written.
+        :raises OSError: when a file cannot be written.
         """
         operator = yield from self._key("operator", _OPERATOR)
         yield from self._account(operator, _SYSTEM)
@@ -78,7 +76,7 @@ class HubFolder:
                 yield path
 
     def credentials_path(self, tenant: str, role: Role, name: str) -> Path:
-        """Returns where the credentials of a member are."""
+        """Returns the path of a member's credentials."""
         return self._root / "credentials" / tenant / f"{role}-{name}.creds"
 
     def _key(self, kind: str, name: str) -> Generator[Path, None, keys.Key]:
@@ -89,7 +87,9 @@ class HubFolder:
         return keys.Key(path.read_text(encoding="utf-8").strip())
 
     def _cluster_password(self) -> Generator[Path, None, str]:
-        """Servers know each other by it; who can join a cluster sees everything."""
+        """Returns the password with which servers of the cluster authenticate each other, created
+        if there is none. A server that joins a cluster can read all messages.
+        """
         path = self._root / "keys" / "cluster.password"
         if not path.exists():
             _write(path, secrets.token_urlsafe(32) + "\n", 0o600)

@@ -1,7 +1,7 @@
-"""The fleet as the person at this machine sees it, for the daemon's own clients.
+"""Shows the fleet to the daemon's own clients, as the person at this machine is allowed to see it.
 
-Always true: everything is asked with that person's credentials; the daemon's own cannot read other
-machines' threads. A connection lasts for one question.
+Always true: requests use that person's credentials, because the daemon's own do not permit reading
+other machines' threads. Each request opens a connection of its own.
 """
 
 from collections import deque
@@ -38,7 +38,7 @@ class _Read(NamedTuple):
 
 
 class PersonsView:
-    """Made once for a daemon that belongs to a fleet."""
+    """The fleet as the person sees it."""
 
     def __init__(self, section: FleetSection) -> None:
         self._section = section
@@ -47,9 +47,9 @@ class PersonsView:
         self._last: _Read | None = None
 
     async def overview(self) -> f.FleetOverview:
-        """Returns machines and threads.
+        """Returns the machines and their threads.
 
-        :raises Refusal: the hub cannot be reached, or does not allow it.
+        :raises Refusal: when the hub cannot be reached, or does not permit it.
         """
         if not self._is_shown:
             return f.FleetOverview(hosts=[], threads=[])
@@ -62,7 +62,7 @@ class PersonsView:
     async def events(self, params: f.FleetEventsParams) -> f.FleetEventsResult:
         """Returns the newest events of a thread.
 
-        :raises Refusal: the hub cannot be reached, or does not allow it.
+        :raises Refusal: when the hub cannot be reached, or does not permit it.
         """
         _check_host(params.host)
         kept, count = deque[EventEnvelope](maxlen=params.limit), 0
@@ -73,9 +73,9 @@ class PersonsView:
         return f.FleetEventsResult(events=list(kept), earlier=count - len(kept))
 
     async def execute(self, params: f.FleetExecuteParams) -> CommandOutcome:
-        """Asks a machine to carry out a command, and waits for the outcome.
+        """Sends a command to a machine and waits for the outcome.
 
-        :raises Refusal: nothing was done, as far as is known.
+        :raises Refusal: when, as far as is known, nothing was done.
         """
         _check_host(params.host)
         command = FleetCommand(
@@ -105,13 +105,15 @@ class PersonsView:
 
     @property
     def _is_shown(self) -> bool:
-        """A daemon that has credentials shows no fleet without those of a person."""
+        """Returns whether the fleet is shown: not if only the daemon has credentials and the person
+        has none.
+        """
         section = self._section
         return section.person_credentials is not None or section.credentials is None
 
     @asynccontextmanager
     async def _hub(self) -> AsyncGenerator[tuple[Hub, str]]:
-        """Yields a connection, and the name of the person whose it is."""
+        """Yields a connection and the name of the person that it belongs to."""
         if not self._is_shown:
             raise no_fleet()
         credentials = self._section.person_credentials
@@ -132,7 +134,9 @@ class PersonsView:
 
 
 def _check_host(name: str) -> None:
-    """Checks that a name is one token of a subject, and no wildcard."""
+    """Raises Refusal unless `name` is a valid host name, which is one token of a subject and no
+    wildcard.
+    """
     if not FLEET_NAME.fullmatch(name):
         raise Refusal(Reason.INVALID_PARAMS, f"{name!r} cannot name a machine.")
 

@@ -1,5 +1,5 @@
-"""HTTP/1.1 over a non-blocking byte stream: h11 reads and writes, this module waits for the
-stream.
+"""HTTP/1.1 over a non-blocking byte stream: h11 parses and formats, this module reads and writes
+the stream.
 """
 
 from http import HTTPStatus
@@ -19,7 +19,7 @@ _READ_BYTES = 64 * 1024
 
 
 class BodyTooLarge(Exception):
-    """A request has a body beyond the limit."""
+    """Raised when a request's body exceeds the limit."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(max_bytes)
@@ -29,9 +29,9 @@ class BodyTooLarge(Exception):
 class HttpChannel:
     """The requests of one connection, one after the other.
 
-    Call `next_head`, then `body` or `switch`, then one of the `send` methods, and again while
-    `is_reusable`. All raise `h11.RemoteProtocolError` for what is no HTTP, and `OSError` when the
-    stream is broken.
+    Call `next_head`, then `body` or `switch`, then one of the `send` methods; repeat while
+    `is_reusable`. All of them raise `h11.RemoteProtocolError` for malformed HTTP, and `OSError`
+    when the stream is broken.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -41,7 +41,7 @@ class HttpChannel:
             self._http.receive_data(transport.received)
 
     async def next_head(self) -> Request | None:
-        """Returns the next request without its body; None when the client asks for nothing more."""
+        """Returns the next request without its body; None if the client sends no more."""
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
         head = await self._next_event()
@@ -50,7 +50,7 @@ class HttpChannel:
     async def body(self, max_bytes: int) -> bytes:
         """Returns the body of the request that was read last.
 
-        :raises BodyTooLarge: it is longer than `max_bytes`.
+        :raises BodyTooLarge: when it is longer than `max_bytes`.
         """
         body = bytearray()
         if self._http.they_are_waiting_for_100_continue:
@@ -62,7 +62,9 @@ class HttpChannel:
         return bytes(body)
 
     async def switch(self) -> bytes:
-        """Returns the bytes behind the head: the connection speaks something else from here on."""
+        """Returns the bytes after the request's head and stops parsing HTTP, because the connection
+        changes to another protocol.
+        """
         await self._next_event()
         return bytes(self._http.trailing_data[0])
 
@@ -73,15 +75,15 @@ class HttpChannel:
 
     @property
     def may_respond(self) -> bool:
-        """Returns whether a response can still be sent to the request at hand, or to what was no
-        request.
+        """Returns whether a response can still be sent to the current request, or to malformed
+        bytes.
         """
         return self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE)
 
     async def send(
         self, response: Response, *, close: bool = False, with_body: bool = True
     ) -> None:
-        """Sends a whole response; `with_body` false answers HEAD."""
+        """Sends a complete response; without a body if `with_body` is false, as for HEAD."""
         ending = [("Connection", "close")] if close else []
         await self._send(
             h11.Response(
@@ -94,7 +96,7 @@ class HttpChannel:
         )
 
     async def send_raw(self, data: bytes) -> None:
-        """Sends bytes that are no HTTP, or an answer that was encoded elsewhere."""
+        """Sends bytes that are not HTTP, or a response that was encoded elsewhere."""
         await send_all(self._transport.sink, data)
 
     async def _next_event(self) -> "Event | None":

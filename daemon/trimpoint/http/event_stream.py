@@ -1,7 +1,7 @@
-"""Server-sent events to one client.
+"""Sends server-sent events to a client.
 
-The events go through a connection like those of any client: what is sent to many is encoded once,
-and a client that does not read costs no more than its outbox limit, then it is dropped.
+The events use a connection like that of any client: an event for several clients is encoded once,
+and a client that does not read is disconnected when its outbox is full.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ _HEAD = "HTTP/1.1 200 OK\r\n" + "".join(
 
 
 class EventStreamWire:
-    """A `Wire` that only sends: what a client says after its request is not read."""
+    """A `Wire` that only sends; bytes that the client sends after its request are ignored."""
 
     @property
     def dialect(self) -> Dialect:
@@ -44,7 +44,9 @@ class EventStreamWire:
 
 
 def event_connection(transport: Transport, limits: Limits) -> Connection:
-    """Returns a connection that sends events. Call `begin` before anything else is sent."""
+    """Returns a connection that sends events. `begin` must be called before anything else is
+    sent.
+    """
     return Connection(transport, limits, _nothing_comes, EventStreamWire())
 
 
@@ -54,9 +56,10 @@ def begin(connection: Connection) -> None:
 
 
 async def run(connection: Connection, produce: Callable[[], Awaitable[None]]) -> None:
-    """Runs `produce` while the client listens, and pings the client; returns when both have ended.
+    """Runs `produce` and sends its events and pings; returns when `produce` and the connection have
+    ended.
 
-    A client that leaves does not end `produce`: a command that was begun is carried out.
+    If the client disconnects, `produce` continues, so that a command that has begun is carried out.
     """
     async with anyio.create_task_group() as tasks:
 
@@ -71,11 +74,11 @@ async def run(connection: Connection, produce: Callable[[], Awaitable[None]]) ->
 
 
 async def _ping(connection: Connection) -> None:
-    """Sends a comment from time to time, so that proxies keep the stream open."""
+    """Sends comments at intervals, so that proxies keep the stream open."""
     while True:
         await anyio.sleep(PING_S)
         connection.send_framed(_PING)
 
 
 def _nothing_comes(connection: Connection, message: ClientMessage) -> None:
-    """Never called: the wire reads nothing."""
+    """Is never called, because the wire reads nothing."""

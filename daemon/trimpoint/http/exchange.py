@@ -1,4 +1,4 @@
-"""A request and a response, as the rest of the package sees them."""
+"""HTTP requests and responses as values."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -24,8 +24,8 @@ SECURITY_HEADERS = (
 
 
 class Request(NamedTuple):
-    """`headers` have lower-case names; values of one name are joined by commas. `target` is the
-    path with its query.
+    """An HTTP request without its body. `headers` have lower-case names; several values of one name
+    are joined by commas. `target` is the path with its query.
     """
 
     method: str
@@ -40,17 +40,17 @@ class Request(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """Returns the values of the query; the last one of each name."""
+        """Returns the query parameters; of a repeated name the last value."""
         return dict(parse_qsl(self.target.partition("?")[2], max_num_fields=100))
 
     @property
     def wants_events(self) -> bool:
-        """Returns whether the client asks for a stream of events."""
+        """Returns whether the client accepts server-sent events."""
         return EVENT_STREAM in self.headers.get("accept", "")
 
 
 class Response(NamedTuple):
-    """A whole answer."""
+    """A complete HTTP response."""
 
     status: int
     body: bytes = b""
@@ -58,7 +58,7 @@ class Response(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
     def all_headers(self) -> list[tuple[str, str]]:
-        """Returns the headers to send, the security ones among them."""
+        """Returns all headers, including the security headers."""
         own = {name.lower() for name, _ in self.headers}
         general = [header for header in SECURITY_HEADERS if header[0].lower() not in own]
         described = [("Content-Type", self.content_type), ("Content-Length", str(len(self.body)))]

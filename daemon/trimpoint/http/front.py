@@ -1,7 +1,7 @@
-"""Tells what each client speaks, and hands it to the gateway or to the HTTP server.
+"""Detects the protocol of each client, and passes it to the gateway or to the HTTP server.
 
-The HTTP server and what it needs are imported when the first client speaks HTTP: a daemon without
-such clients is spared their memory.
+The HTTP server is imported when the first HTTP client connects, so that a daemon without such
+clients needs less memory.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _FIRST_READ_BYTES = 64 * 1024
 
 
 class FrontDeps(NamedTuple):
-    """The servers that clients are handed to; `metrics` returns the text for Prometheus."""
+    """The servers that clients are passed to; `metrics` returns the text for Prometheus."""
 
     gateway: Gateway
     clients: Clients
@@ -35,7 +35,7 @@ class FrontDeps(NamedTuple):
 
 
 class Front:
-    """`handshake_deadline_s` is how long a client may take to introduce itself."""
+    """Accepts clients. `handshake_deadline_s` limits the time until a client's first bytes."""
 
     def __init__(self, deps: FrontDeps, limits: Limits, handshake_deadline_s: float) -> None:
         self._deps = deps
@@ -44,7 +44,7 @@ class Front:
         self._http: HttpServer | None = None
 
     async def serve(self, transport: Transport) -> None:
-        """Talks to one client of the Unix socket until it is gone."""
+        """Serves one client of the Unix socket until it disconnects."""
         began = anyio.current_time()
         received, speech = await self._first_bytes(transport)
         transport = replace(transport, received=received)
@@ -58,7 +58,7 @@ class Front:
         await gateway.serve(connection, self._handshake_deadline_s, began)
 
     def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
-        """Returns what serves the clients of a TCP listener, who have to show `token`."""
+        """Returns the function that serves clients of a TCP listener; they need `token`."""
         from trimpoint.http.access.admission import TcpAdmission
         from trimpoint.http.access.credentials import Credentials
         from trimpoint.http.server import Login
@@ -72,14 +72,14 @@ class Front:
         return serve
 
     async def serve_metrics(self, transport: Transport) -> None:
-        """Answers a client of the metrics listener."""
+        """Serves one client of the metrics listener."""
         from trimpoint.http.access.admission import MetricsAdmission
 
         await self._http_server().serve(transport, MetricsAdmission())
 
     async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:
-        """Returns what a client sends first; what came and None at the end of the stream and after
-        the deadline.
+        """Returns the client's first bytes and the protocol that they begin; None as the protocol
+        if the stream ended or the deadline passed.
         """
         received, speech = b"", None
         with anyio.move_on_after(self._handshake_deadline_s):

@@ -1,6 +1,6 @@
-"""Opens the TCP listeners that are configured, and those that a service manager handed over.
+"""Opens the configured TCP listeners and those that a service manager handed over.
 
-A listener that cannot be had is logged: the daemon and its Unix socket are worth more than it.
+If a listener cannot be opened this is logged, and the daemon continues with its Unix socket.
 """
 
 import socket
@@ -23,7 +23,9 @@ _LOOPBACK = "127.0.0.1"
 
 
 class HttpListeners:
-    """Clients are served in `tasks`; `addresses` is told where."""
+    """Opens listeners and serves their clients in `tasks`; publishes the addresses in
+    `addresses`.
+    """
 
     def __init__(
         self,
@@ -44,9 +46,7 @@ class HttpListeners:
         metrics: tuple[str, int] | None,
         handed_over: Sequence[socket.socket],
     ) -> None:
-        """Listens at the addresses that are configured, and on the sockets that were handed
-        over.
-        """
+        """Listens at the configured addresses and on the sockets that were handed over."""
         http = self._section.address()
         if metrics is not None and (listener := _opened("metrics", metrics)) is not None:
             await self._serve("metrics", listener, self._front.serve_metrics)
@@ -62,9 +62,9 @@ class HttpListeners:
         self._tasks.start_soon(self._listen_when_asked)
 
     async def _listen_when_asked(self) -> None:
-        """Listens at a loopback address once a client asks for one, as `trimpoint open` does.
+        """Listens at a loopback address as soon as a client requests one, as `trimpoint open` does.
 
-        The port is the one that was used before, so that pages which are still open find it.
+        The previous port is used again if it is free, so that open pages can reconnect.
         """
         await self.addresses.asked.wait()
         try:
@@ -79,9 +79,7 @@ class HttpListeners:
             self.addresses.answered.set()
 
     def _is_allowed(self, listener: socket.socket) -> bool:
-        """Returns whether a socket that was handed over may be served; one that may not is
-        closed.
-        """
+        """Returns whether a socket that was handed over may be served; closes it if not."""
         address = address_of(listener)
         if self._section.allow_remote or is_loopback(address.host):
             return True
@@ -122,7 +120,7 @@ def _opened(what: str, place: tuple[str, int]) -> socket.socket | None:
 
 
 def _bound(place: Address) -> socket.socket | None:
-    """Returns a listener at a port that was used before; None if there was none, or it is taken."""
+    """Returns a listener at the previous port; None if there was none, or the port is taken."""
     try:
         return bind(place) if place.port else None
     except OSError:
@@ -130,7 +128,7 @@ def _bound(place: Address) -> socket.socket | None:
 
 
 def _port_in(path: Path) -> int:
-    """Returns the port that a file names, 0 where it names none."""
+    """Returns the port number in a file, 0 if there is none."""
     try:
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""Errors as RFC 9457 problem details: `reason`, `hint`, `retryable` and `blocker` as in JSON-RPC
-errors.
+"""Errors as RFC 9457 problem details, with the members `reason`, `hint`, `retryable` and `blocker`
+of JSON-RPC errors.
 
-`status_of` is the one table from reasons to HTTP statuses.
+`status_of` is the only table from reasons to HTTP statuses.
 """
 
 from enum import StrEnum
@@ -19,7 +19,7 @@ NO_TOKEN = "There is no token."
 
 
 class HttpReason(StrEnum):
-    """The reason why HTTP refused a request before it reached a method of ours."""
+    """The reasons for which HTTP refuses a request before a method is called."""
 
     BAD_REQUEST = "bad_request"
     UNAUTHORIZED = "unauthorized"
@@ -90,15 +90,13 @@ class Problem(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, k
 
 
 def problem(reason: HttpReason, detail: str, hint: str = "") -> Problem:
-    """Returns the details of a refusal of HTTP's own."""
+    """Returns the problem details of an error of HTTP itself."""
     status = status_of(reason)
     return Problem(title=_title(status), status=status, detail=detail, reason=reason, hint=hint)
 
 
 def problem_of(error: WireError) -> Problem:
-    """Returns an error of a method as problem details. Codex's own errors have a code and no
-    reason.
-    """
+    """Returns a method's error as problem details. Codex's own errors have a code and no reason."""
     data = error.data or ErrorData(Reason.PROVIDER_UNAVAILABLE)
     status = status_of(data.reason)
     return Problem(

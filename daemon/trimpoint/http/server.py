@@ -1,4 +1,4 @@
-"""Answers HTTP requests and carries WebSockets to the gateway."""
+"""Answers HTTP requests, and passes WebSockets to the gateway."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -37,15 +37,15 @@ ServeMessages = Callable[[Transport, Wire, str | None], Awaitable[None]]
 
 
 class Login(NamedTuple):
-    """The dependencies of a browser's login; a Unix socket needs none."""
+    """The parts that a browser's login needs; the Unix socket needs none."""
 
     codes: LoginCodes
     credentials: Credentials
 
 
 class HttpServer:
-    """`serve_messages` talks JSON-RPC to a client over the wire it is given, in the home of Codex
-    that its login is for; `metrics` returns the text for Prometheus.
+    """The HTTP server. `serve_messages` serves a JSON-RPC client over a wire, in the Codex home of
+    its login; `metrics` returns the text for Prometheus.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class HttpServer:
     async def serve(
         self, transport: Transport, admission: Admission, login: Login | None = None
     ) -> None:
-        """Answers the requests of one connection until it is gone."""
+        """Serves the requests of one connection until it is closed."""
         channel = HttpChannel(transport)
         try:
             while (request := await _next_head(channel)) is not None:
@@ -148,7 +148,9 @@ class HttpServer:
 
 
 async def _next_head(channel: HttpChannel) -> Request | None:
-    """Returns the next request; None when none comes in time, and when the client has left."""
+    """Returns the next request; None if none arrives before the deadline, or the client has
+    disconnected.
+    """
     with anyio.move_on_after(HEAD_DEADLINE_S):
         return await channel.next_head()
     return None
@@ -189,8 +191,8 @@ def _refused(request: Request, refusal: Problem) -> Response:
 
 
 def _home_of_login(request: Request, login: Login | None) -> str | None:
-    """Returns the home of Codex that an admitted request's login is for; None for the daemon's own,
-    which is that of clients with the token too.
+    """Returns the Codex home of an allowed request's cookie; None for the daemon's own, which
+    clients with a token use.
     """
     if login is None or "authorization" in request.headers:
         return None

@@ -1,7 +1,7 @@
-"""The files of the web UI: read once, named by what is in them.
+"""The files of the web page, read once and addressed by their content.
 
-The address of each file begins with a digest of all files, so that a browser may keep them for
-ever, and modules that import each other by relative names are always of one version.
+The address of each file contains a digest of all files. So browsers may cache them for ever, and
+modules that import each other always have the same version.
 """
 
 import gzip
@@ -55,7 +55,7 @@ class StaticFiles:
         self._loaded = _Files("", {}, {})
 
     def response(self, request: Request) -> Response | None:
-        """Returns the answer to a request for the page or a file of it; None to any other."""
+        """Returns the response for the page or one of its files; None for any other request."""
         if request.method not in ("GET", "HEAD"):
             return None
         if request.path == "/":
@@ -85,7 +85,7 @@ class StaticFiles:
         return Response(200, files.plain[name], content_type, headers)
 
     def _current(self) -> _Files:
-        """Returns the files, read anew if any changed: who works on the page loads it again."""
+        """Returns the files, read again if any has changed, for people who develop the page."""
         paths = sorted(path for path in self._folder.rglob("*") if path.suffix in TYPES)
         signature = [(path, (found := path.stat()).st_mtime_ns, found.st_size) for path in paths]
         if signature != self._signature:
@@ -105,6 +105,8 @@ def _read(paths: dict[str, Path]) -> _Files:
 
 
 def default_folder() -> Path:
-    """Returns where the files are: in the installed package, or beside the daemon in a clone."""
+    """Returns the folder of the files: in the installed package, or beside the daemon in a
+    clone.
+    """
     packaged = Path(__file__).parents[1] / "webui"
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "web" / "app"

@@ -1,4 +1,4 @@
-"""Listening TCP sockets that speak HTTP."""
+"""TCP listeners for HTTP."""
 
 import socket
 from contextlib import closing
@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 class Address(NamedTuple):
-    """The address to listen on."""
+    """An address to listen on."""
 
     host: str
     port: int
@@ -30,7 +30,7 @@ class Address(NamedTuple):
 def bind(address: Address) -> socket.socket:
     """Returns a listening socket.
 
-    :raises OSError: nothing can listen there.
+    :raises OSError: when the address cannot be used.
     """
     family, kind, _, _, place = socket.getaddrinfo(
         address.host, address.port, type=socket.SOCK_STREAM
@@ -47,7 +47,7 @@ def bind(address: Address) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> Address:
-    """Returns where a socket listens, with the port that the system chose."""
+    """Returns the address of a listening socket, with the port that the system chose."""
     host, port = listener.getsockname()[:2]
     return Address(host, port)
 
@@ -58,8 +58,8 @@ async def serve_tcp(
     *,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serves clients until cancelled, then closes the socket; `task_status` is told when they can
-    connect.
+    """Serves clients until it is cancelled, then closes the socket; signals `task_status` when
+    clients can connect.
     """
     with closing(listener):
         listener.setblocking(False)
@@ -69,7 +69,9 @@ async def serve_tcp(
 
 
 def _admit(sock: socket.socket) -> Peer | None:
-    """Returns whether the peer may ask is decided by each of its requests."""
+    """Returns the peer of a connection; whether it is allowed is decided for each of its
+    requests.
+    """
     try:
         peer = sock.getpeername()
     except OSError:  # it is gone already

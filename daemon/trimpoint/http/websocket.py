@@ -1,10 +1,10 @@
-"""JSON-RPC in WebSocket frames (RFC 6455), through the sans-IO core of `websockets`.
+"""JSON-RPC in WebSocket frames (RFC 6455), with the sans-IO core of `websockets`.
 
-Text messages go out in one frame each, without compression, so that all clients are sent the same
-bytes. A client that offers the subprotocol `trimpoint.lines` gets several that go out together in
-one frame, a line each: a browser takes longer for a frame than for what is in it. What breaks the
-protocol is answered with a close frame: 1002 for bad frames, 1003 for binary messages, 1009
-beyond the limits.
+Each text message is sent in one frame without compression, so that all clients receive the same
+bytes. A client that offers the subprotocol `trimpoint.lines` receives messages that are sent
+together in one frame, one per line, because a browser spends more time on a frame than on its
+content. Protocol errors are answered with a close frame: 1002 for invalid frames, 1003 for binary
+messages, 1009 for messages beyond the limit.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _MAX_REASON_BYTES = 123
 
 
 class UpgradeRefused(Exception):
-    """A request for a WebSocket is not right; `response` says why."""
+    """Raised when a WebSocket handshake is not valid; `response` says why."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response)
@@ -46,8 +46,8 @@ class UpgradeRefused(Exception):
 
 
 class WebSocketWire:
-    """A `Wire` of a server whose handshake is done; `by_lines` says that the client takes several
-    messages in one frame.
+    """A `Wire` of a server after the handshake. `by_lines`: the client accepts several messages in
+    one frame.
     """
 
     def __init__(self, protocol: ServerProtocol, *, by_lines: bool = False) -> None:
@@ -82,7 +82,7 @@ class WebSocketWire:
         return self._unsent()
 
     def ping(self) -> bytes:
-        """Returns a ping; empty once the end has begun."""
+        """Returns a ping frame; empty if the connection is closing."""
         if self._protocol.state is not State.OPEN:
             return b""
         self._protocol.send_ping(b"")
@@ -125,16 +125,16 @@ def _why(protocol: ServerProtocol) -> str:
 
 
 def wants_upgrade(request: Request) -> bool:
-    """Returns whether a request asks for a WebSocket."""
+    """Returns whether a request opens a WebSocket."""
     return request.headers.get("upgrade", "").lower() == "websocket"
 
 
 def accept_upgrade(
     request: Request, max_message_bytes: int, extra: dict[str, str]
 ) -> tuple[WebSocketWire, bytes]:
-    """Returns the wire of a new WebSocket and the response that opens it.
+    """Returns the wire of a new WebSocket, and the response that opens it.
 
-    :raises UpgradeRefused: the request is not right.
+    :raises UpgradeRefused: when the handshake is not valid.
     """
     handshake = ServerProtocol(select_subprotocol=_lines_if_offered)
     response = handshake.accept(
@@ -164,7 +164,7 @@ def _lines_if_offered(_: ServerProtocol, offered: Sequence[Subprotocol]) -> Subp
 
 
 async def keep_alive(connection: Connection, wire: WebSocketWire) -> None:
-    """Pings a client that is silent, and ends its connection when it stays silent."""
+    """Pings a client that has been silent, and closes its connection if it does not answer."""
     while True:
         silent_s = anyio.current_time() - connection.heard_at
         if silent_s < PING_AFTER_S:

@@ -1,3 +1,3 @@
-"""Commands to other machines: `requests` as they are sent, `asking` as a person, `answering` as a
-host, through a `local_client` of its own daemon.
+"""Commands to other machines: `requests` are their messages, `asking` sends them as a person,
+`answering` carries them out on the host, through a `local_client` of the host's daemon.
 """

@@ -1,8 +1,8 @@
-"""Answers commands of people on other machines, by the same methods, receipts and busy rule as a
-client of this machine.
+"""Carries out commands of people on other machines, with the same methods, receipts and checks for
+a busy thread as for a local client.
 
-Always true: who asks is read from the subject, which the servers let no other person publish to;
-and a message that a stream delivers is no command, whatever subject it comes to.
+Always true: the person is read from the message's subject, to which the servers let nobody else
+publish. A message that comes from a stream is never a command, whatever its subject.
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,12 +37,12 @@ _LOCAL_DEADLINE_S = 60.0
 
 
 class Methods(Protocol):
-    """The methods of trimpoint's own, as the gateway answers them."""
+    """Calls trimpoint's own methods through the gateway."""
 
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        """Returns the result as JSON, or the error."""
+        """Calls a method and returns its result as JSON, or the error."""
         ...
 
 
@@ -51,21 +51,23 @@ LocalClient = Callable[[], AbstractAsyncContextManager[Client]]
 
 
 class RemotePerson:
-    """A caller of methods without a client's session."""
+    """The caller of methods for a remote person. It has no client session."""
 
     def __init__(self) -> None:
         self.followed: set[str] = set()
         self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:
-        """Does nothing: progress stays on this machine."""
+        """Does nothing: progress is not sent to other machines."""
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
-        """Does nothing: nothing is sent later."""
+        """Does nothing: a remote person receives no notifications."""
 
 
 class Answering:
-    """`run` works for as long as a connection lasts. `local_client` connects to this daemon."""
+    """Handles the commands for this host. `run` works while a connection lasts; `local_client`
+    connects to this daemon.
+    """
 
     def __init__(
         self,
@@ -83,8 +85,8 @@ class Answering:
         self._under_way = 0
 
     async def run(self, hub: Hub, tasks: TaskGroup) -> None:
-        """Subscribes to the host's commands. What has begun goes on in `tasks` when the connection
-        is gone.
+        """Subscribes to the host's commands. A command that has begun continues in `tasks` after
+        the connection is lost.
         """
 
         async def on_message(subject: str, reply: str, data: bytes) -> None:
@@ -136,7 +138,9 @@ class Answering:
     async def _within(
         self, deadline_s: float, person: str, method: str, command: FleetCommand, answer: Answer
     ) -> FleetAnswer:
-        """Carries the command out, and says so when that takes longer than the sender waits."""
+        """Carries the command out, and sends an `unfinished` answer if it takes longer than the
+        sender waits.
+        """
         ended = anyio.Event()
         last = _refused(Reason.INTERNAL, "The daemon failed; its log says why.")
         async with anyio.create_task_group() as tasks:
@@ -210,7 +214,7 @@ async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer)
 
 
 def _typed(method: str, command: FleetCommand) -> str:
-    """Returns the command as a person types it."""
+    """Returns the command as the slash command that a person would type."""
     if method == "clear":
         return "/clear" if command.keep is None else f"/clear {command.keep}"
     keep = "" if command.keep is None else f" --keep {command.keep}"

@@ -1,4 +1,4 @@
-"""Asks a host to carry out a command, as a person."""
+"""Sends a person's commands to a host."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ GRACE_S = 5.0
 
 
 class HostAway(Exception):
-    """The host does not answer; nothing was done, as far as is known."""
+    """Raised when the host does not answer. As far as is known, it did nothing."""
 
     def __init__(self, host: str, *, is_known: bool) -> None:
         super().__init__(host)
@@ -33,10 +33,11 @@ class HostAway(Exception):
 async def ask(
     hub: Hub, names: Names, host: str, person: str, method: Method, command: FleetCommand
 ) -> FleetAnswer:
-    """Returns the last answer of the host, `unfinished` if that takes too long.
+    """Sends a command and returns the host's last answer; `unfinished` if the host does not finish
+    before the deadline.
 
-    :raises HostAway: the host is not connected, or does not answer.
-    :raises HubFailed: the connection is gone, or the server refused.
+    :raises HostAway: when the host is not connected, or does not answer.
+    :raises HubFailed: when the connection is lost, or the server refused the message.
     """
     subject = names.commands(host, person, method)
     has_begun = False
@@ -59,10 +60,10 @@ async def ask(
 
 
 def person_of(credentials: Path | None) -> str:
-    """Returns the name that the credentials are for; without a name in them, that of the user.
+    """Returns the name in the credentials, or the user's login name if they have none.
 
-    :raises OSError: the file cannot be read.
-    :raises ValueError: the name cannot be used.
+    :raises OSError: when the file cannot be read.
+    :raises ValueError: when the name contains characters that a subject must not have.
     """
     claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
     name = (claims.name if claims is not None else None) or getpass.getuser()
@@ -72,9 +73,9 @@ def person_of(credentials: Path | None) -> str:
 
 
 def may_command(credentials: Path | None, person: str) -> bool:
-    """Returns whether the credentials let a person give commands, as far as they say.
+    """Returns whether the credentials permit commands; True if they contain no permissions.
 
-    :raises OSError: the file cannot be read.
+    :raises OSError: when the file cannot be read.
     """
     claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
     allowed = None if claims is None else claims.nats.pub.allow

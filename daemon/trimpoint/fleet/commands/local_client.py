@@ -1,4 +1,6 @@
-"""A client of this daemon inside it: whatever it asks goes the way of every other client."""
+"""A client of the daemon inside the daemon's process. Its requests are handled like those of any
+client.
+"""
 
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine
@@ -17,7 +19,7 @@ Serve: TypeAlias = Callable[[Transport], Coroutine[Any, Any, None]]
 
 
 def local_client(serve: Serve, tasks: TaskGroup) -> LocalClient:
-    """Returns what connects to the daemon; `serve` talks to one client."""
+    """Returns a function that connects to the daemon; `serve` serves one client."""
 
     @asynccontextmanager
     async def connected() -> AsyncGenerator[Client]:

@@ -1,4 +1,4 @@
-"""Commands to another machine, and its answers, as they are sent."""
+"""The commands to another machine, and its answers."""
 
 from typing import Annotated, Literal
 
@@ -12,8 +12,8 @@ Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 class FleetCommand(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A command to the host that has the thread.
 
-    The same `commandId` again gets the stored answer. `keep` and `guidance` are those of `/clear`
-    and `/compact`. After `deadline_s` seconds the sender no longer waits.
+    A repeated `commandId` gets the stored answer. `keep` and `guidance` are the arguments of
+    `/clear` and `/compact`. The sender waits `deadline_s` seconds.
     """
 
     thread_id: Identifier
@@ -24,10 +24,9 @@ class FleetCommand(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
 
 class FleetAnswer(msgspec.Struct, frozen=True, rename="camel"):
-    """An answer. `begun`: the host has the command, another answer follows.
-
-    `done` has the outcome; `refused` says why nothing was done; after `unfinished` the host goes on
-    and the deadline is over.
+    """An answer of the host. `begun`: the host has accepted the command, and another answer
+    follows. `done` has the outcome; `refused` says why nothing was done; `unfinished`: the deadline
+    has passed and the command still runs.
     """
 
     kind: Literal["begun", "done", "refused", "unfinished"]

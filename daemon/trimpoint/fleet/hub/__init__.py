@@ -1,3 +1,3 @@
-"""The servers of a fleet: `connection` to them, `messages` read from a stream, and `errors`. No
-other package imports nats.
+"""The servers of a fleet: a `connection` to them, `messages` of a stream, and `errors`. No other
+package imports nats.
 """

@@ -1,7 +1,7 @@
-"""A connection to the NATS servers of a fleet: all of them go through here.
+"""A connection to the NATS servers of a fleet. All connections are made here.
 
-Always true: a connection that broke is closed and never used again; its user makes another,
-with the credentials that the file holds then. Each call has a deadline.
+Always true: a connection that was lost is closed and not used again; its user opens another one
+with the credentials that are then in the file. Each call has a deadline.
 """
 
 # nats gives some of its types without their parameters.
@@ -39,8 +39,8 @@ _NO_RESPONDERS = "503"
 
 
 class Place(NamedTuple):
-    """The addresses of the servers, and the identity to connect as: `name` is the host or the
-    person.
+    """The addresses of the servers and the identity of the connection: `name` is that of the host
+    or the person.
     """
 
     servers: tuple[str, ...]
@@ -67,7 +67,7 @@ OnMessage = Callable[[str, str, bytes], Awaitable[None]]
 
 
 class Hub:
-    """Made by `connected`. `closed` is set when the connection is gone."""
+    """A connection, made by `connected`. `closed` is set when it is lost."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class Hub:
         self._js = client.jetstream(timeout=ANSWER_DEADLINE_S, domain=domain)
 
     async def last(self, stream: str, subject: str) -> Last:
-        """Returns the last message of a subject; `NO_MESSAGE` where there is none.
+        """Returns the last message of a subject; `NO_MESSAGE` if there is none.
 
-        :raises HubFailed: it cannot be had.
+        :raises HubFailed: when it cannot be read.
         """
         with failures():
             try:
@@ -94,10 +94,10 @@ class Hub:
         return Last(int(found.seq or 0), dict(found.headers or {}), found.data or b"")
 
     async def store(self, subject: str, data: bytes, headers: dict[str, str] | None = None) -> int:
-        """Returns the number that the stream gave the message, once it has it.
+        """Stores a message and returns the sequence number that the stream gave it.
 
-        :raises StaleWriter: the subject does not end where the headers say.
-        :raises HubFailed: it may be stored, or not.
+        :raises StaleWriter: when the last message of the subject is not the one in the headers.
+        :raises HubFailed: when it is not known whether the message was stored.
         """
         with failures():
             stored = await self._js.publish(subject, data, headers=headers)
@@ -106,21 +106,21 @@ class Hub:
     async def publish(self, subject: str, data: bytes, reply: str = "") -> None:
         """Sends a message to the subscribers of a subject.
 
-        :raises HubFailed: the connection is gone.
+        :raises HubFailed: when the connection is lost.
         """
         with failures():
             await self._client.publish(subject, data, reply=reply)
 
     def _refusal_of(self, subject: str) -> str | None:
-        """Returns what the server said when it refused a message to the subject, if it did."""
+        """Returns the server's error about a message to the subject, or None."""
         # It gives subjects in lower case.
         said = (one for one in self._problems if subject.lower() in one.lower())
         return next(said, None)
 
     async def subscribe(self, subject: str, on_message: OnMessage) -> None:
-        """Calls `on_message(subject, reply, data)` for each message to a subject.
+        """Subscribes to a subject and calls `on_message(subject, reply, data)` for each message.
 
-        :raises HubFailed: the connection is gone.
+        :raises HubFailed: when the connection is lost.
         """
 
         async def heard(message: Msg) -> None:
@@ -130,10 +130,10 @@ class Hub:
             await self._client.subscribe(subject, cb=heard)
 
     async def ask(self, subject: str, data: bytes) -> AsyncGenerator[bytes]:
-        """Yields the answers to a message, without end.
+        """Sends a request and yields the answers to it until the caller stops.
 
-        :raises NobodyListens: who should answer is away.
-        :raises HubFailed: the connection is gone, or the server refused the message.
+        :raises NobodyListens: when nobody has subscribed to the subject.
+        :raises HubFailed: when the connection is lost, or the server refused the message.
         """
         inbox = self._client.new_inbox()
         with failures():
@@ -155,9 +155,10 @@ class Hub:
     async def existing(
         self, stream: str, subject: str, policy: str = "all"
     ) -> AsyncGenerator[Stored]:
-        """Yields the messages that are there now: all of them, or the `last_per_subject`.
+        """Yields the messages that the stream has now: all of them, or with `last_per_subject` the
+        last one of each subject.
 
-        :raises HubFailed: they cannot be read to the end.
+        :raises HubFailed: when they cannot be read completely.
         """
         reading = await self._reading(stream, subject, policy)
         async with reading:
@@ -173,9 +174,9 @@ class Hub:
                     raise HubFailed("no answer: the hub stopped in the middle of it")
 
     async def coming(self, stream: str, subject: str) -> AsyncGenerator[Stored]:
-        """Yields the messages that come from now on, without end.
+        """Yields new messages as they arrive, without end.
 
-        :raises HubFailed: they cannot be read any more.
+        :raises HubFailed: when they can no longer be read.
         """
         reading = await self._reading(stream, subject, "new")
         async with reading:
@@ -199,9 +200,9 @@ class Hub:
         return Reading(subscription, self._js, found, self.closed)
 
     async def make_stream(self, name: str, subject: str, replicas: int) -> None:
-        """Makes the stream of events if there is none.
+        """Creates the stream of events unless it exists.
 
-        :raises HubFailed: it cannot be made.
+        :raises HubFailed: when it cannot be created.
         """
         await self._make(
             js_api.StreamConfig(
@@ -211,9 +212,10 @@ class Hub:
         )  # fmt: skip
 
     async def make_bucket(self, bucket: str, replicas: int, ttl_s: float = 0) -> None:
-        """Makes a bucket if there is none; an entry is gone `ttl_s` after it was written.
+        """Creates a bucket unless it exists. An entry expires `ttl_s` seconds after it was written;
+        0: never.
 
-        :raises HubFailed: it cannot be made.
+        :raises HubFailed: when it cannot be created.
         """
         await self._make(
             js_api.StreamConfig(
@@ -233,9 +235,9 @@ class Hub:
 
 @asynccontextmanager
 async def connected(place: Place) -> AsyncGenerator[Hub]:
-    """Runs the block with a connection to any of the servers.
+    """Yields a connection to one of the servers.
 
-    :raises HubUnreachable: no server takes it.
+    :raises HubUnreachable: when no server accepts it.
     """
     servers = random.sample(place.servers, len(place.servers))
     try:
@@ -296,14 +298,19 @@ def _tls(place: Place) -> ssl.SSLContext | None:
 
 
 class _Identity(NamedTuple):
-    """Credentials as the client takes them: a JWT with its key, or an NKEY's seed."""
+    """Credentials in the form that the nats client takes: a JWT with its key, or the seed of an
+    NKEY.
+    """
 
     jwt: str | None = None
     seed: str | None = None
 
 
 def _identity(credentials: Path | None) -> _Identity:
-    """:raises OSError: the file cannot be read."""
+    """Reads a credentials file.
+
+    :raises OSError: when the file cannot be read.
+    """
     if credentials is None:
         return _Identity()
     if "BEGIN NATS USER JWT" in credentials.read_text(encoding="utf-8"):

@@ -1,4 +1,4 @@
-"""Errors of the hub, and their names in nats."""
+"""The errors of the hub, translated from those of nats."""
 
 # nats gives some of its types without their parameters.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -12,7 +12,9 @@ _WRONG_LAST_SEQUENCE = 10071
 
 
 class HubFailed(Exception):
-    """The servers did not do what was asked; `detail` says why. It may be tried again."""
+    """Raised when the servers did not do what was requested; `detail` says why. The request may be
+    repeated.
+    """
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -23,19 +25,19 @@ class HubFailed(Exception):
 
 
 class HubUnreachable(HubFailed):
-    """No server takes the connection."""
+    """Raised when no server accepts the connection."""
 
 
 class StaleWriter(HubFailed):
-    """The subject does not end where the writer thought."""
+    """Raised when the last message of the subject is not the one that the writer expected."""
 
 
 class NobodyListens(HubFailed):
-    """No connection has subscribed to the subject: who should answer is away."""
+    """Raised when nobody has subscribed to the subject, because the host is not connected."""
 
 
 class failures:
-    """Turns what nats raises into `HubFailed`."""
+    """A context manager that translates errors of nats to `HubFailed`."""
 
     def __enter__(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""A subscription to messages of a stream, in order and without gaps."""
+"""Reads the messages of a stream in order and without gaps."""
 
 # nats gives some of its types without their parameters.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -27,8 +27,8 @@ class Stored(NamedTuple):
 
 
 class Reading:
-    """A subscription to messages of a stream. `waiting` is how many there were at its beginning,
-    `begins_behind` the last message that it does not have.
+    """A subscription to a stream. `waiting` is the number of messages when it began,
+    `begins_behind` the sequence number of the last message before them.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Reading:
             await self._js.delete_consumer(self._found.stream_name, self._found.name)
 
     async def next(self, silence_s: float) -> Msg | None:
-        """Returns the next message; None if it does not come within so many seconds.
+        """Returns the next message; None if none arrives within `silence_s` seconds.
 
-        :raises HubFailed: the connection is gone.
+        :raises HubFailed: when the connection is lost.
         """
         ends_at = anyio.current_time() + silence_s
         while not self._closed.is_set():
@@ -70,9 +70,9 @@ class Reading:
         raise HubFailed("the connection to the hub is lost")
 
     async def has_sent(self, count: int) -> bool:
-        """Whether the server has sent so many messages and has no more.
+        """Returns whether the server has delivered `count` messages and has no more.
 
-        :raises HubFailed: it does not answer.
+        :raises HubFailed: when the server does not answer.
         """
         with failures():
             try:
@@ -84,11 +84,11 @@ class Reading:
 
 
 async def end(subscription: Subscription) -> None:
-    """Has the server forget it."""
+    """Unsubscribes."""
     with suppress(Exception):  # the boundary of an end: the server forgets it anyway
         await subscription.unsubscribe()
 
 
 def stored(message: Msg) -> Stored:
-    """Returns what a message of a stream holds."""
+    """Returns the subject, data and headers of a message."""
     return Stored(message.subject, message.data, dict(message.headers or {}))

@@ -1,3 +1,3 @@
-"""Who is let in: `admission` decides, by the `credentials` that a request shows; `token_file` keeps
-the token, `login_page` is for a browser without one.
+"""Access control: `admission` decides which requests are allowed, by their `credentials`;
+`token_file` stores the token, `login_page` is for a browser that is not logged in.
 """

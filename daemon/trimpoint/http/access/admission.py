@@ -1,9 +1,10 @@
-"""Decides which requests are answered. Pure: a request and the time in, a refusal or None out.
+"""Decides which requests are allowed. Pure: takes a request and the time, returns a refusal or
+None.
 
-What a web page can do decides the rules. A page of any site can send requests to this machine; it
-cannot set `Host`, `Origin`, `Sec-Fetch-Site` or `Authorization` at will. `Host` stops a name that
-was rebound to this machine, `Origin` and `Sec-Fetch-Site` stop pages of other sites, and the token
-stops other users of the machine.
+The rules follow from what a web page can do. A page of any site can send requests to this machine,
+but it cannot choose `Host`, `Origin`, `Sec-Fetch-Site` or `Authorization`. `Host` blocks DNS
+rebinding, `Origin` and `Sec-Fetch-Site` block pages of other sites, and the token blocks other
+users of the machine.
 """
 
 from typing import Protocol
@@ -26,12 +27,14 @@ class Admission(Protocol):
     """The rules of one listener."""
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:
-        """Returns why a request is not answered; None when it is."""
+        """Returns the error with which a request is refused; None if it is allowed."""
         ...
 
 
 class UnixAdmission:
-    """The kernel has said that the peer is this user, and no browser reaches a Unix socket."""
+    """The rules of the Unix socket. The kernel has confirmed that the peer is this user, and
+    browsers cannot connect to Unix sockets.
+    """
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:
         del now_s
@@ -39,7 +42,7 @@ class UnixAdmission:
 
 
 class TcpAdmission:
-    """`hosts` are the names beside the loopback ones by which this listener may be called."""
+    """The rules of a TCP listener. `hosts` are the allowed host names beside the loopback ones."""
 
     def __init__(self, credentials: Credentials, hosts: frozenset[str]) -> None:
         self._credentials = credentials
@@ -96,7 +99,7 @@ def _foreign_page(request: Request, own_origins: frozenset[str]) -> Problem | No
 
 
 def _name_of(host: str) -> str:
-    """Returns a `Host` without its port; an IPv6 address keeps its brackets."""
+    """Returns a `Host` header without its port; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
     return (
         name
@@ -106,8 +109,8 @@ def _name_of(host: str) -> str:
 
 
 class MetricsAdmission:
-    """The numbers of `/metrics` and nothing else, without proof; who may connect is decided by the
-    address.
+    """The rules of the metrics listener: only `/metrics`, without a token. Its address limits who
+    can connect.
     """
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:

@@ -1,8 +1,7 @@
-"""Proofs that a request over TCP may come in: the token, and the cookie that a browser gets for it.
-Pure.
+"""The credentials of requests over TCP: the token, and the cookie that a browser gets for it. Pure.
 
-The token itself is never compared: its SHA-256 is, in constant time. The cookie is signed with the
-token, so that it outlives a restart of the daemon and ends with the token.
+Tokens are compared by their SHA-256, in constant time. The cookie is signed with the token, so it
+is valid across restarts of the daemon and invalid after the token was replaced.
 """
 
 import base64
@@ -15,13 +14,13 @@ COOKIE_LIFETIME_S = 30 * 24 * 3600
 
 
 class Cookie(NamedTuple):
-    """The content of a cookie. `codex_home` as in `Credentials.new_cookie`."""
+    """The content of a cookie; `codex_home` as in `Credentials.new_cookie`."""
 
     codex_home: str | None
 
 
 class Credentials:
-    """The proofs that the holder of `token` can show."""
+    """Creates and verifies the credentials that belong to `token`."""
 
     def __init__(self, token: str) -> None:
         self._key = token.encode()
@@ -30,14 +29,16 @@ class Credentials:
         self.cookie_name = f"trimpoint-{hashlib.sha256(b'name' + self._key).hexdigest()[:8]}"
 
     def accepts_bearer(self, authorization: str) -> bool:
-        """Returns whether an `Authorization` header has the token."""
+        """Returns whether an `Authorization` header contains the token."""
         scheme, _, token = authorization.partition(" ")
         digest = hashlib.sha256(token.strip().encode()).digest()
         return hmac.compare_digest(digest, self._digest) and scheme.lower() == "bearer"
 
     def new_cookie(self, now_s: int, codex_home: str | None = None) -> str:
-        """Returns the value of a cookie that is good for `COOKIE_LIFETIME_S`; `codex_home` is the
-        home of Codex that its pages use, the daemon's own if it is None.
+        """Returns the value of a cookie that is valid for `COOKIE_LIFETIME_S` seconds.
+
+        :param codex_home: the Codex home that pages with this cookie use; None for the daemon's
+            own.
         """
         signed = str(now_s + COOKIE_LIFETIME_S)
         if codex_home is not None:
@@ -45,7 +46,9 @@ class Credentials:
         return f"{signed}.{self._signature(signed)}"
 
     def good_cookie(self, header: str, now_s: int) -> Cookie | None:
-        """Returns the cookie of ours in a `Cookie` header that has not expired."""
+        """Returns the valid cookie of this daemon in a `Cookie` header; None if there is none, or
+        it has expired.
+        """
         pairs = (pair.strip().partition("=") for pair in header.split(";"))
         good = (self._read(value, now_s) for name, _, value in pairs if name == self.cookie_name)
         return next((cookie for cookie in good if cookie is not None), None)

@@ -1,4 +1,4 @@
-"""Renders the page for a browser that is not logged in: why, and the way in."""
+"""Renders the page for a browser that is not logged in, with the reason and how to log in."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ minutes.</p>
 
 
 def wants_page(request: Request, refusal: Problem) -> bool:
-    """Returns whether a person in a browser is who is refused for want of a login."""
+    """Returns whether the refused client is a browser that lacks a login."""
     accepted = request.headers.get("accept", "")
     return refusal.status == _UNAUTHORIZED and "text/html" in accepted
 

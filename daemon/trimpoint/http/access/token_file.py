@@ -1,4 +1,4 @@
-"""The file that holds the token: made when it is first needed, readable by its owner alone."""
+"""The file with the token, created when it is first needed, readable only by its owner."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ _TOKEN_BYTES = 32
 
 
 class TokenUnusable(Exception):
-    """The file cannot be trusted, or holds no token; `hint` is what a person can do."""
+    """Raised when the file is not safe or contains no token; `hint` says what a person can do."""
 
     hint = "Remove it; another is made when it is next needed."
 
@@ -25,10 +25,10 @@ class TokenUnusable(Exception):
 
 
 def token_at(state_dir: Path) -> str:
-    """Returns the token of a state directory, made now if there is none.
+    """Returns the token of a state directory, created if there is none.
 
-    :raises TokenUnusable: other users may read the file, or it holds no token.
-    :raises OSError: it can neither be read nor made.
+    :raises TokenUnusable: when other users can read the file, or it contains no token.
+    :raises OSError: when the file can be neither read nor created.
     """
     path = state_dir / FILE_NAME
     try:
@@ -39,10 +39,9 @@ def token_at(state_dir: Path) -> str:
 
 
 def renew_token(state_dir: Path) -> str:
-    """Replaces the token. The old one, and a cookie made with it, are refused from then
-    on.
+    """Replaces the token. The old one, and cookies made with it, are no longer valid.
 
-    :raises OSError: the file cannot be written.
+    :raises OSError: when the file cannot be written.
     """
     path = state_dir / FILE_NAME
     path.unlink(missing_ok=True)
@@ -68,7 +67,9 @@ def _read(path: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Under another name first: two that start at once must not read half a token."""
+    """Creates the file under another name and renames it, so that another process cannot read half
+    a token.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)

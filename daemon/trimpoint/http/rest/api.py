@@ -1,6 +1,4 @@
-"""Answers the REST operations by the methods of the JSON-RPC side: no rule of a method is written a
-second time.
-"""
+"""Answers REST operations by calling the JSON-RPC methods, so that each rule exists once."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
@@ -25,17 +23,17 @@ _LINE = msgspec.json.Encoder()
 
 
 class Methods(Protocol):
-    """The methods of trimpoint's own, as the gateway answers them."""
+    """Calls trimpoint's own methods through the gateway."""
 
     async def call_extension(
         self, method: str, params: msgspec.Raw | None, call: Call
     ) -> bytes | WireError:
-        """Returns the result as JSON, or the error."""
+        """Calls a method and returns its result as JSON, or the error."""
         ...
 
 
 class Refused(Exception):
-    """A request is answered with problem details."""
+    """Raised to answer a request with problem details."""
 
     def __init__(self, details: Problem) -> None:
         super().__init__(details.detail)
@@ -43,7 +41,7 @@ class Refused(Exception):
 
 
 class Exchange(NamedTuple):
-    """A request that was admitted, the parameters in its path, and the stream to its client."""
+    """A request that was allowed, the parameters in its path, and the stream to its client."""
 
     request: Request
     parameters: dict[str, str]
@@ -51,8 +49,8 @@ class Exchange(NamedTuple):
 
 
 class HttpCaller:
-    """A caller of methods without a client's session; `notify` gets what is said before the
-    answer.
+    """The caller of methods for an HTTP request. It has no client session; `notify` receives
+    notifications that come before the answer.
     """
 
     def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
@@ -61,16 +59,16 @@ class HttpCaller:
         self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:
-        """Passes on what is said beside the answer."""
+        """Passes on a notification that comes before the answer."""
         self._notify(method, params)
 
     def join(self, thread_id: str, *, raw_events: bool = False) -> None:
-        """Does nothing: who asks over HTTP is sent nothing later."""
+        """Does nothing: an HTTP request receives no later notifications."""
 
 
 class Api:
-    """`handlers` has one entry for each operation under `/api/v1`; None means that the answer was
-    streamed.
+    """The REST operations. `handlers` has one entry for each operation under `/api/v1`; a handler
+    returns None if it has streamed the answer.
     """
 
     def __init__(
@@ -189,9 +187,9 @@ class Api:
         return None
 
     async def _ask(self, method: str, params: dict[str, Any], call: Call | None = None) -> bytes:
-        """Returns the result of a method as JSON.
+        """Calls a method and returns its result as JSON.
 
-        :raises Refused: the method refused.
+        :raises Refused: when the method refused.
         """
         given = msgspec.Raw(
             msgspec.json.encode(
@@ -234,11 +232,11 @@ def _send(connection: Connection, event: str, data: bytes) -> None:
 
 
 def _ignore(method: str, params: Any) -> None:
-    """Drops progress notifications, which a plain answer cannot carry."""
+    """Drops a progress notification, because a plain answer cannot carry it."""
 
 
 async def _nothing() -> None:
-    """Produces nothing: a subscription brings the events."""
+    """Produces nothing, because the events come from a subscription."""
 
 
 def _thread(exchange: Exchange) -> dict[str, Any]:
@@ -246,9 +244,9 @@ def _thread(exchange: Exchange) -> dict[str, Any]:
 
 
 def _checked(outcome: bytes) -> bytes:
-    """Returns the outcome of a command that completed or had nothing to do.
+    """Returns the outcome of a command unless the command failed.
 
-    :raises Refused: the command failed, or the thread was busy.
+    :raises Refused: when the command failed, or the thread was busy.
     """
     found = msgspec.json.decode(outcome, type=_Outcome)
     if found.status != "failed" and found.blocker is None:
@@ -272,7 +270,7 @@ def _described(command: str | None, commands: bytes) -> bytes:
 
 
 def _typed(name: str, body: CommandBody) -> str:
-    """Returns the command as a person would type it."""
+    """Returns the slash command that a person would type."""
     return " ".join(filter(None, [f"/{name}", "--force" if body.force else "", body.args.strip()]))
 
 
@@ -285,9 +283,9 @@ def _last_event(request: Request) -> int | None:
 
 
 def _body(request: Request, shape: type[Any]) -> Any:
-    """Returns the body as `shape`.
+    """Decodes the body as `shape`.
 
-    :raises Refused: it is not JSON, or not right.
+    :raises Refused: when the body is not JSON of that shape.
     """
     content_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if content_type != JSON:

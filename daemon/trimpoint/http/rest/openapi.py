@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the shapes of the registry."""
+"""Generates the OpenAPI document from the table of operations and the registry's types."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _REFERENCE = "#/components/schemas/{name}"
 
 
 def document() -> dict[str, Any]:
-    """Returns the document; the same operations always make the same."""
+    """Returns the document; it only depends on the operations."""
     bodies = [operation.body for operation in OPERATIONS.values() if operation.body is not None]
     results = [
         operation.result for operation in OPERATIONS.values() if operation.result is not None
@@ -40,7 +40,7 @@ def document() -> dict[str, Any]:
 
 
 def encoded() -> bytes:
-    """Returns the document as the text of a file."""
+    """Returns the document as formatted JSON."""
     return msgspec.json.format(msgspec.json.encode(document()), indent=2) + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""The table of REST operations: the router and the OpenAPI document are made from it."""
+"""The table of REST operations, from which the router and the OpenAPI document are made."""
 
 from typing import Any, NamedTuple
 
@@ -11,11 +11,11 @@ BASE = "/api/v1"
 
 
 class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
-    """What `POST /api/v1/commands/{name}` takes.
+    """The body of `POST /api/v1/commands/{name}`.
 
-    `session_id`, or `threadId`, names the thread. `args` is what a person would type after the
-    command's name, such as `3` or `--keep 2`. `force` and `dryRun` are for those that know
-    `--force` and `--dry-run`. `command` is what `help` is asked about.
+    `sessionId` or `threadId` names the thread. `args` is the text after the command's name, such as
+    `3` or `--keep 2`. `force` and `dryRun` stand for the options `--force` and `--dry-run` of
+    commands that have them. `command` is the command that `help` explains.
     """
 
     session_id: str | None = None
@@ -28,8 +28,8 @@ class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """`expand`: ids of trim points whose pruned section is wanted, with commas between, or
-    `all`.
+    """The query of a timeline. `expand`: ids of trim points whose pruned entries are included,
+    separated by commas, or `all`.
     """
 
     limit: m.PageSize | None = None
@@ -38,22 +38,22 @@ class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
-    """`after`: the sequence of the last event that is known; the header `Last-Event-ID` wins over
-    it.
+    """The query of an event stream. `after` is the sequence number of the last known event; the
+    header `Last-Event-ID` takes precedence.
     """
 
     after: int | None = None
 
 
 class ThreadList(msgspec.Struct):
-    """All threads, those that were used last first."""
+    """All threads, the most recently used first."""
 
     threads: list[m.ThreadOverview]
 
 
 class Operation(NamedTuple):
-    """One row. `streams`: it can answer with server-sent events; with `result` None it always
-    does.
+    """A row of the table. `streams`: it can answer with server-sent events; if `result` is None it
+    always does.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Operation(NamedTuple):
 
     @property
     def segments(self) -> list[str]:
-        """Returns the path in its parts; those in braces are parameters."""
+        """Returns the segments of the path; those in braces are parameters."""
         return self.path.strip("/").split("/")
 
 
@@ -144,15 +144,15 @@ OPERATIONS: dict[str, Operation] = {
 
 
 class Match(NamedTuple):
-    """The operation that a request is for, and the parameters in its path."""
+    """The operation of a request, and the parameters in its path."""
 
     operation: Operation
     parameters: dict[str, str]
 
 
 def match(method: str, path: str) -> Match | frozenset[str]:
-    """Returns what a request is for, or else the methods that its path knows: none if there is no
-    such path.
+    """Returns the operation for a request, or else the methods that its path supports; an empty set
+    if there is no such path.
     """
     segments = path.strip("/").split("/")
     found = [

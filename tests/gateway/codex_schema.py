@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from trimpoint.core.model.lenient import as_dict
 
 from tests.deadlines import SCENARIO_S
 
@@ -13,6 +14,13 @@ LIST_ENTRY, MAP_ENTRY = "[]", "{}"
 VARIANTS = ("anyOf", "oneOf", "allOf")
 # What a schema may say about a value without saying what it is.
 REMARKS = frozenset({"description", "default", "title"})
+_SAMPLES: dict[str, Any] = {
+    "string": "text",
+    "integer": 1,
+    "boolean": True,
+    "array": [],
+    "null": None,
+}
 
 
 class Place(NamedTuple):
@@ -81,18 +89,37 @@ class CodexSchema:
             if name not in asked | {"JSONRPCResponse"}
         }, theirs
 
-    def needed_answers(self) -> dict[str, frozenset[str]]:
-        """Method of a question → the members that its answer must have."""
+    def answers_to_questions(self) -> dict[str, Any]:
+        """Method of a question → schema of its answer."""
         _, theirs = self.answers()
         questions = self.messages("ServerRequest").items()
         names = {
             method: _name(params).replace("Params", "Response") for method, params in questions
         }
-        return {
-            method: frozenset(theirs[name].get("required", ()))
-            for method, name in names.items()
-            if name in theirs
-        }
+        return {method: theirs[name] for method, name in names.items() if name in theirs}
+
+    def samples(self, schema: Any) -> list[Any]:
+        """The smallest values that a schema allows, one for each word and each variant."""
+        if "$ref" in schema:
+            return self.samples(self._definition(schema))
+        variants = [variant for kind in VARIANTS for variant in schema.get(kind, ())]
+        if variants:
+            return [sample for variant in variants for sample in self.samples(variant)]
+        if "enum" in schema:
+            return list(schema["enum"])
+        if "object" in schema.get("type", ()):
+            return self._sample_objects(schema)
+        kinds = schema.get("type", "null")
+        return [_SAMPLES[kinds if isinstance(kinds, str) else kinds[0]]]
+
+    def _sample_objects(self, schema: Any) -> list[Any]:
+        """The object with what it must have, and with each variant of each of its members."""
+        members = schema.get("properties", {})
+        tried = {name: self.samples(member) for name, member in members.items()}
+        needed = {name: tried[name][0] for name in schema.get("required", ())}
+        return [needed] + [
+            needed | {name: sample} for name, samples in tried.items() for sample in samples
+        ]
 
     def places(self, schema: Any, owner: str, barriers: frozenset[str]) -> Iterator[Place]:
         """Every member that a message can have, each by a shortest way; by one that avoids members
@@ -101,8 +128,9 @@ class CodexSchema:
         seen: set[tuple[str, bool]] = set()
         waiting: list[tuple[Any, str, tuple[str, ...]]] = [(schema, owner, ())]
         while waiting:
-            current, owner, path = waiting.pop(0)
-            if not isinstance(current, dict):
+            free, owner, path = waiting.pop(0)
+            current = as_dict(free)
+            if not current:
                 continue
             if (
                 "$ref" in current
@@ -111,7 +139,7 @@ class CodexSchema:
                 seen.add(key)
                 waiting.append((self._definition(current), _name(current), path))
             for name, member in current.get("properties", {}).items():
-                description = member.get("description", "") if isinstance(member, dict) else ""
+                description = as_dict(member).get("description", "")
                 yield Place(owner, name, (*path, name), frozenset(self._kinds(member)), description)
                 waiting.append((member, owner, (*path, name)))
             waiting += [
@@ -123,18 +151,15 @@ class CodexSchema:
     def _definition(self, reference: Any) -> Any:
         return self._newer.get(_name(reference)) or self._older[_name(reference)]
 
-    def _kinds(self, schema: Any) -> Iterator[str]:
-        if schema is True or (isinstance(schema, dict) and not schema.keys() - REMARKS):
+    def _kinds(self, free: Any) -> Iterator[str]:
+        schema = as_dict(free)
+        if free is True or (isinstance(free, dict) and not schema.keys() - REMARKS):
             yield "any"
         elif "$ref" in schema:
             yield from self._kinds(self._definition(schema))
-        for variant in (
-            (variant for kind in VARIANTS for variant in schema.get(kind, ()))
-            if isinstance(schema, dict)
-            else ()
-        ):
+        for variant in [variant for kind in VARIANTS for variant in schema.get(kind, ())]:
             yield from self._kinds(variant)
-        types = schema.get("type", ()) if isinstance(schema, dict) else ()
+        types = schema.get("type", ())
         if "string" in types and "enum" not in schema:
             yield "string"
         if "array" in types:

@@ -5,27 +5,24 @@ A place that a newer Codex adds fails here until it is decided on. Each is tried
 smallest message that has it goes through what the gateway sends such messages through.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
-import codex_cli_bin
 import msgspec
 import pytest
 from trimpoint.gateway.commands.typed_commands import INTO_A_TURN
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.idmap import CONTENT_MEMBERS, CURSOR_MEMBERS, ID_MEMBERS, TURN_ID_MEMBERS
-from trimpoint.gateway.session.server_requests import ANSWER_MEMBERS
 from trimpoint.threads.registry import ThreadRegistry
 
+from tests.e2e.conftest import CODEX_BIN
 from tests.gateway.codex_schema import CodexSchema, Place
 
 pytestmark = pytest.mark.codex
 
-CODEX = os.environ.get("TRIMPOINT_TEST_CODEX") or str(codex_cli_bin.bundled_codex_path())
 STABLE, PROVIDER = "01900000-0000-7000-8000-000000000001", "01a00000-0000-7000-8000-000000000001"
 
 NAMED_AS_ID = re.compile(r"thread_?ids?$|^conversation_?id$", re.IGNORECASE)
@@ -76,7 +73,7 @@ def identity() -> Identity:
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
     engine = SimpleNamespace(
-        renamed=known, retried=known, summaries={STABLE: summary}, loaded=lambda thread_id: None
+        renamed=known, retried=known, summaries={STABLE: summary}, loaded=known.get
     )
     return Identity(cast("ThreadRegistry", engine))
 
@@ -96,7 +93,7 @@ def through_to_client(message: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> CodexSchema:
-    return CodexSchema.of(CODEX, tmp_path_factory.mktemp("schema"))
+    return CodexSchema.of(str(CODEX_BIN), tmp_path_factory.mktemp("schema"))
 
 
 @pytest.fixture(scope="session")
@@ -185,7 +182,7 @@ def test_maps_that_are_keyed_by_thread_are_keyed_by_the_other_id(tried: list[Tri
 
 def test_free_content_comes_out_as_it_went_in(tried: list[Tried]) -> None:
     free = [one for one in tried if is_free(one.place)]
-    touched = []
+    touched: list[Tried] = []
     for one in free:
         content = {
             "threadId": one.old_id,
@@ -261,8 +258,3 @@ def test_every_method_that_brings_input_looks_for_commands_in_it(schema: CodexSc
         if any(place.path == ("input",) for place in schema.places(params, method, frozenset()))
     }
     assert brings_input <= {"turn/start", *INTO_A_TURN}
-
-
-def test_each_question_is_answered_with_the_members_that_codex_needs(schema: CodexSchema) -> None:
-    needed = schema.needed_answers()
-    assert {method: ANSWER_MEMBERS[method] for method in needed} == needed

@@ -49,9 +49,12 @@ class Setup:
         self.questions = PendingServerRequests(
             self.clients,
             lambda: self.codex,
-            lambda *note: self.notes.append(note),
-            lambda *note: self.notes.append(note),
+            self._note,
+            self._note,
         )
+
+    def _note(self, *note: str) -> None:
+        self.notes.append(note)
 
     def fake_client(
         self, *threads: str, initialized: bool = True, opted_out: frozenset[str] = frozenset()
@@ -243,7 +246,17 @@ def test_a_question_of_everyone_is_refused_when_everyone_refuses() -> None:
     assert setup.codex.refusals == [REFUSAL]
 
 
-NO_ANSWERS = [None, {}, [], "yes", 7, {"decide": "accept"}]
+NO_ANSWERS: list[Any] = [
+    None,
+    {},
+    [],
+    "yes",
+    7,
+    {"decide": "accept"},
+    {"decision": "Accept"},
+    {"decision": "allow"},
+    {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}},
+]
 
 
 @pytest.mark.parametrize("result", NO_ANSWERS)
@@ -257,9 +270,7 @@ def test_a_result_without_an_answer_leaves_the_question_to_the_others(result: An
     assert setup.codex.heard == [(b"0", ACCEPT)]
 
 
-@pytest.mark.parametrize(
-    "result", [*NO_ANSWERS, {"decision": {"acceptWithExecpolicyAmendment": {"x": [1]}}}]
-)
+@pytest.mark.parametrize("result", NO_ANSWERS)
 def test_the_result_of_the_only_client_is_passed_on_as_it_is(result: Any) -> None:
     setup = Setup()
     fake_client = setup.fake_client("t")
@@ -388,7 +399,7 @@ def test_a_late_answer_never_reaches_a_new_question_with_the_same_id_of_codex() 
 
 
 def test_ids_are_never_used_again_in_another_run_of_the_daemon() -> None:
-    ids = set()
+    ids: set[str] = set()
     for _ in range(2):
         setup = Setup()
         fake_client = setup.fake_client("t")

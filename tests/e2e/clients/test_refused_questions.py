@@ -83,14 +83,17 @@ async def test_a_turn_continues_when_the_last_client_that_could_answer_is_gone(
     assert not setup.made.exists()
 
 
-async def test_a_null_of_one_client_decides_nothing_for_the_other(harness: Harness) -> None:
+@pytest.mark.parametrize("no_answer", [None, {"decision": "allow"}, {"decision": {"accept": 1}}])
+async def test_what_codex_cannot_read_decides_nothing_for_the_other_client(
+    harness: Harness, no_answer: Any
+) -> None:
     async with AsyncExitStack() as stack:
         setup = await scene_in(harness, stack)
         one = await setup.client("one")
         await setup.begin(one)
         two = await setup.joined("two")
         turn_id = await setup.prompt(one, touch())
-        await reply(one, await one.received_after(COMMAND), None)
+        await reply(one, await one.received_after(COMMAND), no_answer)
         await one.settled()
         await reply(two, await two.received_after(COMMAND), ACCEPT)
         assert await setup.ended(two, turn_id) == "completed"

@@ -2,10 +2,10 @@
 each exactly once.
 
 Always true: Codex takes any response as the answer, even an error. So an error from one client, or
-a result that lacks the required members, only means that this client refuses, and the request stays
-open for the others. When every connected client of the thread has refused, Codex gets the newest
-refusal, so that the turn does not wait forever. Without a client, the request waits for the next
-one.
+a result that Codex could not read as an answer, only means that this client refuses, and the
+request stays open for the others. When every connected client of the thread has refused, Codex gets
+the newest refusal, so that the turn does not wait forever. Without a client, the request waits for
+the next one.
 
 A response is matched by an id of ours that is never used twice, in any run of the daemon: Codex's
 own ids start again with each child, and a late response must not approve a new request.
@@ -22,6 +22,7 @@ from trimpoint_protocol import jsonrpc
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.gateway.session.answers import is_for_session, read_answer
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.threads.ids import new_uuid7
 
@@ -30,22 +31,6 @@ log = structlog.get_logger()
 # Codex sends serverRequest/resolved right after the answer, but never for tool calls (measured:
 # 0.163), so the number of remembered answers is bounded.
 MAX_SETTLED = 256
-# The members that an answer must have, by Codex's own schema of 0.133 to 0.171;
-# tests/gateway/test_mapping_against_schema.py compares them. Every answer is an object; for a
-# method that is not listed, any object is an answer.
-ANSWER_MEMBERS: dict[str, frozenset[str]] = {
-    "item/commandExecution/requestApproval": frozenset({"decision"}),
-    "item/fileChange/requestApproval": frozenset({"decision"}),
-    "item/permissions/requestApproval": frozenset({"permissions"}),
-    "item/tool/requestUserInput": frozenset({"answers"}),
-    "item/tool/call": frozenset({"contentItems", "success"}),
-    "mcpServer/elicitation/request": frozenset({"action"}),
-    "account/chatgptAuthTokens/refresh": frozenset({"accessToken", "chatgptAccountId"}),
-    "attestation/generate": frozenset({"token"}),
-    "currentTime/read": frozenset({"currentTimeAt"}),
-    "applyPatchApproval": frozenset({"decision"}),
-    "execCommandApproval": frozenset({"decision"}),
-}
 _METHOD_NOT_FOUND = -32601
 
 Reply = jsonrpc.Response | jsonrpc.ErrorResponse
@@ -167,9 +152,8 @@ class PendingServerRequests:
         question = self._open.get(question_id)
         if question is None or client.id not in question.asked:
             return False
-        if isinstance(message, jsonrpc.ErrorResponse) or not _is_answer(
-            question.method, message.result
-        ):
+        answer = _answer_in(question.method, message)
+        if isinstance(message, jsonrpc.ErrorResponse) or answer is None:
             log.info("question_refused", method=question.method, client=client.id)
             question.refused.add(client.id)
             question.refusal = message
@@ -179,7 +163,7 @@ class PendingServerRequests:
         if answerer is not None:
             answerer.respond(Raw(question.provider_id), message.result)
         self._remember_answerer(question, client)
-        self._close(question, _outcome(message.result), except_client=client)
+        self._close(question, _outcome(answer), except_client=client)
         return True
 
     def client_left(self) -> None:
@@ -275,12 +259,10 @@ class PendingServerRequests:
             self._on_closed(question.thread_id, question.id, outcome)
 
 
-def _is_answer(method: str, result: Raw) -> bool:
-    """Returns whether the result has the members that Codex requires of an answer to this
-    method.
-    """
-    decoded = msgspec.json.decode(result)
-    return isinstance(decoded, dict) and ANSWER_MEMBERS.get(method, frozenset()) <= decoded.keys()
+def _answer_in(method: str, message: Reply) -> msgspec.Struct | None:
+    return (
+        None if isinstance(message, jsonrpc.ErrorResponse) else read_answer(method, message.result)
+    )
 
 
 def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:
@@ -296,5 +278,5 @@ def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:
     )
 
 
-def _outcome(result: Raw) -> str:
-    return ev.ACCEPTED_FOR_SESSION if b'"acceptForSession"' in bytes(result) else "answered"
+def _outcome(answer: msgspec.Struct) -> str:
+    return ev.ACCEPTED_FOR_SESSION if is_for_session(answer) else "answered"

@@ -8,6 +8,7 @@ from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
+from trimpoint.operations.provider.settings import is_confirmed, update_params, with_unconfirmed
 
 OVERFLOW = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
 RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code":"context_length_exceeded"}}'
@@ -80,7 +81,45 @@ def test_so_does_a_turn_that_is_read_back(info: Any, message: str, kind: str) ->
 
 
 def test_a_turn_without_error_has_no_kind_of_error() -> None:
-    turn = {"id": "t", "items": [], "status": "completed", "error": None}
+    turn: dict[str, Any] = {"id": "t", "items": [], "status": "completed", "error": None}
     assert heard("turn/completed", turn=turn) == ev.TurnCompleted("t", "completed")
     *_, ended = turn_facts(turn, 1, NO_ITEMS)
     assert ended == ev.TurnCompleted("t", "completed", items_heard=False)
+
+
+def settings_after(settings: bytes, *methods: str) -> bytes:
+    """The settings once Codex has said these, in this order."""
+    params = {"threadSettings": {"effort": "high"}, "turn": {"id": "t"}}
+    for method in methods:
+        message = CodexMessage.compose(method, {"threadId": "p", **params})
+        for fact in translate(message, 1, settings):
+            settings = fact.settings if isinstance(fact, ev.SettingsChanged) else settings
+    return settings
+
+
+REPORTED, STARTED, COMPLETED = "thread/settings/updated", "turn/started", "turn/completed"
+
+
+@pytest.mark.parametrize(
+    ("methods", "expected"),
+    [
+        ((REPORTED,), False),
+        ((REPORTED, COMPLETED), False),  # of a turn that began before
+        ((REPORTED, STARTED), False),
+        ((REPORTED, STARTED, COMPLETED), True),
+        ((STARTED, REPORTED, COMPLETED), True),
+    ],
+)
+def test_settings_are_confirmed_once_a_whole_turn_has_run_with_them(
+    methods: tuple[str, ...], expected: bool
+) -> None:
+    acknowledged = with_unconfirmed(b"{}", {"effort": "high"})
+    settings = settings_after(acknowledged, *methods)
+    assert is_confirmed(settings) is expected
+    assert update_params(settings) == {"effort": "high"}
+
+
+def test_settings_that_change_in_a_turn_are_not_confirmed_by_its_end() -> None:
+    begun = settings_after(with_unconfirmed(b"{}", {"effort": "low"}), STARTED)
+    changed = with_unconfirmed(begun, {"effort": "high"})
+    assert not is_confirmed(settings_after(changed, COMPLETED))

@@ -67,6 +67,22 @@ async def test_settings_that_were_acknowledged_hold_after_a_kill(harness: Harnes
         assert request.mentions("`sandbox_mode` is `read-only`")
 
 
+async def test_a_resume_that_sets_something_else_keeps_what_was_acknowledged_before_a_kill(
+    harness: Harness,
+) -> None:
+    for _ in range(ATTEMPTS):
+        thread_id = await acknowledged_and_killed(harness, "thread/settings/update", effort="high")
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, thread_id, harness.model, harness.script)
+            talk.turns = 1
+            answer = await client.request(
+                "thread/resume", threadId=thread_id, approvalPolicy="never"
+            )
+            assert (answer["reasoningEffort"], answer["approvalPolicy"]) == ("high", "never")
+            request = await talk.turn()
+        assert request.body["reasoning"]["effort"] == "high"
+
+
 async def test_permissions_that_were_acknowledged_hold_after_a_kill(harness: Harness) -> None:
     given = {"permissions": ":read-only"}
     for command in ("", "/clear", "/clear 1"):

@@ -14,15 +14,17 @@ from trimpoint.codex.appserver.supervisor import (
 )
 from trimpoint.codex.history.resync import catch_up
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.state import Generation
+from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.settings import (
     is_confirmed,
     lasting,
     missing_params,
+    overridden_settings,
     resume_params,
     resumed_settings,
+    with_unconfirmed,
 )
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
@@ -60,14 +62,15 @@ class Resumption:
         answer = msgspec.json.decode(raw)
         missed = await catch_up(self._link, writer.state, generation)
         record_missed(writer, missed)
-        is_known = self._keeps_settings(generation) and is_confirmed(writer.state.settings)
-        if missed.is_anything or lasting(params) or is_known:
+        changes = {} if missed.is_anything else self._lost_settings(writer.state, params, answer)
+        if missed.is_anything or lasting(params) or not changes:
             settings = resumed_settings(writer.state.settings, params, answer)
+            settings = with_unconfirmed(settings, changes) if changes else settings
             writer.record_facts(ev.SettingsChanged(settings))
-            if by_client is not None:
+            if by_client is not None and not changes:
                 by_client.answer = raw.copy()
-        else:
-            await self._confirm_settings(writer, provider_id, answer)
+        if changes:
+            await self._link.request("thread/settings/update", {**changes, "threadId": provider_id})
         thread: dict[str, Any] = answer["thread"]
         path = thread.get("path") or generation.rollout_path
         # A resumed thread reports no raw items (measured), so from here on they are read from the
@@ -85,15 +88,15 @@ class Resumption:
     def _forgets_settings(self) -> bool:
         return (self._link.version or REMEMBERS_SETTINGS) < REMEMBERS_SETTINGS
 
-    async def _confirm_settings(
-        self, writer: ThreadWriter, provider_id: str, answer: dict[str, Any]
-    ) -> None:
-        """Sets again the settings that Codex had acknowledged, and lost when it was killed
-        (measured: 0.163).
+    def _lost_settings(
+        self, state: ThreadState, params: dict[str, Any], answer: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Returns what Codex had acknowledged and lost when it ended (measured: 0.153, 0.163),
+        without what a client's `params` set anew.
         """
-        changes = missing_params(writer.state.settings, answer)
-        if changes:
-            await self._link.request("thread/settings/update", {**changes, "threadId": provider_id})
+        if self._keeps_settings(state.generation) and is_confirmed(state.settings):
+            return {}
+        return missing_params(overridden_settings(state.settings, params), answer)
 
     async def _resume_or_unarchive(
         self, writer: ThreadWriter, provider_id: str, asked: ClientResume | None

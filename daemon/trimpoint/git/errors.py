@@ -45,11 +45,11 @@ class FilesChanged(GitError):
         self.not_rolled_back = tuple(not_rolled_back)
 
     def __str__(self) -> str:
-        said = (
+        message = (
             "These files changed while they were being restored, so nothing was: "
             f"{name_paths(self.paths)}."
         )
-        return said + _not_taken_back(self.not_rolled_back)
+        return message + _not_taken_back(self.not_rolled_back)
 
 
 class RestoreFailed(GitError):
@@ -66,8 +66,8 @@ class RestoreFailed(GitError):
         self.not_rolled_back = tuple(not_rolled_back)
 
     def __str__(self) -> str:
-        said = f"The files could not be restored: {name_path(self.path)}: {self.reason}."
-        return said + _not_taken_back(self.not_rolled_back)
+        message = f"The files could not be restored: {name_path(self.path)}: {self.reason}."
+        return message + _not_taken_back(self.not_rolled_back)
 
 
 def name_path(path: bytes) -> str:

@@ -25,6 +25,7 @@ class JournalWriteError(JournalError):
 
     @classmethod
     def caused_by(cls, path: Path, error: OSError, operation: str) -> JournalWriteError:
+        """Returns the error for an `OSError` of `operation` on the file."""
         return cls(path, error.errno or 0, operation)
 
     def again(self) -> JournalWriteError:

@@ -61,6 +61,8 @@ class HeaderState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Header:
+    """The state of a file's header, its size in bytes, and the format version of the file."""
+
     state: HeaderState
     size_bytes: int = 0
     version: int = 0
@@ -90,6 +92,7 @@ class Candidate:
 
 
 def encode_header() -> bytes:
+    """Returns the header of a new journal file."""
     body = _FIXED.pack(MAGIC, FORMAT_VERSION, HEADER_BYTES) + _RESERVED
     return body + _U32.pack(zlib.crc32(body))
 

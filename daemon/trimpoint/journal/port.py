@@ -156,7 +156,7 @@ class Journal(Protocol):
 
 
 class StateStore(Protocol):
-    """The state directory: the journals of all threads, and checked files beside them."""
+    """The state directory: the journals of all threads, and checked files."""
 
     def lock(self) -> AbstractContextManager[None]:
         """Locks the directory for this daemon until the returned context ends. The lock is taken by

@@ -146,7 +146,7 @@ class RecallIndex:
             self._database.close()
 
     def commit(self) -> None:
-        """Commits all changes."""
+        """Makes all changes of the index durable."""
         with self._undone_on_failure():
             self._database.commit()
             self._uncommitted_chars = 0

@@ -73,7 +73,7 @@ class _PieceReader:
                 self._on_event(event)
 
     def turns(self) -> Iterable[IndexedTurn]:
-        """Yields the turns that were read."""
+        """Yields the turns of the piece with their entries to index."""
         for turn_id, turn in self._turns:
             yield IndexedTurn(turn_id, turn.begins, turn.entries, turn.indexed)
 

@@ -121,8 +121,8 @@ def _hits(text: str, terms: list[Term]) -> Iterator[tuple[int, int]]:
     for found in _WORD.finditer(text):
         word = folded(found[0])
         parts = {folded(part) for part in _PART.findall(found[0])}
-        begins = bool(prefixes) and any(one.startswith(prefixes) for one in (word, *parts))
-        if begins or word in wanted or not wanted.isdisjoint(parts):
+        has_prefix = bool(prefixes) and any(one.startswith(prefixes) for one in (word, *parts))
+        if has_prefix or word in wanted or not wanted.isdisjoint(parts):
             yield found.span()
 
 

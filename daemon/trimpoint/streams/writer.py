@@ -196,8 +196,8 @@ class StreamWriter:
         """Replaces the queued bytes by `last_words`, except for the rest of a chunk that was sent
         in part, so that frames stay whole.
         """
-        begun = [chunk for chunk in self._backlog if isinstance(chunk, memoryview)]
-        self._backlog = deque([*begun, last_words])
+        partly_sent = [chunk for chunk in self._backlog if isinstance(chunk, memoryview)]
+        self._backlog = deque([*partly_sent, last_words])
         self.queued_bytes = sum(map(len, self._backlog))
 
     def _end(self, reason: str) -> None:

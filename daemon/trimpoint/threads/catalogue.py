@@ -1,4 +1,4 @@
-"""The catalogue: what the daemon must know of every thread without opening its journal
+"""The catalogue: the facts about every thread that the daemon needs without opening its journal
 (docs/spec/journal.md).
 
 The catalogue is derived. An entry is used only if the journal still has the recorded size, and is

@@ -65,8 +65,8 @@ class IdleThreads:
         """Removes a thread from memory and returns its journal for closing, or None if another
         object still references its writer.
 
-        Nobody may keep a writer whose journal another writer has opened. The code that holds a
-        writer may be at any point, so a weak reference tells whether one exists: an object without
+        A writer must not be used after another writer has opened its journal. The code that holds a
+        writer may be at any point, so a weak reference shows whether one exists: an object without
         references is freed at once.
         """
         journal, gone = self._writers[thread_id].journal, weakref.ref(self._writers.pop(thread_id))

@@ -47,7 +47,8 @@ class Expired:
 def expire(
     store: StateDirectory, rule: RetentionRule, now_ms: int, *, dry_run: bool = False
 ) -> list[Expired]:
-    """Applies the rule. Returns the threads that it applies to with their outcomes, oldest first.
+    """Applies the retention rule. Returns the threads that it applies to with their outcomes,
+    oldest first.
 
     :raises OSError: when the disk refused; threads that were not moved yet are unchanged.
     """

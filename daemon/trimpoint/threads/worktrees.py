@@ -44,7 +44,7 @@ class Preview(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The numbers of files written and removed."""
+    """The result of restoring files: the numbers of files written and removed."""
 
     written: int
     removed: int
@@ -56,7 +56,7 @@ class Worktrees(Protocol):
     """
 
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
-        """Returns what `secure` and `restore` would do; changes nothing.
+        """Returns the effect that `secure` and `restore` would have; changes nothing.
 
         :raises WorktreeRefuses: when the target does not exist.
         """

@@ -48,23 +48,23 @@ def grouped(items: Sequence[Item], entries: Sequence[Entry]) -> list[ItemGroup]:
     """
     groups = _group_by_reasoning(items)
     names = _owners(groups)
-    told = {entry.id for entry in entries if entry.kind != "message"}
+    activity_ids = {entry.id for entry in entries if entry.kind != "message"}
     for one in groups:
         one.is_anonymous = bool(one.calls) and not any(
-            name in told for item in one.items for name in _names(item)
+            name in activity_ids for item in one.items for name in _names(item)
         )
-    unsaid = {id(group): group for group in groups if group.text}
+    unmatched = {id(group): group for group in groups if group.text}
     anonymous = [group for group in groups if group.is_anonymous]
-    begun = -1
+    last_start = -1
     for entry in entries:
         group: ItemGroup | None = names.get(entry.id)
         if group is None and entry.kind == "message":
-            group = next((one for one in unsaid.values() if _says(one, entry)), None)
+            group = next((one for one in unmatched.values() if _has_message(one, entry)), None)
         elif group is None:
-            group = next((one for one in anonymous if one.positions[0] >= begun), None)
+            group = next((one for one in anonymous if one.positions[0] >= last_start), None)
         if group is not None:
-            begun = group.positions[0]
-            unsaid.pop(id(group), None)
+            last_start = group.positions[0]
+            unmatched.pop(id(group), None)
             group.entries.append(entry)
     return groups
 
@@ -125,18 +125,18 @@ def _owners(groups: Sequence[ItemGroup]) -> dict[str, ItemGroup]:
     return owners
 
 
-def _says(group: ItemGroup, entry: Entry) -> bool:
-    said = [
+def _has_message(group: ItemGroup, entry: Entry) -> bool:
+    messages = [
         message_text(item)
         for item in group.items
         if is_message(item) and item.get("role") == entry.role
     ]
     if not entry.detail:
-        return entry.text in said
+        return entry.text in messages
     # Around attachments Codex adds text that the entry does not have.
     parts = map(as_dict, as_list(as_dict(msgspec.json.decode(entry.detail)).get("content")))
     texts = [str(part["text"]) for part in parts if part.get("type") == "text"]
-    return any(all(text in whole for text in texts) for whole in said)
+    return any(all(text in whole for text in texts) for whole in messages)
 
 
 def _names(item: Item) -> list[str]:

@@ -267,8 +267,8 @@ def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
     if role == "assistant":
         return ItemClass.ASSISTANT
     if role != "user":
-        begun = next((one for begin, one in _BEGINNINGS if text.startswith(begin)), None)
-        return begun or ItemClass.INSTRUCTIONS
+        known = next((one for begin, one in _BEGINNINGS if text.startswith(begin)), None)
+        return known or ItemClass.INSTRUCTIONS
     if not is_preamble(item) and not text.startswith(
         ("<conversation-summary", NOTE_PREFIX, "Another ")
     ):

@@ -67,8 +67,8 @@ def _filled_since(state: ThreadState) -> int:
 
 
 def seen_turns(state: ThreadState) -> int:
-    """Returns the number of turns that the model sees: the one in which Codex compacted last, and
-    those after it.
+    """Returns the number of active turns that the model sees: the turn in which Codex compacted
+    last, and those after it.
     """
     compaction = newest_own_compaction(state)
     return (

@@ -226,16 +226,16 @@ def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
     """Returns the `id()` of each group with a final answer: as marked by Codex, else the last
     answer of an ended turn.
     """
-    said = [
+    answers = [
         group for group in groups if any(item.get("role") == "assistant" for item in group.items)
     ]
     finals = {
         id(group)
-        for group in said
+        for group in answers
         if any(item.get("phase") == "final_answer" for item in group.items)
     }
-    if not finals and said and turn.status != "running":
-        finals = {id(said[-1])}
+    if not finals and answers and turn.status != "running":
+        finals = {id(answers[-1])}
     return finals
 
 
@@ -265,13 +265,13 @@ def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegmen
     """Returns the segments with the newest prompt and all later messages protected; tool calls
     among them are not.
     """
-    asked = [
+    messages = [
         segment
         for segment in segments
         if segment.role == "user" and segment.kind is SegmentKind.MESSAGE
     ]
-    prompts = [segment.turn_id for segment in asked if not _is_follow_up(segment)] or [
-        segment.turn_id for segment in asked
+    prompts = [segment.turn_id for segment in messages if not _is_follow_up(segment)] or [
+        segment.turn_id for segment in messages
     ]
     if not prompts:
         return segments

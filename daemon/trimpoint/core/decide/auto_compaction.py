@@ -176,5 +176,5 @@ def _stop_reason(state: ThreadState, policy: Policy) -> str:
         if len(failures) == IN_VAIN
         else "failed or freed next to nothing"
     )
-    said = f" ({failures[-1].rstrip('.')})" if failures else ""
-    return f"{stopped} the last two attempts {outcome}{said}. {ADVICE}"
+    last_error = f" ({failures[-1].rstrip('.')})" if failures else ""
+    return f"{stopped} the last two attempts {outcome}{last_error}. {ADVICE}"

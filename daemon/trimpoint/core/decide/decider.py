@@ -128,10 +128,10 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
         empty = ev.GenerationOpened(1, reason, "none")
-        begun = (*command.pinned, _given_pins(command.pinned, reason)) if command.pinned else ()
-        number = 2 if begun else 1
+        given = (*command.pinned, _given_pins(command.pinned, reason)) if command.pinned else ()
+        number = 2 if given else 1
         started = (ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(number))
-        return Accepted((created, empty, *begun, *started), stamp.id)
+        return Accepted((created, empty, *given, *started), stamp.id)
     bootstrap = "none" if command.origin == "started" else "provider"
     opened = ev.GenerationOpened(1, reason, bootstrap, command.inherited_turn_ids)
     bound = ev.ProviderThreadBound(

@@ -104,7 +104,7 @@ def _author(state: ThreadState, checkpoint: Checkpoint, *, gap: bool) -> Author:
 
 def _follows_unseen(state: ThreadState, checkpoint: Checkpoint) -> bool:
     """Returns whether the end of the turn before was never captured, so that its changes cannot be
-    told from those of others.
+    distinguished from those of others.
     """
     index = state.turn_index.get(checkpoint.turn_id or "", 0)
     return index > 0 and not _is_ended(state, index - 1)

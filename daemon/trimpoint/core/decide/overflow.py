@@ -196,8 +196,8 @@ def _opening(state: ThreadState, compaction: ProviderCompaction | None) -> list[
     if compaction is not None:
         return compaction.items
     summary = current_summary(state)
-    begins = [] if summary is None else [summary_item(summary.text, summary.messages)]
-    return [*begins, *pin_items(state, state.generation.pins)]
+    summary_items = [] if summary is None else [summary_item(summary.text, summary.messages)]
+    return [*summary_items, *pin_items(state, state.generation.pins)]
 
 
 def _first_since(

@@ -52,7 +52,7 @@ def trim(state: ThreadState, command: wire.TrimContext, stamp: Stamp) -> Decisio
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
     if not command.force and (refusal := larger_again(state, keep, f"/clear {keep}")) is not None:
         return refusal
-    trigger, summary = command.trigger or "clear", _said(command.summary)
+    trigger, summary = command.trigger or "clear", _unless_blank(command.summary)
     trimmed = open_trimmed_generation(state, plan, stamp, "clear", trigger, summary, 0)
     return Accepted((ev.OperationStarted(stamp.id, "clear"), *trimmed), stamp.id)
 
@@ -67,7 +67,7 @@ def _nothing_to_trim(state: ThreadState, keep: int) -> str:
     )
 
 
-def _said(text: str | None) -> str | None:
+def _unless_blank(text: str | None) -> str | None:
     """Returns `text`, or None if it is None or blank."""
     return text if text and not text.isspace() else None
 
@@ -134,7 +134,7 @@ def compact(
     requested = ev.CompactionRequested(
         stamp.id,
         keep,
-        _said(command.guidance),
+        _unless_blank(command.guidance),
         model=command.model or summarizer.model_for(model_in(state.settings)),
         effort=summarizer.effort,
         force=command.force,
@@ -151,7 +151,7 @@ def complete_compaction(
     operation = operation_under_way(state, command.operation_id)
     if operation is None or operation.phase is not Phase.COMPACTING:
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
-    summary, plan = _said(command.summary), plan_trim(state, operation.compaction_keep)
+    summary, plan = _unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To continue would be a clear that no person asked for (docs/spec/traps.md).
         return Rejected(
@@ -212,8 +212,8 @@ def _summary_tokens(summary: str) -> int:
 
 
 def _replaced_tokens(state: ThreadState, operation: Operation) -> int:
-    """Returns the estimated tokens of what the summary replaces: an earlier summary, and the pruned
-    turns.
+    """Returns the estimated tokens of an earlier summary and the pruned turns, which the new
+    summary replaces.
     """
     keep = operation.compaction_keep
     going = state.active_turns[: state.active_turn_count - keep] if keep else state.active_turns

@@ -1,5 +1,5 @@
-"""The rules of `/undo` and `/undo --redo`: which trim is undone or made again, and what the context
-then holds (docs/spec/context.md).
+"""The rules of `/undo` and `/undo --redo`: which trim is undone or made again, and the context
+afterwards (docs/spec/context.md).
 
 Only the newest trim in force is undone, so all turns before it are those that were there when it
 was made. The context is rebuilt from the ledger, so a trim cannot be undone if part of that context
@@ -64,8 +64,8 @@ def undo_trim(state: ThreadState, command: wire.UndoTrim, stamp: Stamp, policy: 
 
 
 def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
-    """Returns the plan to undo the newest trim, or with `redo` to make the last undone trim again;
-    or the rejection.
+    """Returns the plan to undo the newest trim, or, with `redo`, to make the last undone trim
+    again; returns a rejection if that is not possible.
     """
     if redo:
         return _plan_redo(state)
@@ -74,8 +74,8 @@ def plan_undo(state: ThreadState, *, redo: bool = False) -> UndoPlan | Rejected:
 
 
 def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
-    """Returns the trim that `/undo` would undo and the state without it, or the rejection. Takes
-    the same time however many turns the thread has.
+    """Returns the trim that `/undo` would undo and the state without it, or the rejection if there
+    is none. Takes the same time however many turns the thread has.
     """
     boundary = newest_boundary(state)
     if boundary is None:

@@ -131,8 +131,8 @@ def prepare_revert(state: ThreadState, event: ev.RevertPrepared, at_ms: int) -> 
 
 def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int) -> None:
     """Removes the reverted turns and keeps them for an undo, or restores the turns that the last
-    revert removed. The event that opens the new generation comes after this one, so the generation
-    is still that from before the revert.
+    revert removed. The event that opens the new generation follows later, so the state still has
+    the generation from before the revert.
     """
     before, undone = state.undo_state, event.undone
     kept = (
@@ -169,7 +169,9 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
-    """Returns whether the present context differs from the one after the first `kept` turns."""
+    """Returns whether the present context differs from the context directly after the first `kept`
+    turns.
+    """
     last = state.turns[kept - 1] if kept else None
     if kept < len(state.turns) or (last is not None and last.injected):
         return True

@@ -12,10 +12,14 @@ from trimpoint.core.model.state import Pending, ThreadState
 
 
 def request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
+    """Records that a turn was requested."""
     state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
 
 
 def end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
+    """Ends the request for a turn. If Codex accepted it, the thread stays busy until the turn
+    starts.
+    """
     answered = state.turn_requests.pop(event.request_id, None)
     state.may_have_missed |= event.turn_id is None
     if answered is not None and event.turn_id is not None and event.turn_id not in state.turn_index:
@@ -23,6 +27,7 @@ def end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int)
 
 
 def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
+    """Adds the turn to the ledger as the running one."""
     state.turn_requests.pop(event.turn_id, None)
     state.turn_index[event.turn_id] = len(state.turns)
     state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
@@ -32,6 +37,7 @@ def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
 
 
 def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> None:
+    """Adds an entry to its turn and updates the counts of messages and compactions."""
     entry = Entry(
         event.entry_id, event.turn_id, event.kind, event.role, event.text, at_ms, event.detail
     )
@@ -74,6 +80,7 @@ def _file_late_entry(state: ThreadState, entry: Entry, turn_index: int) -> None:
 
 
 def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int) -> None:
+    """Appends raw items to the turn, or replaces its items by those of the rollout."""
     turn = state.turns[state.turn_index[event.turn_id]]
     if event.source == "rollout":
         turn.items[turn.earlier_items :], turn.items_complete = event.items, True
@@ -85,6 +92,7 @@ def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int)
 
 
 def complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:
+    """Ends the turn and records whether its raw items are complete."""
     turn = state.turns[state.turn_index[event.turn_id]]
     turn.status, turn.error, turn.completed_at_ms = event.status, event.error, at_ms
     turn.error_kind = event.error_kind
@@ -99,9 +107,11 @@ def complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> No
 
 
 def open_request(state: ThreadState, event: ev.RequestOpened, at_ms: int) -> None:
+    """Records a request of Codex that waits for an answer."""
     state.pending_requests[event.request_id] = Pending(event.request_id, event.method, at_ms)
 
 
 def close_request(state: ThreadState, event: ev.RequestClosed, at_ms: int) -> None:
+    """Removes a request of Codex, and records whether its answer holds until the session ends."""
     state.pending_requests.pop(event.request_id, None)
     state.generation.session_approvals |= event.outcome == ev.ACCEPTED_FOR_SESSION

@@ -105,11 +105,11 @@ class CompactWhenCritical(msgspec.Struct, frozen=True):
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """Starts an operation that puts the thread's context into a provider thread, unless that is
-    done or under way.
+    """Starts an operation that gives the thread's context to a provider thread, unless one has it
+    or an operation is under way.
 
-    `force` does so even if the state says that the context is in place, because the Codex process
-    that held it has ended.
+    `force` starts it even if the state says that a provider thread has the context, because the
+    Codex process that held it has ended.
     """
 
     force: bool = False

@@ -141,27 +141,27 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     names the change in the message; `archive` is allowed on an archived thread.
     """
     if state.archived and verb != "archive":
-        went_on = (
+        successor = (
             f" It continues as the thread {state.new_thread_id}."
             if state.new_thread_id is not None
             else ""
         )
         return Rejected(
-            Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{went_on}"
+            Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{successor}"
         )
     if (block := busy(state)) is None:
         return None
-    waits = (
+    request = (
         "a sub-agent is still at work"
         if block.detail == SUB_AGENT
         else f"the agent waits for an answer ({block.detail})"
     )
-    what = {
+    cause = {
         "turn": "a turn is running",
         "operation": f"its {block.detail} operation is still under way",
-        "request": waits,
+        "request": request,
     }[block.kind]
-    return Rejected(_BUSY_REASONS[block.kind], f"Cannot {verb} the thread now: {what}.", block)
+    return Rejected(_BUSY_REASONS[block.kind], f"Cannot {verb} the thread now: {cause}.", block)
 
 
 def counted(count: int, noun: str) -> str:

@@ -11,8 +11,8 @@ class NotACommand(NamedTuple):
 
 
 class UsageError(NamedTuple):
-    """The result of parsing a slash command with wrong arguments; `message` tells the person the
-    correct usage.
+    """The result of parsing a slash command with wrong arguments; `message` is for the person and
+    has the correct usage.
     """
 
     command: str
@@ -21,7 +21,9 @@ class UsageError(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """`/clear`: keeps the last `keep_last_n_turns` turns, or none if that is None."""
+    """`/clear`: removes all turns from the agent's context except the last `keep_last_n_turns`;
+    None keeps none.
+    """
 
     command: ClassVar = "clear"
     keep_last_n_turns: int | None = None
@@ -31,8 +33,8 @@ class Clear:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """`/compact`: keeps the last `keep_last_n_turns` turns and summarizes the others, by `model` if
-    given and with the person's `guidance`.
+    """`/compact`: replaces all turns except the last `keep_last_n_turns` by a summary, which
+    `model` writes by the person's `guidance`; None means the configured model and no guidance.
     """
 
     command: ClassVar = "compact"
@@ -45,8 +47,8 @@ class Compact:
 
 @dataclass(frozen=True, slots=True)
 class Compress:
-    """`/compress`: discards segments until the context is down to `target_tokens`, or to the
-    configured target if that is None.
+    """`/compress`: discards segments until the context is down to `target_tokens` tokens; None
+    means the configured target.
     """
 
     command: ClassVar = "compress"
@@ -121,7 +123,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`/timeline`: lists the newest `turns` turns, or the default number if that is None."""
+    """`/timeline`: lists the newest `turns` turns; None means the default number."""
 
     command: ClassVar = "timeline"
     turns: int | None = None

@@ -28,8 +28,8 @@ class FirstCall(msgspec.Struct, frozen=True):
 
 
 class Generation(msgspec.Struct):
-    """One generation of the thread, and what its provider thread was given to start with. `ready`
-    says that the bootstrap is in place; `first_call` is None until a model call is reported.
+    """One generation of the thread and its bootstrap. `ready` says that the bootstrap is complete;
+    `first_call` is None until a model call is reported.
     """
 
     number: int

@@ -184,8 +184,8 @@ def split_by_kind(text: str) -> tuple[bytes, str]:
     """Returns the kinds of the text's characters, one letter each, and all its characters outside
     ASCII.
 
-    In the first value a run of characters outside ASCII is one letter, and a line break is put
-    before the text, so that patterns for the begin of a word match at its start.
+    In the first value a run of characters outside ASCII is one letter. A line break is added before
+    the text, so that patterns for the start of a word match there too.
     """
     if text.isascii():
         return b"n" + text.encode().translate(_KINDS), ""

@@ -151,9 +151,11 @@ def _basis(event: ev.UsageReported, before: UsageSample | None) -> SampleSource:
         return before.basis  # also if that is FULL
     if _has_parts(event):
         return SampleSource.MEASURED
-    goes_on = before is not None and event.total == before.running_total
+    same_sum = before is not None and event.total == before.running_total
     return (
-        SampleSource.FULL if event.total == event.window and not goes_on else SampleSource.ESTIMATED
+        SampleSource.FULL
+        if event.total == event.window and not same_sum
+        else SampleSource.ESTIMATED
     )
 
 

@@ -117,7 +117,9 @@ class _Run(Sequence[TimelineEntry]):
 def derive_timeline_entries(
     state: ThreadState, expanded: frozenset[str]
 ) -> Iterator[TimelineEntry]:
-    """Returns an iterator over all entries of a `Timeline`."""
+    """Returns an iterator over all entries of the thread's timeline, with the pruned entries of the
+    trim points in `expanded`.
+    """
     return iter(Timeline(state, expanded))
 
 

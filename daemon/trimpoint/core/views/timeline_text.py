@@ -39,8 +39,8 @@ def _lines(state: ThreadState, first: int) -> Iterator[str]:
             yield _divider(below.pop(0))
         turn = state.turns[place]
         prompts = (entry.text for entry in state.entries_of(turn) if entry.role == "user")
-        said = preview(next(prompts, "")) or "(no prompt)"
-        yield f"{place + 1:>{width}}. {said}{_ENDS.get(turn.status, '')}"
+        shown = preview(next(prompts, "")) or "(no prompt)"
+        yield f"{place + 1:>{width}}. {shown}{_ENDS.get(turn.status, '')}"
     yield from map(_divider, below)
 
 

@@ -168,8 +168,8 @@ def planned_text(state: ThreadState, command: Planned) -> str:
     """Returns a sentence that says what an accepted command would do."""
     match command:
         case wire.ArchiveAndNew(pins=pins):
-            begins = f"one {with_pins(state)}" if pins and standing_pins(state) else "an empty one"
-            return f"Would archive the thread and start {begins} with the same files and settings."
+            new = f"one {with_pins(state)}" if pins and standing_pins(state) else "an empty one"
+            return f"Would archive the thread and start {new} with the same files and settings."
         case wire.UndoTrim():
             undone = plan_undo(state, redo=command.redo)
             return undone.message if isinstance(undone, Rejected) else _planned_undo_text(undone)

@@ -64,8 +64,8 @@ class CaptureLimits(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A captured work tree. Git may delete `commit` unless `keep` gives it a ref. `left_out` is
-    what the checkpoint lacks; `permissions` is None in checkpoints of older versions.
+    """A captured work tree. Git may delete `commit` unless `keep` gives it a ref. `left_out` are
+    the omissions; `permissions` is None in checkpoints of older versions.
     """
 
     commit: str

@@ -1,5 +1,5 @@
-"""Reads and writes the commit message of a checkpoint. It has what the checkpoint lacks and the
-permissions of the files, so that a restore can use them years later.
+"""Reads and writes the commit message of a checkpoint. The message lists the omissions of the
+checkpoint and the permissions of its files, so that a restore can use them years later.
 
 Paths can have any bytes, so they are percent-encoded.
 """
@@ -93,8 +93,8 @@ def message_of(left_out: Sequence[Omission], permissions: Permissions | None = N
             _Named(quote_from_bytes(path), f"{mode:o}")
             for path, mode in sorted(permissions.named.items())
         ]
-    said = "".join(f"\n{msgspec.json.encode(line).decode()}" for line in lines)
-    return f"{_TITLE}\n{said}" if said else _TITLE
+    body = "".join(f"\n{msgspec.json.encode(line).decode()}" for line in lines)
+    return f"{_TITLE}\n{body}" if body else _TITLE
 
 
 def read_message(message: str) -> CheckpointMessage:
@@ -125,8 +125,8 @@ def _permissions_of(lines: Sequence[_Line]) -> Permissions | None:
 
 
 def notes_of(left_out: Sequence[Omission]) -> list[str]:
-    """Returns sentences that say what a checkpoint lacks: one for each omission, but a single one
-    for all secrets and one for all files above the limit for untracked files.
+    """Returns the omissions of a checkpoint as sentences: one for each, but a single one for all
+    secrets and one for all files above the limit for untracked files.
     """
     notes = [str(each) for each in left_out if each.reason not in ("secret", "tooMuch")]
     secrets = [each.path for each in left_out if each.reason == "secret"]

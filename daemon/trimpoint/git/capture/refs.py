@@ -77,7 +77,8 @@ async def find(repository: Repository, name: str) -> Checkpoint | None:
 
 
 async def find_all(repository: Repository, commits: Sequence[str]) -> list[Checkpoint | None]:
-    """Returns what `find` returns for each commit id, with a single run of git.
+    """Returns the checkpoints with these commit ids, in their order, with a single run of git; None
+    for each commit that is missing or no checkpoint.
 
     :raises GitFailed: when git failed
     """

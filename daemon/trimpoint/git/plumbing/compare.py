@@ -152,7 +152,8 @@ async def differences(repository: Repository, old: State, new: State) -> list[Di
 async def all_differences(
     repository: Repository, states: Sequence[State]
 ) -> list[list[Difference]]:
-    """Returns what `differences` returns for each of these states and the next one.
+    """Returns for each of these states the differences to the next one, in the form of
+    `differences`.
 
     Permissions are compared only if all states have them. This takes one run of git, and one more
     for each state with changed permissions.

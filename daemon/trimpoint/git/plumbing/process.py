@@ -131,8 +131,8 @@ def git_failure(doing: str, stderr: bytes) -> GitFailed:
             doing, "another git process holds a lock", "Try again when that process is done."
         )
     lines = text.splitlines() or ["it did not say why"]
-    said = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
-    return GitFailed(doing, said[0].removeprefix("fatal: ").removeprefix("error: ").rstrip("."))
+    messages = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+    return GitFailed(doing, messages[0].removeprefix("fatal: ").removeprefix("error: ").rstrip("."))
 
 
 def git_command(run: GitRun) -> list[str | bytes]:

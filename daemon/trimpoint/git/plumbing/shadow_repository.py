@@ -75,8 +75,8 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class ShadowRepository:
-    """Makes runs of git on a work tree: with the daemon's own index, or with the user's git
-    directory and settings.
+    """Creates runs of git (`GitRun`) on a work tree: with the daemon's own index, or with the
+    user's git directory and settings.
     """
 
     def __init__(self, repository: Repository, deadline_s: float) -> None:

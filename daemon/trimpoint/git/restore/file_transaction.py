@@ -26,7 +26,9 @@ class _Step(NamedTuple):
 
 
 class FileTransaction:
-    """Changes files one by one and records how to undo each change."""
+    """A transaction on the files of a work tree: changes them one by one and records how to undo
+    each change.
+    """
 
     def __init__(self, worktree: Worktree) -> None:
         self._worktree = worktree

@@ -55,8 +55,8 @@ class Conflict(msgspec.Struct, frozen=True):
 class RestorePlan(msgspec.Struct, frozen=True):
     """The steps of a restore, sorted by path, with writes and removals apart.
 
-    `kept_unknown` are files of others that stay; `left_alone` is what a checkpoint lacks, or what
-    is outside a sparse checkout.
+    `kept_unknown` are files of others that stay; `left_alone` are the omissions of the checkpoints
+    and files outside a sparse checkout.
     """
 
     write: tuple[Step, ...] = ()
@@ -87,8 +87,8 @@ async def plan_restore(
     """Returns the plan that changes the files to those of `target`.
 
     All three are commits of `capture`: `present` was captured just now, `last_seen` is the thread's
-    newest capture before that, and `target` is the one to restore. The same three commits give the
-    same steps again, so that an interrupted restore can be continued.
+    newest capture before that, and `target` is to be restored. The same three commits give the same
+    steps again, so that an interrupted restore can be continued.
 
     :raises GitFailed: when a checkpoint is missing, or git failed
     """
@@ -161,6 +161,7 @@ class Covering:
         self._by_path = {each.path: each for each in left_alone}
 
     def of(self, path: bytes) -> Omission | None:
+        """Returns the omission that covers `path`, or None."""
         parts = path.split(b"/")
         folders = (b"/".join(parts[:depth]) + b"/" for depth in range(1, len(parts)))
         return next(

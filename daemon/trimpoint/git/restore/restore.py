@@ -137,7 +137,11 @@ class _Restore:
             raise
 
     def _still_to_do(self) -> list[tuple[Step, Signature | None]]:
-        """Returns the steps that are not done already, with the signature of the present file."""
+        """Returns the steps whose paths are not in their target state yet, each with the signature
+        of the present file.
+
+        :raises FilesChanged: when a path is neither in its `present` nor in its `target` state
+        """
         todo: list[tuple[Step, Signature | None]] = []
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):

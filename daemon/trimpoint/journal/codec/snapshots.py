@@ -98,7 +98,7 @@ class SnapshotWriter:
                 yield part
 
     def head(self) -> bytes:
-        """Returns the bytes that stand before the parts. Call it after the last part."""
+        """Returns the bytes of the snapshot before the parts. Call it after the last part."""
         directory = _encode(self._directory)
         return _LENGTH.pack(len(directory)) + directory
 

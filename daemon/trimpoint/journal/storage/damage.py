@@ -49,8 +49,8 @@ class TailState:
 
 
 def classify_tail(view: memoryview, base: int, position: int) -> TailState:
-    """Returns what happened at `position`, where `framing.scan` stopped. `view` starts at file
-    offset `base`.
+    """Returns whether the bytes at `position`, where `framing.scan` stopped, were torn or damaged.
+    `view` starts at file offset `base`.
     """
     try:
         next_valid, later_batch = _look_ahead(view, base, position)

@@ -196,7 +196,9 @@ class StateDirectory:
         return await to_thread.run_sync(self.read, name, limiter=self._limiter)
 
     def journals(self) -> list[tuple[str, int]]:
-        """Returns what `scan` returns, but blocks."""
+        """Returns the thread id and the size in bytes of each journal, sorted by thread id.
+        Blocking.
+        """
         try:
             entries = os.scandir(self.root / "threads")
         except FileNotFoundError:
@@ -217,7 +219,9 @@ class StateDirectory:
             write_atomically(self._files, path, (framing.seal(payload), *payload))
 
     def read(self, name: str) -> memoryview | None:
-        """Returns what `read_checked` returns, but blocks."""
+        """Returns the content of the checked file `name`, or None if it does not exist, cannot be
+        read or is damaged. Blocking.
+        """
         check_name(name)
         # The content is derived, so on any error the caller does without it and writes it again.
         with suppress(OSError):

@@ -103,6 +103,7 @@ class JournalFile:
             self._end, self._headless, self._broken = to, False, False
 
     def close(self) -> None:
+        """Closes the file descriptor."""
         with self._lock:
             self._release()
 

@@ -37,11 +37,14 @@ class MemoryDisk:
     locked: bool = False
 
     def write(self, path: Path) -> None:
+        """Raises the error of a refused write if `refusal` is set."""
         if self.refusal is not None:
             raise JournalWriteError(path, self.refusal, "write")
 
 
 class MemoryStorage:
+    """The storage of a journal in memory: a list of payloads."""
+
     def __init__(
         self, disk: MemoryDisk, path: Path, durable: list[bytes], report: OpenReport
     ) -> None:
@@ -83,6 +86,9 @@ class MemoryJournal(GroupedJournal):
         after: Bookmark | None = None,
         damaged_after: int | None = None,
     ) -> MemoryJournal:
+        """Opens a journal over the payloads in `durable`. With `damaged_after`, it is damaged after
+        so many records.
+        """
         report = _report(durable, after, damaged_after)
         found = durable[report.start.records : report.end.records]
         records = memoryview(framing.encode_batch(found, report.start.offset_bytes))

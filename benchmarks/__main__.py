@@ -1,4 +1,6 @@
-"""`scripts/bench`: measures, shows, and ends with 1 if a bar was missed."""
+"""`scripts/bench`: runs benchmarks and prints the results; the exit code is 1 if a bar was
+missed.
+"""
 
 import argparse
 import signal
@@ -16,8 +18,8 @@ ROW_DEADLINE_S = 900
 
 
 def main() -> int:
-    """Runs what was asked for; 0 when every bar was met, 1 when one was missed, 2 when it was asked
-    wrongly.
+    """Runs the chosen benchmarks. Returns 0 if every bar was met, 1 if one was missed, 2 for a
+    wrong command line.
     """
     arguments = _parser().parse_args()
     console = Console(stderr=True)

@@ -1,4 +1,6 @@
-"""An editor's agent with a daemon that runs: how soon it has introduced itself, and its memory."""
+"""The agent for ACP editors with a running daemon: time until it has answered `initialize`, and its
+memory.
+"""
 
 import json
 import subprocess
@@ -17,14 +19,14 @@ from benchmarks.stage import Bench
 
 
 class Started(NamedTuple):
-    """An agent that has introduced itself; `ready_s` is how long that took from its spawn."""
+    """An initialized agent; `ready_s` is the time since its start, in seconds."""
 
     pid: int
     ready_s: float
 
 
 def run(stage: Bench) -> Outcome:
-    """Starts agents, one after the other, on one daemon."""
+    """Starts agents one after the other on one daemon."""
     room = stage.room("acp")
     ready_ms: list[float] = []
     weight_mib: list[float] = []

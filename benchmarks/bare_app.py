@@ -1,4 +1,6 @@
-"""The least that a Starlette app does for `GET /api/v1/threads`: it sends a body that is ready."""
+"""A minimal Starlette app that answers `GET /api/v1/threads` with a prepared body, for
+comparison.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The terminal UI on a thread of 100,000 turns: first paint, a key, memory."""
+"""The terminal UI on a thread of 100,000 turns: first paint, key presses, memory."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ _PAGE_UP, _BACKSPACE = b"\x1b[5~", b"\x7f"
 
 
 class Shown(NamedTuple):
-    """A chat whose screen is there; `painted_s` is how long that took from its spawn."""
+    """A running chat; `painted_s` is the time from its start to the first screen, in seconds."""
 
     pid: int
     fd: int
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 
 
 def run(stage: Bench) -> Outcome:
-    """Opens the thread some times over; then types, scrolls back through pages, and types again."""
+    """Opens the thread repeatedly; then types, scrolls back through pages, and types again."""
     room = stage.room("chat")
     thread_id = new_uuid7()
     turns = stage.sized(LONG, LONG_QUICK)
@@ -126,7 +126,7 @@ def _scroll_back(fd: int, pages: int) -> None:
 
 
 def _drain(fd: int) -> None:
-    """Reads until nothing has come for a moment."""
+    """Reads until no output has arrived for a moment."""
     while select.select([fd], [], [], _QUIET_S)[0]:
         os.read(fd, 65_536)
 

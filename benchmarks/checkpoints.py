@@ -1,4 +1,4 @@
-"""A capture of a large repository in which a few files have changed, against `git status` there."""
+"""A checkpoint of a large repository with a few changed files, compared with `git status`."""
 
 import subprocess
 import time
@@ -17,7 +17,7 @@ _FILES_IN_FOLDER = 100
 
 
 def run(stage: Bench) -> Outcome:
-    """In turns: edit, `git status`, capture."""
+    """Repeats: edit files, run `git status`, capture a checkpoint."""
     return anyio.run(_run, stage)
 
 
@@ -61,7 +61,7 @@ _CALLED = {
 
 
 def _fill(folder: Path, files: int) -> list[Path]:
-    """A committed repository of so many files; those of them that are going to be edited."""
+    """Creates a repository with `files` committed files; returns those that will be edited."""
     for number in range(files // _FILES_IN_FOLDER):
         below = folder / f"{number % 20}" / f"{number}"
         below.mkdir(parents=True)

@@ -1,5 +1,5 @@
-"""`/clear 3`: against a bare script that asks Codex the same, and on a long thread against a short
-one.
+"""`/clear 3`: compared with a minimal script that sends Codex the same requests, and on a long
+thread compared with a short one.
 """
 
 import time
@@ -23,7 +23,7 @@ LATER = 3
 
 
 def run_against_script(stage: Bench) -> Outcome:
-    """Turns, then one clear each way, over and over."""
+    """Runs a few turns, then one clear each way, repeatedly."""
     repeats = stage.sized(25, 4)
     ours_ms: list[float] = []
     bare_ms: list[float] = []
@@ -56,8 +56,8 @@ def run_against_script(stage: Bench) -> Outcome:
 
 
 def run_on_long_thread(stage: Bench) -> Outcome:
-    """Threads with many turns and with few, each kind in a daemon of its own: their first clear,
-    and later ones.
+    """Measures the first and later clears of long and of short threads, each kind in a daemon of
+    its own.
     """
     long_turns = stage.sized(LONG, LONG_QUICK)
     first: dict[int, list[float]] = {SHORT: [], long_turns: []}
@@ -96,7 +96,9 @@ def _long_to_short(which: str, taken_ms: dict[int, list[float]]) -> Verdict:
 def _threads_with_turns(
     stage: Bench, codex: RealCodex, turns: int, stack: ExitStack
 ) -> tuple[JsonRpcClient, list[str]]:
-    """A client of a daemon that has threads with so many turns."""
+    """Returns a client of a daemon that has threads of `turns` turns, and the ids of these
+    threads.
+    """
     room = stage.room(f"turns-{turns}")
     threads = [_real_thread(codex, room) for _ in range(stage.sized(3, 2))]
     anyio.run(
@@ -117,7 +119,7 @@ def _turn_and_clear(client: JsonRpcClient, thread_id: str) -> float:
 
 
 def _real_thread(codex: RealCodex, cwd: Path) -> dict[str, Any]:
-    """A thread that Codex can resume, with the id of its turn."""
+    """Returns a thread that Codex can resume, with the id of its turn."""
     with codex.app_server() as bare:
         thread = bare.start_thread(cwd)
         return {**thread, "newestTurnId": bare.turn(thread["id"], "hello")}
@@ -133,8 +135,8 @@ def _clear(client: JsonRpcClient, thread_id: str) -> float:
 
 
 def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, str]:
-    """Returns what `/clear` asks of Codex, in the order in which it has to be asked; the time, and
-    the new thread.
+    """Sends Codex the requests of a `/clear` in the required order; returns the time in seconds,
+    and the new thread.
     """
     items = [
         {"type": "message", "role": role, "content": [{"type": part, "text": "hello"}]}
@@ -159,7 +161,7 @@ def _bare_clear(bare: JsonRpcClient, thread_id: str, cwd: Path) -> tuple[float, 
 
 
 def _softly(bare: JsonRpcClient, method: str, /, **params: Any) -> None:
-    """Not every Codex has it, and not every thread has what it asks for."""
+    """Sends a request and ignores a refusal, because not every version of Codex has the method."""
     try:
         bare.request(method, **params)
     except Refused:

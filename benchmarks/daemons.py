@@ -1,4 +1,4 @@
-"""Daemons and bare app-servers, each in a process of its own, as people run them."""
+"""Starts daemons and app-servers, each as a process of its own."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ STOP_DEADLINE_S = 20.0
 
 
 class Daemon(NamedTuple):
-    """A running `trimpoint serve`. `ready_s` is how long it took to listen."""
+    """A running `trimpoint serve`. `ready_s` is the time until it listened, in seconds."""
 
     pid: int
     socket: Path
@@ -35,7 +35,7 @@ class Daemon(NamedTuple):
 
     @contextmanager
     def client(self) -> Generator[JsonRpcClient]:
-        """A client that has shaken hands."""
+        """Yields an initialized client."""
         wire, sock = connected(self.socket)
         with sock:
             yield wire
@@ -50,7 +50,7 @@ def daemon(
     environment: dict[str, str] | None = None,
     config: str = "",
 ) -> Generator[Daemon]:
-    """A daemon with its state in `folder`, ended cleanly when the block ends."""
+    """Runs a daemon with its state in `folder` while the block runs."""
     config_file = folder / "config.toml"
     config_file.write_text(f'[log]\nlevel = "warning"\n{config}')
     socket = folder / "s" / "t.sock"
@@ -81,7 +81,7 @@ def daemon(
 
 
 class RealCodex(NamedTuple):
-    """The real Codex, and a scripted model that it talks to."""
+    """The real Codex, configured for a scripted model."""
 
     binary: Path
     overrides: list[str]
@@ -90,7 +90,7 @@ class RealCodex(NamedTuple):
 
     @contextmanager
     def daemon(self, folder: Path, config: str = "") -> Generator[Daemon]:
-        """A daemon on this Codex."""
+        """Runs a daemon with this Codex."""
         with daemon(
             folder,
             self.binary,
@@ -102,7 +102,7 @@ class RealCodex(NamedTuple):
 
     @contextmanager
     def app_server(self) -> Generator[JsonRpcClient]:
-        """Codex itself, without a daemon: a client that has shaken hands."""
+        """Runs `codex app-server` itself and yields an initialized client."""
         command = [str(self.binary), "app-server", *config_flags(self.overrides)]
         process = subprocess.Popen(
             command,
@@ -125,7 +125,7 @@ class RealCodex(NamedTuple):
 
 @contextmanager
 def real_codex() -> Generator[RealCodex]:
-    """The Codex that trimpoint would find here, with a home of its own and no network."""
+    """Yields the Codex that trimpoint would find on this machine, with a home of its own."""
     # The model answers in a thread of this process: no figure is taken while it has anything to do.
     with start_blocking_portal() as portal:
         model = ScriptedModel(Script())

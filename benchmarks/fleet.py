@@ -1,7 +1,8 @@
-"""The fleet: what the mirror costs a daemon, how far 500 hosts are behind, and how long a million
-events take to catch up. The NATS server is one of its own, on this machine.
+"""The fleet: the cost of the mirror for a daemon, the delay with 500 hosts, and the time to mirror
+a million events. The NATS server runs on this machine.
 
-Each measurement is a process of its own, so that its memory and processor time are its alone.
+Each measurement runs in a process of its own, so that memory and processor time are those of the
+measurement.
 """
 
 import shutil
@@ -22,7 +23,7 @@ PROGRAM = "from benchmarks.fleet_programs import main; main()"
 
 
 class Ran(NamedTuple):
-    """What a program says of itself."""
+    """The measurements that a program printed."""
 
     seconds: float
     core_seconds: float
@@ -31,7 +32,7 @@ class Ran(NamedTuple):
 
 
 def run_cost(stage: Bench) -> Outcome:
-    """Writes events to threads with the mirror and without."""
+    """Writes events to threads with and without the mirror."""
     events = stage.sized(100_000, 5_000)
     with _server(stage.room("fleet-cost")) as url:
         bare = _ran("write", str(stage.room("bare")), "", str(events))
@@ -69,7 +70,7 @@ def run_lag(stage: Bench) -> Outcome:
 
 
 def run_catch_up(stage: Bench) -> Outcome:
-    """Sends a journal that the hub has nothing of."""
+    """Sends a journal to a hub that has nothing of it."""
     events = stage.sized(1_000_000, 20_000)
     state = stage.room("fleet-catch-up")
     with _server(stage.room("fleet-hub")) as url:
@@ -98,9 +99,9 @@ def _ran(*words: str) -> Ran:
 
 @contextmanager
 def _server(folder: Path) -> Generator[str]:
-    """A NATS server with JetStream.
+    """Runs a NATS server with JetStream and yields its address.
 
-    :raises FileNotFoundError: there is no `nats-server`.
+    :raises FileNotFoundError: when there is no `nats-server`.
     """
     beside = Path(sys.executable).parent / "nats-server"
     binary = str(beside) if beside.exists() else shutil.which("nats-server")

@@ -1,5 +1,5 @@
-"""The programs that `benchmarks/fleet.py` runs as processes of their own. Each prints its seconds,
-processor seconds, most memory in MiB, and what else it counts.
+"""The programs that `benchmarks/fleet.py` runs as separate processes. Each prints its time, its
+processor time in seconds, its peak memory in MiB, and its own counts.
 """
 
 import resource
@@ -44,7 +44,7 @@ def main() -> None:
 
 @asynccontextmanager
 async def _daemon(state: str, url: str) -> AsyncGenerator[tuple[ThreadRegistry, "Fleet | None"]]:
-    """A registry, with a fleet if there is a hub."""
+    """Yields a registry, and a fleet if a hub is named."""
     store = StateDirectory(Path(state))
     async with (
         ThreadRegistry.running(store, Policy()) as registry,
@@ -92,7 +92,7 @@ async def _sent(fleet: "Fleet") -> None:
 
 
 async def write(state: str, url: str, events: str) -> tuple[list[float], float]:
-    """Writes events; with a hub until it has them all."""
+    """Writes events; with a hub, waits until the hub has them all."""
     if url:
         await _make(url)
     began = time.perf_counter()
@@ -120,7 +120,7 @@ async def catch_up(state: str, url: str) -> tuple[list[float], float]:
 
 
 async def hosts(url: str, count: str, seconds: str) -> tuple[list[float], float]:
-    """Sends as mirrors do: what has come since the last acknowledgement, in one message."""
+    """Sends events as mirrors do: those since the last acknowledgement, in one message."""
     from trimpoint.fleet.hub.connection import LAST_SUBJECT_SEQUENCE, Place, connected
 
     await _make(url)

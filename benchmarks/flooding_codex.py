@@ -1,8 +1,9 @@
-"""A stand-in for Codex that says one delta very often. Standard library only: it runs as a child of
-the daemon.
+"""A stand-in for Codex that sends deltas at a high rate. Uses only the standard library, and runs
+as the daemon's child.
 
-`python flooding_codex.py` speaks app-server over stdio; each `turn/start` is answered with as many
-deltas as its text says; with a second word there, the message that they are of is announced.
+`python flooding_codex.py` speaks the app-server protocol over stdio. Each `turn/start` is answered
+with the number of deltas that its text names; if the text has a second word, their message is
+announced first.
 """
 
 import json
@@ -27,7 +28,7 @@ _numbers = count(1)
 
 
 def delta_line(thread_id: str = THREAD_ID, turn_id: str = TURN_PREFIX + "000000000001") -> bytes:
-    """Returns what Codex sends for a few words of an answer, as long as it is there (261 bytes)."""
+    """Returns one delta notification of typical size (261 bytes)."""
     params = {"threadId": thread_id, "turnId": turn_id, "itemId": "msg_2", "delta": "x" * 60}
     return _line(
         {"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1795828351389}
@@ -35,7 +36,7 @@ def delta_line(thread_id: str = THREAD_ID, turn_id: str = TURN_PREFIX + "0000000
 
 
 def launcher(folder: Path) -> Path:
-    """An executable that runs this, to be named as the Codex binary."""
+    """Creates an executable that runs this module, to be used as the Codex binary."""
     script = folder / "codex"
     script.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {Path(__file__).resolve()}\n")
     script.chmod(0o755)

@@ -1,5 +1,5 @@
-"""WebSocket beside lines, HTTP beside JSON-RPC, and the memory that a daemon needs once it speaks
-them.
+"""WebSocket compared with lines, HTTP compared with JSON-RPC, and the memory of a daemon that
+serves HTTP.
 """
 
 import json
@@ -35,8 +35,8 @@ _BODY_VARIABLE = "TRIMPOINT_BENCH_BODY"
 
 
 def run_relay(stage: Bench) -> Outcome:
-    """The delta stream to 1 and to 32 WebSocket clients, and to as many that speak lines, in
-    turns.
+    """Streams deltas to 1 and to 32 WebSocket clients, and alternately to as many clients that read
+    lines.
     """
     deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
     room = stage.room("websocket")
@@ -68,8 +68,8 @@ def run_relay(stage: Bench) -> Outcome:
 
 
 def run_requests(stage: Bench) -> Outcome:
-    """`GET /api/v1/threads` on one connection, the same by JSON-RPC, and the same from a bare
-    Starlette app, in turns; then the memory.
+    """Sends `GET /api/v1/threads` on one connection, and alternately the same request by JSON-RPC
+    and to a minimal Starlette app; then measures memory.
     """
     requests, repeats = stage.sized(3_000, 300), stage.sized(5, 2)
     by_http: list[float] = []
@@ -132,7 +132,7 @@ def _timed(requests: int, ask: Callable[[], object]) -> float:
 
 @contextmanager
 def _bare_app(room: Path, body: bytes) -> Generator[tuple[socket.socket, BinaryIO]]:
-    """A connection to `bare_app`, which sends `body`, on uvicorn in a process of its own."""
+    """Yields a connection to `bare_app`, which sends `body`, on uvicorn in a process of its own."""
     place, body_file = room / "bare.sock", room / "body.json"
     body_file.write_bytes(body)
     command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_app:app", "--uds", str(place)]
@@ -173,7 +173,7 @@ def _connect_when_ready(sock: socket.socket, place: Path) -> None:
 
 
 def _get(sock: socket.socket, answers: BinaryIO) -> bytes:
-    """Returns the body, which is JSON."""
+    """Sends the request and returns the body of the response."""
     sock.sendall(_THREADS)
     size = 0
     while (line := answers.readline()) != b"\r\n":
@@ -193,7 +193,7 @@ def _line(message: bytes) -> bytes:
 
 
 def masked(message: bytes) -> bytes:
-    """A client's text frame. A mask of zeros is one, and costs this side nothing; the daemon
+    """Returns a client's text frame. Its mask is zero, which costs nothing here, but the daemon
     unmasks it all the same.
     """
     frame = encode_text_frame(message)
@@ -202,13 +202,13 @@ def masked(message: bytes) -> bytes:
 
 
 class _Frames:
-    """A server's text frames, read as lines."""
+    """Reads a server's text frames as lines."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
     def readline(self) -> bytes:
-        """The next message, with a newline; empty at the end."""
+        """Returns the next message with a line feed; empty at the end."""
         head = self._stream.read(2)
         if len(head) < 2:
             return b""

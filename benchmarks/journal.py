@@ -1,5 +1,5 @@
-"""The journal: many writers that share a sync, against one sync for each record; and how fast a
-thread is replayed.
+"""The journal: 64 writers that share a sync compared with one sync per record, and the speed of
+replaying a thread.
 """
 
 import gc
@@ -25,7 +25,9 @@ PAYLOAD = encode_record(ev.Record(1, 1, 1_795_828_351_389, turn_events("turn-1")
 
 
 def run_append(stage: Bench) -> Outcome:
-    """In turns: 64 who append and commit at once, and a loop that syncs each record."""
+    """Alternates between 64 tasks that append and commit at once, and a loop that syncs each
+    record.
+    """
     records, repeats = stage.sized(32_000, 6_400), stage.sized(5, 2)
     together: list[float] = []
     alone: list[float] = []
@@ -45,7 +47,7 @@ def run_append(stage: Bench) -> Outcome:
 
 
 def run_replay(stage: Bench) -> Outcome:
-    """Reads, decode and folds a long journal."""
+    """Reads, decodes and folds a long journal."""
     turns, repeats = stage.sized(60_000, 10_000), stage.sized(5, 2)
     room = stage.room("replay")
     anyio.run(_write_long, room, turns)

@@ -1,4 +1,6 @@
-"""What a request costs more through the daemon than straight to Codex."""
+"""The additional latency of a request through the daemon, compared with a request to Codex
+directly.
+"""
 
 import time
 
@@ -14,7 +16,7 @@ SHARES = {"p50": 0.50, "p99": 0.99}
 
 
 def run(stage: Bench) -> Outcome:
-    """Blocks of requests both ways, in turns."""
+    """Sends blocks of requests both ways, alternately."""
     blocks = stage.sized(20, 4)
     connect_to_codex: list[list[float]] = []
     through: list[list[float]] = []

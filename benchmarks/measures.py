@@ -1,6 +1,4 @@
-"""What a benchmark hands back: figures that were measured, and verdicts that hold them against a
-bar.
-"""
+"""The results of a benchmark: measured figures, and verdicts that compare them with a bar."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -8,14 +6,14 @@ from typing import NamedTuple
 
 
 class Bar(NamedTuple):
-    """What is asked for. `at_least`: more is better; otherwise less is."""
+    """A required value. `at_least`: larger is better; otherwise smaller is better."""
 
     limit: float
     unit: str
     at_least: bool
 
     def is_met_by(self, value: float) -> bool:
-        """Returns whether `value`, in the bar's unit, is good enough."""
+        """Returns whether `value`, in the bar's unit, meets the bar."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:
@@ -23,17 +21,17 @@ class Bar(NamedTuple):
 
 
 def at_least(limit: float, unit: str) -> Bar:
-    """A bar to get over."""
+    """Returns a bar with a lower limit."""
     return Bar(limit, unit, at_least=True)
 
 
 def at_most(limit: float, unit: str) -> Bar:
-    """A bar to stay under."""
+    """Returns a bar with an upper limit."""
     return Bar(limit, unit, at_least=False)
 
 
 class Figure(NamedTuple):
-    """One thing that was measured, some times over."""
+    """A measured quantity with its samples."""
 
     what: str
     unit: str
@@ -41,23 +39,23 @@ class Figure(NamedTuple):
 
     @property
     def median(self) -> float:
-        """The middle of the samples."""
+        """Returns the median of the samples."""
         return median(self.samples)
 
     @property
     def least(self) -> float:
-        """The smallest sample."""
+        """Returns the smallest sample."""
         return min(self.samples)
 
     @property
     def most(self) -> float:
-        """The largest sample."""
+        """Returns the largest sample."""
         return max(self.samples)
 
 
 class Verdict(NamedTuple):
-    """`value` held against `bar`. `judged_by` says which figures it is made of, and why those where
-    there is a choice.
+    """A value compared with a bar. `judged_by` names the figures that the value is computed
+    from.
     """
 
     what: str
@@ -72,7 +70,7 @@ class Verdict(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one benchmark found."""
+    """The results of one benchmark."""
 
     verdicts: list[Verdict]
     figures: list[Figure]

@@ -1,4 +1,6 @@
-"""Measures what a client that stops reading costs, and that other clients lose nothing."""
+"""The memory that a client costs when it stops reading, and proof that other clients lose
+nothing.
+"""
 
 import json
 import socket
@@ -18,7 +20,9 @@ STREAM_MIB, STREAM_MIB_QUICK = 100, 40
 
 
 def run(stage: Bench) -> Outcome:
-    """In turns: a stream to one client that reads, and the same while another does not read."""
+    """Alternates between a stream to one reading client, and the same stream with a second client
+    that does not read.
+    """
     deltas = (
         stage.sized(STREAM_MIB, STREAM_MIB_QUICK) * 1024 * 1024 // len(flooding_codex.delta_line())
     )

@@ -1,4 +1,5 @@
-"""The web page in a real Chromium: how soon it is there, what it takes, and how it keeps up.
+"""The web page in a real Chromium: time until it is shown, memory, and the rate of deltas that it
+can draw.
 
 Needs what `tests/web` needs: Chromium, playwright, and the built page.
 """
@@ -54,7 +55,7 @@ _PAINT = """() => performance.getEntriesByName("first-contentful-paint")[0].star
 
 
 def run_open(stage: Bench) -> Outcome:
-    """A thread of many turns, opened by a browser that has nothing of the page yet."""
+    """Opens a thread of many turns in a browser that has not loaded the page before."""
     turns = stage.sized(100_000, 10_000)
     room, thread_id = stage.room("page"), new_uuid7()
     anyio.run(grow, room / "state", [Grown(thread_id, "/work", "/rollout", turns)])
@@ -107,7 +108,7 @@ def run_open(stage: Bench) -> Outcome:
 
 
 def run_stream(stage: Bench) -> Outcome:
-    """An answer that comes as fast as the daemon can relay it."""
+    """Streams an answer as fast as the daemon can relay it."""
     deltas = stage.sized(100_000, 20_000)
     room = stage.room("page-stream")
     with daemon(room, flooding_codex.launcher(room)) as running, running.client() as client:
@@ -168,15 +169,15 @@ def _login(running: Daemon) -> str:
 
 
 def _clocked(page: Any) -> Any:
-    """Returns a session of the developer tools that counts from here on."""
+    """Returns a session of the developer tools that measures the page from now on."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     return session
 
 
 def _main_thread_ms(session: Any) -> float:
-    """Returns the processor time that the page's main thread has used so far: other work on the
-    machine makes frames late, but hardly changes this.
+    """Returns the processor time that the page's main thread has used so far, in milliseconds.
+    Other work on the machine delays frames, but hardly changes this time.
     """
     named = session.send("Performance.getMetrics")["metrics"]
     return next(float(one["value"]) for one in named if one["name"] == "TaskDuration") * 1000

@@ -1,9 +1,9 @@
-"""Measures how far `/clear 3` travels from the socket to the disk: `python -m
+"""Counts the functions and modules that `/clear 3` passes from the socket to the disk: `python -m
 benchmarks.path_of_a_command [--list]`.
 
-A hop is a function of ours that hands the command on: it is on the stack, of a task or a thread,
-when what it started reaches the disk. Counted are the stack that read the line, the chain of
-coroutines that waits for the sync, and the stack of the thread that does it.
+A hop is a function of trimpoint that is on the stack of a task or thread when the command reaches
+the disk. The count includes the stack that read the line, the chain of coroutines that waits for
+the sync, and the stack of the thread that syncs.
 """
 
 import argparse
@@ -46,13 +46,13 @@ class Recorder:
         self._token = current_token()
 
     def start(self) -> None:
-        """Records from here on."""
+        """Starts recording."""
         os.fdatasync = self._on_sync  # type: ignore[assignment]
         threading.setprofile(self._on_call)
         sys.setprofile(self._on_call)
 
     def stop(self) -> None:
-        """Records no more."""
+        """Stops recording."""
         sys.setprofile(None)
         threading.setprofile(None)
         os.fdatasync = self._sync
@@ -72,7 +72,7 @@ class Recorder:
         self._sync(descriptor)
 
     def _note_waiting(self) -> None:
-        """The coroutines of the task that waits for the disk, outermost first."""
+        """Records the coroutines of the task that waits for the disk, the outermost first."""
         for task in asyncio.all_tasks():
             chain = _chain(task.get_coro())
             if any(code.co_name in TASKS for code in chain):
@@ -106,7 +106,9 @@ def _module(code: CodeType) -> str:
 
 
 async def measured() -> Recorder:
-    """Runs a daemon with the real Codex in this process, and one `/clear 3` of a client."""
+    """Runs a daemon with the real Codex in this process, and one `/clear 3` of a client; returns
+    the recorder.
+    """
     async with opened_stage(find_codex().path) as stage, connect(stage.socket) as client:
         await client.initialize("path")
         thread = (

@@ -1,4 +1,4 @@
-"""What Linux says about a running process."""
+"""Measurements of a running process, from Linux's /proc."""
 
 import os
 from pathlib import Path
@@ -7,28 +7,28 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_s(pid: int) -> float:
-    """CPU seconds that the process has used, in user mode and in the kernel, in steps of 10 ms."""
+    """Returns the processor time of the process in seconds, user and system, in steps of 10 ms."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
 def rss_mib(pid: int) -> float:
-    """Resident memory."""
+    """Returns the resident memory in MiB."""
     return _memory_mib(pid, "VmRSS")
 
 
 def peak_rss_mib(pid: int) -> float:
-    """The most resident memory since the start, or since `reset_peak`."""
+    """Returns the peak of resident memory in MiB since the start or the last `reset_peak`."""
     return _memory_mib(pid, "VmHWM")
 
 
 def reset_peak(pid: int) -> None:
-    """Begins `peak_rss_mib` anew."""
+    """Resets `peak_rss_mib`."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def open_files(pid: int) -> int:
-    """Returns how many file descriptors are open."""
+    """Returns the number of open file descriptors."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 

@@ -1,7 +1,7 @@
-"""Search in the history: how fast journals are indexed, how large the index is, how fast and how
-well a search finds, over work that looks real.
+"""Search in the history: the speed of indexing, the size of the index, and the speed and quality of
+searches, on realistic text.
 
-Indexing and searching are processes of their own, so that their memory is theirs alone.
+Indexing and searching run in separate processes, to measure their memory separately.
 """
 
 import json
@@ -67,7 +67,7 @@ print(json.dumps([took, found, int(status.partition("VmHWM:")[2].split()[0])]))
 
 
 class Query(NamedTuple):
-    """Three words of an entry, and where that is."""
+    """Three words of an entry, and the position of the entry."""
 
     words: str
     thread_id: str
@@ -76,7 +76,7 @@ class Query(NamedTuple):
 
 
 class Written(NamedTuple):
-    """How much text the entries have, how large the journals are, and what is searched for."""
+    """The amount of text in the entries, the size of the journals, and the queries."""
 
     text_bytes: int
     journal_bytes: int
@@ -84,7 +84,7 @@ class Written(NamedTuple):
 
 
 def run(stage: Bench) -> Outcome:
-    """Indexes journals of a million entries and looks for some of them."""
+    """Indexes journals of a million entries and searches for some of them."""
     count = stage.sized(1_000_000, 20_000)
     root = stage.room("recall")
     written = _write(root, count)
@@ -155,15 +155,15 @@ def _entry(turn_id: str, place: int, text: str) -> ev.EntryRecorded:
 
 
 def _item(turn_id: str, text: str) -> ev.ContextItemsRecorded:
-    """The same as the model saw it: a journal has both."""
+    """Returns the model's form of an entry, because a journal stores both."""
     content = [{"type": "output_text", "text": text}]
     item = {"type": "message", "role": "assistant", "content": content}
     return ev.ContextItemsRecorded(turn_id, (json.dumps(item).encode(),))
 
 
 def _texts(chance: random.Random) -> Iterator[str]:
-    """Texts of prompts, outputs and answers: words as frequent as in real ones, and every seventh
-    an identifier, a path or a number.
+    """Yields texts of prompts, outputs and answers: words with realistic frequencies, every seventh
+    one an identifier, a path or a number.
     """
     words = _words(chance)
     identifiers = [_identifier(chance, words) for _ in range(60_000)]

@@ -1,9 +1,8 @@
-"""The relay of a stream: one client against what the official SDK can decode, and many clients
-against one.
+"""The relay of a stream: one client compared with the decoding speed of the official SDK, and many
+clients compared with one.
 
-The daemon is judged by wall clock where the rest of the machine is fast enough not to matter: the
-stream comes ready-made out of a child that only writes, and the clients, all in this process, only
-count bytes.
+The daemon is measured by wall clock, because everything else is faster: the stream comes prepared
+from a child that only writes, and the clients, all in this process, only count bytes.
 """
 
 import json
@@ -32,7 +31,7 @@ _TAIL_BYTES = 1024
 
 
 class Relayed(NamedTuple):
-    """One turn. `cpu_s` is the daemon's."""
+    """The result of one turn. `cpu_s` is the daemon's processor time in seconds."""
 
     deliveries: int
     wall_s: float
@@ -40,7 +39,7 @@ class Relayed(NamedTuple):
 
 
 def run_one(stage: Bench) -> Outcome:
-    """One client against the SDK's decoder."""
+    """Compares one client with the SDK's decoder."""
     deltas, repeats = stage.sized(300_000, 60_000), stage.sized(7, 3)
     relayed: list[Relayed] = []
     decoded: list[float] = []
@@ -62,7 +61,7 @@ def run_one(stage: Bench) -> Outcome:
 
 
 def run_many(stage: Bench) -> Outcome:
-    """Many clients against one."""
+    """Compares many clients with one."""
     deltas, repeats = stage.sized(100_000, 20_000), stage.sized(5, 2)
     one: list[Relayed] = []
     many: list[Relayed] = []
@@ -100,7 +99,9 @@ def _by_cpu(what: str, turns: list[Relayed]) -> Figure:
 
 
 def sdk_decodes(lines: int) -> float:
-    """Messages a second that the SDK makes of lines, as its reader does with each."""
+    """Returns how many messages per second the SDK decodes from lines, in the way its reader
+    does.
+    """
     client = CodexClient()
     line = flooding_codex.delta_line().decode()
     began = time.perf_counter()
@@ -112,8 +113,8 @@ def sdk_decodes(lines: int) -> float:
 
 
 def open_thread(running: Daemon) -> None:
-    """Begins the one thread, and clear it once: from then on each line's thread id has to be
-    exchanged, as after any trim.
+    """Starts the thread and clears it once, so that the thread id in each line must be replaced, as
+    after any trim.
     """
     with running.client() as client:
         client.request("thread/start", cwd="/tmp")
@@ -126,8 +127,8 @@ def open_thread(running: Daemon) -> None:
 
 
 class TurnReceivers:
-    """Clients of the one thread, as a context manager; `connect` and `framed` say what they
-    speak.
+    """Clients of the thread, as a context manager; `connect` and `framed` determine their
+    protocol.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class TurnReceivers:
         self._closing.close()
 
     def receive_turn(self, deltas: int) -> Relayed:
-        """Has a turn of so many deltas and waits until every client has heard its end."""
+        """Runs a turn of `deltas` deltas and waits until every client has received its end."""
         params = {
             "threadId": flooding_codex.THREAD_ID,
             "input": [{"type": "text", "text": str(deltas)}],
@@ -174,7 +175,7 @@ class TurnReceivers:
 
 
 def receive_until_end(sockets: list[socket.socket]) -> int:
-    """Reads all sockets until each has brought the end of a turn; the bytes that came."""
+    """Reads all sockets until each has delivered the end of a turn; returns the number of bytes."""
     received_bytes = 0
     buffer = bytearray(RECEIVE_BYTES)
     with selectors.DefaultSelector() as selector:
@@ -190,7 +191,9 @@ def receive_until_end(sockets: list[socket.socket]) -> int:
 
 
 def _receive(key: selectors.SelectorKey, buffer: bytearray) -> int:
-    """Reads once and keeps the end of it all in the key's data; how much came."""
+    """Reads once from a socket and keeps the last bytes in the key's data; returns the number of
+    bytes.
+    """
     sock, tail = cast("socket.socket", key.fileobj), cast("bytearray", key.data)
     size = sock.recv_into(buffer)
     if size == 0:

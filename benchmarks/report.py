@@ -1,4 +1,4 @@
-"""The results, for people and for scripts."""
+"""Formats the results for people and for scripts."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def is_met(results: Results) -> bool:
 
 
 def show(console: Console, results: Results) -> None:
-    """Two tables: what was judged, and what was measured."""
+    """Prints two tables: verdicts and figures."""
     verdicts = _table("judged", "bar", "measured", "", "judged by")
     figures = _table("measured", "least", "median", "most", "unit")
     for _, outcome in results:
@@ -45,7 +45,7 @@ def show(console: Console, results: Results) -> None:
 
 
 def as_json(results: Results, *, quick: bool) -> str:
-    """Everything, for a script."""
+    """Returns all results as JSON."""
     document: dict[str, Any] = {
         "measuredAt": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
@@ -57,7 +57,7 @@ def as_json(results: Results, *, quick: bool) -> str:
 
 
 def machine() -> str:
-    """Returns what sort of machine this is, no more, and how busy it was with other things."""
+    """Returns the kind of this machine and its load, as text."""
     cores, load = os.cpu_count() or 1, os.getloadavg()
     kernel = platform.release().split("-")[0]
     return (
@@ -72,7 +72,7 @@ def write(path: Path, text: str) -> None:
 
 
 def readable(value: float) -> str:
-    """Three digits that matter."""
+    """Returns a number with three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Every row of the budgets, by name."""
+"""The table of benchmarks by name."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,9 +24,9 @@ from benchmarks.stage import Bench
 
 
 class Row(NamedTuple):
-    """`name` is for the command line, `what` for people.
+    """A benchmark. `name` is its name on the command line, `what` its title.
 
-    A row with `only_named` needs much disk or time, and runs only when it is named.
+    A row with `only_named` needs much disk space or time, and runs only when it is named.
     """
 
     name: str

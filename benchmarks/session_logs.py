@@ -1,7 +1,7 @@
-"""Session logs: how fast a long rollout is read into unified records and in how much memory, and
-how long a list takes.
+"""Session logs: the speed and memory of reading a long rollout into unified records, and the time
+of listing sessions.
 
-Each reading is a process of its own, so that its memory is that of reading alone.
+Each measurement runs in a process of its own, to measure its memory separately.
 """
 
 import json
@@ -49,7 +49,7 @@ print(time.perf_counter() - began, len(sessions), 0, time.process_time())
 
 
 def run_read(stage: Bench) -> Outcome:
-    """Reads one rollout of many turns, tool results and compactions."""
+    """Reads one rollout with many turns, tool results and compactions."""
     size, repeats = stage.sized(256, 24) * MIB, stage.sized(3, 2)
     home = stage.room("session-log")
     path = _rollout_path(home, 1)
@@ -76,7 +76,7 @@ def run_read(stage: Bench) -> Outcome:
 
 
 def run_huge(stage: Bench) -> Outcome:
-    """Reads one rollout as large as the largest real ones, half of it copies of screenshots."""
+    """Reads one rollout as large as the largest real ones; half of it are copies of screenshots."""
     size = stage.sized(10 * 1024, 96) * MIB
     home = stage.room("session-huge")
     path = _rollout_path(home, 1)
@@ -94,7 +94,7 @@ def run_huge(stage: Bench) -> Outcome:
 
 
 def run_list(stage: Bench) -> Outcome:
-    """Lists many small sessions, without the cache and with it."""
+    """Lists many small sessions, without and with the cache."""
     count, repeats = stage.sized(5_000, 500), stage.sized(3, 2)
     home = stage.room("session-list")
     for number in range(count):
@@ -117,7 +117,7 @@ def run_list(stage: Bench) -> Outcome:
 
 
 class Run(NamedTuple):
-    """What a process of its own took; `second` and `third` are what its program counts."""
+    """The measurements of one process; `second` and `third` are counts of its program."""
 
     seconds: float
     second: int
@@ -147,7 +147,9 @@ def _write(path: Path, rows: Iterator[bytes]) -> int:
 
 
 def _huge_rows(size: int) -> Iterator[bytes]:
-    """Turns, and after every 32 MiB of them a compaction that copies screenshots into its row."""
+    """Yields turns, and after every 32 MiB of them a compaction that copies screenshots into its
+    row.
+    """
     image = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * IMAGE_BYTES}
     shown = _message("user", "look", "shown") | {"content": [image] * IMAGES}
     copied = {"message": "the summary " * 300, "replacement_history": [shown]}
@@ -162,7 +164,7 @@ def _huge_rows(size: int) -> Iterator[bytes]:
 
 
 def _rows(number: int, size: int) -> Iterator[bytes]:
-    """Turns as Codex writes them: a prompt, three commands with results, an answer."""
+    """Yields turns as Codex writes them: a prompt, three commands with results, an answer."""
     written, ordinal, turn = 0, 0, 0
     began = time.gmtime(1_767_323_045)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", began)

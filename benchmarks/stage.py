@@ -1,4 +1,4 @@
-"""Where a benchmark runs: a folder on a real disk, and how much of everything it may take."""
+"""The folder that a benchmark works in, and the sizes that it uses."""
 
 import os
 import tempfile
@@ -13,25 +13,28 @@ _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
 class Bench(NamedTuple):
-    """`quick`: small sizes and few repetitions, to see that it works; its ratios mean little."""
+    """The folder and the sizes of a run. `quick`: small sizes and few repetitions, to check that
+    the benchmark works; its ratios mean little.
+    """
 
     folder: Path
     quick: bool
 
     def sized(self, whole: T, quick: T) -> T:
-        """`whole`, or `quick` on a quick run."""
+        """Returns `quick` on a quick run, otherwise `whole`."""
         return quick if self.quick else whole
 
     def room(self, name: str) -> Path:
-        """A fresh folder inside."""
+        """Creates a folder for one measurement."""
         return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder))
 
 
 @contextmanager
 def set_stage(parent: Path | None, *, quick: bool) -> Generator[Bench]:
-    """A stage below `parent`, or below the folder for temporary files; removed afterwards.
+    """Yields a new folder below `parent`, or below the folder for temporary files; it is removed
+    afterwards.
 
-    :raises ValueError: when the folder is kept in memory.
+    :raises ValueError: when the folder is on a file system in memory.
     """
     with tempfile.TemporaryDirectory(prefix="tpb", dir=parent) as folder:
         if (kind := _file_system(Path(folder))) in _IN_MEMORY:
@@ -40,7 +43,7 @@ def set_stage(parent: Path | None, *, quick: bool) -> Generator[Bench]:
 
 
 def _file_system(path: Path) -> str:
-    """The kind of file system `path` is on, "" where the kernel does not say."""
+    """Returns the type of the file system of `path`; empty if the kernel does not report it."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     holding = [
         (mount[1], mount[2])

@@ -1,5 +1,5 @@
-"""A daemon with ten thousand idle threads on disk, against one with none: how soon it is ready, and
-what it weighs.
+"""The start of a daemon with ten thousand idle threads compared with none: time until it is ready,
+and memory.
 """
 
 import anyio
@@ -15,7 +15,7 @@ IDLE, IDLE_QUICK = 10_000, 1_000
 
 
 def run(stage: Bench) -> Outcome:
-    """Starts, in turns."""
+    """Starts both kinds of daemon alternately."""
     idle, repeats = stage.sized(IDLE, IDLE_QUICK), stage.sized(7, 2)
     full, empty = stage.room("full"), stage.room("empty")
     anyio.run(fill_with_idle, full / "state", idle)
@@ -64,7 +64,7 @@ _FROM_SPAWN = "wall clock from spawn to listening, medians"
 
 
 def _settled_mib(running: Daemon) -> float:
-    """After a client has come and Codex has answered it."""
+    """Returns the memory in MiB after a client has connected and Codex has answered it."""
     with running.client() as client:
         client.request("thread/loaded/list")
         client.request("sidecar/status")

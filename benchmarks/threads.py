@@ -1,6 +1,4 @@
-"""Threads with a past, written through the engine as a daemon would, only without waiting for the
-disk.
-"""
+"""Writes threads with a long history as a daemon would, but without waiting for the disk."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -24,20 +22,21 @@ TURNS_A_BATCH = 1000
 
 
 class Unsynced(SystemFiles):
-    """Does nothing: no task waits for what a benchmark prepares."""
+    """File operations without syncs, because durability does not matter here."""
 
     def datasync(self, fd: int) -> None:
-        """Not now."""
+        """Does nothing."""
 
     def sync_directory(self, path: Path) -> None:
-        """Not now."""
+        """Does nothing."""
 
 
 class Grown(NamedTuple):
-    """A thread that is to have so many turns.
+    """A thread to write, and its number of turns.
 
-    `rollout_path` is where Codex keeps it, if it does, and `newest_turn_id` the turn that Codex has
-    of it: the ledger ends with that turn, so that the daemon finds nothing that it missed.
+    `rollout_path` is the path of its rollout, if Codex has one; `newest_turn_id` is the last turn
+    in that rollout, with which the ledger must end, so that the daemon does not find turns that it
+    missed.
     """
 
     thread_id: str
@@ -48,14 +47,14 @@ class Grown(NamedTuple):
 
 
 async def grow(state_dir: Path, threads: list[Grown]) -> None:
-    """Writes these threads' journals, and the catalogue, into a state directory."""
+    """Writes the journals of these threads, and the catalogue, into a state directory."""
     async with _engine(state_dir) as engine:
         for thread in threads:
             await write_turns(await _create(engine, thread), thread.turns, thread.newest_turn_id)
 
 
 async def fill_with_idle(state_dir: Path, how_many: int) -> None:
-    """Writes so many threads of one turn each."""
+    """Writes `how_many` threads of one turn each."""
     async with _engine(state_dir) as engine:
         for _ in range(how_many):
             await write_turns(await _create(engine, Grown(new_uuid7(), "/work", "/rollout", 1)), 1)
@@ -85,7 +84,7 @@ async def _create(engine: ThreadRegistry, thread: Grown) -> ThreadWriter:
 
 
 async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | None = None) -> None:
-    """Appends turns of two messages each, durable (as far as its files go) on return."""
+    """Appends turns of two messages each."""
     stem = f"{time.time_ns():x}"
     for number in range(turns):
         is_newest = number == turns - 1
@@ -98,7 +97,7 @@ async def write_turns(writer: ThreadWriter, turns: int, newest_turn_id: str | No
 
 
 def turn_events(turn_id: str) -> tuple[ev.AnyEvent, ...]:
-    """A turn as Codex tells it: six events."""
+    """Returns the six events of a turn."""
     prompt, answer = "What does this do?", "It greets whoever is named, and the world otherwise."
     return (
         ev.TurnStarted(turn_id, 1),

@@ -1,9 +1,9 @@
-"""Fits the weights of `trimpoint.core.model.tokens` to a real tokenizer, and says how far off the
-estimate is: `scripts/fit-tokens`.
+"""Fits the weights of `trimpoint.core.model.tokens` to a real tokenizer, and reports the error of
+the estimate: `scripts/fit-tokens`.
 
-The corpus is made of what is installed beside it (Python, C headers, JavaScript, translations) and
-of seeded random text, so the figures differ a little from machine to machine. Every other piece of
-4,000 characters is fitted, the rest is judged. Squares of relative errors are minimized.
+The corpus consists of installed files (Python, C headers, JavaScript, translations) and of seeded
+random text, so the figures differ slightly between machines. The weights are fitted to every other
+piece of 4,000 characters and judged on the rest, by the squares of relative errors.
 """
 
 import argparse
@@ -49,7 +49,7 @@ Row = list[float]
 
 
 class Piece(NamedTuple):
-    """Some text of one kind, and how many tokens it has."""
+    """A text of one kind, and its number of tokens."""
 
     kind: str
     text: str
@@ -57,9 +57,7 @@ class Piece(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """How far the estimates of some pieces are off, as shares; `flat` is four characters a
-    token.
-    """
+    """The relative errors of the estimates; `flat` is the error of four characters per token."""
 
     characters_per_token: float
     together: float
@@ -69,7 +67,7 @@ class Errors(NamedTuple):
 
 
 def main() -> int:
-    """Prints the weights that fit best, and the errors of those that are in the code."""
+    """Prints the best weights, and the errors of the weights in the code."""
     parser = argparse.ArgumentParser(prog="scripts/fit-tokens", description=main.__doc__)
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the weights there")
     arguments = parser.parse_args()
@@ -83,12 +81,12 @@ def main() -> int:
 
 
 def names() -> list[str]:
-    """Names of the weights that are fitted, in order."""
+    """Returns the names of the fitted weights, in order."""
     return [feature.name for feature in FEATURES] + [script.name for script in SCRIPTS]
 
 
 def best_weights(fitted: Sequence[Piece]) -> Row:
-    """Returns the weights with the least squares of relative errors."""
+    """Returns the weights that minimize the squares of the relative errors."""
     rows: list[Row] = []
     targets: Row = []
     for piece in fitted:
@@ -99,7 +97,9 @@ def best_weights(fitted: Sequence[Piece]) -> Row:
 
 
 def counted(text: str) -> tuple[Row, float]:
-    """Returns how often each weight counts in the text, and the tokens that are not fitted."""
+    """Returns how often each weight applies to the text, and the tokens of the text that are not
+    fitted.
+    """
     kinds, foreign = split_by_kind(text)
     counts = [float(sum(map(kinds.count, feature.patterns))) for feature in FEATURES]
     left = len(foreign)
@@ -130,7 +130,9 @@ def least_squares(rows: Sequence[Row], targets: Sequence[float]) -> Row:
 
 
 def pieces(texts: Iterable[tuple[str, str]]) -> list[Piece]:
-    """Returns pieces of every text with their tokens, the same number of each kind at most."""
+    """Returns pieces of every text with their number of tokens, at most the same number for each
+    kind.
+    """
     tokenizer = _installed("bpe_openai").get_encoding("o200k_base")
     cut = (
         (kind, text[at : at + PIECE_CHARACTERS])
@@ -145,12 +147,12 @@ def pieces(texts: Iterable[tuple[str, str]]) -> list[Piece]:
 
 
 def halves(every: Sequence[Piece]) -> tuple[Sequence[Piece], Sequence[Piece]]:
-    """Returns the pieces to fit and those to judge."""
+    """Returns the pieces to fit and the pieces to judge."""
     return every[::2], every[1::2]
 
 
 def errors_of(judged: Sequence[Piece]) -> Errors:
-    """Returns how far the estimate in the code is off on these pieces."""
+    """Returns the relative errors of the code's estimate on these pieces."""
     estimates = [estimate_text_tokens(piece.text) for piece in judged]
     off = [estimate / one.tokens - 1 for estimate, one in zip(estimates, judged, strict=True)]
     flat = [len(one.text) / FLAT_CHARACTERS_PER_TOKEN / one.tokens - 1 for one in judged]
@@ -165,7 +167,7 @@ def errors_of(judged: Sequence[Piece]) -> Errors:
 
 
 def corpus() -> Iterator[tuple[str, str]]:
-    """Yields kinds of text, each with a text that is long enough."""
+    """Yields each kind of text with a text that is long enough."""
     library = Path(sysconfig.get_paths()["stdlib"])
     packages = Path(_installed("django").__file__).parent
     python = _joined(sorted(library.glob("*.py"))[:60])
@@ -235,7 +237,9 @@ def _docstrings(python: str) -> str:
 
 
 def _installed(name: str) -> Any:
-    """Returns a package of the group `tokens`, which the development environment does not have."""
+    """Imports a package of the dependency group `tokens`, which the development environment does
+    not have.
+    """
     return importlib.import_module(name)
 
 

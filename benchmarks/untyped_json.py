@@ -1,5 +1,5 @@
-"""Compares msgspec and orjson where JSON without a declared shape is decoded, changed and encoded:
-`python -m benchmarks.untyped_json` (docs/adr/0024-msgspec-for-untyped-json.md).
+"""Compares msgspec and orjson for JSON that is decoded without a type, changed and encoded: `python
+-m benchmarks.untyped_json` (docs/adr/0024-msgspec-for-untyped-json.md).
 """
 
 import timeit
@@ -17,7 +17,7 @@ THREAD_ID = "01a222b8-596a-7383-a8d6-e11dbd3b7e53"
 
 
 def main() -> None:
-    """Prints a line for each size: how many times as fast orjson is."""
+    """Prints for each size how many times faster orjson is."""
     for turns in TURNS:
         answer = {"thread": {"id": THREAD_ID, "turns": [_turn(number) for number in range(turns)]}}
         text, calls = msgspec.json.encode(answer), max(3, 2000 // turns)

@@ -1,5 +1,5 @@
-"""A blocking client, the same over a daemon's socket and over a child's pipes, so that both ways
-cost it the same.
+"""A blocking client, used in the same way over a daemon's socket and over a child's pipes, so that
+both cost the same.
 """
 
 import socket
@@ -16,12 +16,12 @@ Message = dict[str, Any]
 
 
 class Refused(Exception):
-    """The answer was an error."""
+    """Raised when the response is an error."""
 
 
 class JsonRpcClient:
-    """`lines` is read line by line, `send` takes whole messages. Notifications that nobody waits
-    for are dropped.
+    """A blocking client. Messages are read from `lines` and passed whole to `send`. Notifications
+    are dropped unless a caller waits for them.
     """
 
     def __init__(self, lines: BinaryIO, send: Callable[[bytes], object]) -> None:
@@ -30,10 +30,10 @@ class JsonRpcClient:
         self._peer: Peer[None] = Peer(decode=jsonrpc.decode_trusted)
 
     def request(self, method: str, /, **params: Any) -> Message:
-        """The result.
+        """Sends a request and returns its result.
 
-        :raises Refused: it was an error.
-        :raises EOFError: the other side is gone.
+        :raises Refused: when the response is an error.
+        :raises EOFError: when the connection is closed.
         """
         call_id, data = self._peer.call(method, params, context=None)
         self._send(data)
@@ -49,9 +49,9 @@ class JsonRpcClient:
         raise EOFError("the other side closed the connection")
 
     def until(self, wanted: Callable[[Message], bool]) -> Message:
-        """The next notification that is wanted.
+        """Returns the next notification for which `wanted` is true.
 
-        :raises EOFError: the other side is gone.
+        :raises EOFError: when the connection is closed.
         """
         for event in self._events():
             if isinstance(event, jsonrpc.Notification):

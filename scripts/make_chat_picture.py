@@ -1,5 +1,5 @@
-"""Makes docs/img/chat.svg from what `trimpoint chat` shows in a terminal, on the real daemon and
-the real Codex with a scripted model.
+"""Makes docs/img/chat.svg from the screen of `trimpoint chat`, with the real daemon and the real
+Codex on a scripted model.
 """
 
 import os
@@ -70,7 +70,7 @@ async def main() -> None:
 
 
 async def begin(stage: CliHarness) -> None:
-    """Has three turns in the thread, and the next ones prepared."""
+    """Runs three turns in the thread, and queues the replies to the next ones."""
     usage = Usage(input_tokens=184_000, output_tokens=900)
     stage.script.then(*(say(f"Done, step {number}.", usage=usage) for number in (1, 2, 3)))
     (stage.worktree / "test_discounts.py").write_text(TESTS)
@@ -81,12 +81,12 @@ async def begin(stage: CliHarness) -> None:
 
 
 def lines_of(screen: pyte.Screen) -> list[Text]:
-    """Returns what is on a screen, with its colours."""
+    """Returns the lines of a screen with their colours."""
     return [line_of(screen, row) for row in range(screen.lines)]
 
 
 def line_of(screen: pyte.Screen, row: int) -> Text:
-    """Returns a line of a screen, in pieces that look the same."""
+    """Returns a line of a screen, in pieces of one style each."""
     chars = [screen.buffer[row][column] for column in range(screen.columns)]
     line = Text()
     for style, run_of_chars in groupby(chars, key=style_of):
@@ -96,7 +96,7 @@ def line_of(screen: pyte.Screen, row: int) -> Text:
 
 
 def style_of(char: pyte.screens.Char) -> Style:
-    """Returns how a character looks."""
+    """Returns the style of a character."""
     return Style(
         color=colour(char.fg), bgcolor=colour(char.bg), bold=char.bold, italic=char.italics,
         reverse=char.reverse,
@@ -104,7 +104,7 @@ def style_of(char: pyte.screens.Char) -> Style:
 
 
 def colour(name: str) -> str | None:
-    """Returns pyte's name of a colour as rich's."""
+    """Converts pyte's name of a colour to rich's."""
     if name == "default":
         return None
     if len(name) == 6 and all(letter in "0123456789abcdef" for letter in name):

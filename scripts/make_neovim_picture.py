@@ -1,5 +1,5 @@
-"""Makes docs/img/neovim.svg from the real plugin: a real Neovim in a terminal, the real Codex, a
-scripted model. Run it with the Python of .venv, from the root of the repository.
+"""Makes docs/img/neovim.svg from the real plugin: a real Neovim in a terminal, and the real Codex
+with a scripted model. Run it with the Python of .venv, from the root of the repository.
 """
 
 import re
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _project(found: re.Match[str]) -> str:
-    """A name for the folder, as long as that of the throwaway one."""
+    """Returns a replacement for the temporary folder's name, padded to the same length."""
     name = "~/project"
     return "&#160;" * (len(found[0]) - len(name)) + name
 
@@ -83,7 +83,7 @@ async def screen() -> list[Text]:
 
 
 async def conversation(chat: Chat) -> None:
-    """Has three turns, with a compaction behind the second."""
+    """Runs three turns, with a compaction after the second."""
     await chat.turns("What does settings.py do?|It reads settings from a file.")
     await chat.turns("How are the tests run?|With pytest, from the root.")
     await chat.type("/clear 1")
@@ -97,7 +97,7 @@ async def conversation(chat: Chat) -> None:
 
 
 def lines_of(screen: pyte.Screen) -> list[Text]:
-    """Returns what pyte has read, with its colours."""
+    """Returns the lines that pyte has read, with their colours."""
     cells = [
         [screen.buffer[row][column] for column in range(screen.columns)]
         for row in range(screen.lines)
@@ -113,7 +113,7 @@ def lines_of(screen: pyte.Screen) -> list[Text]:
 
 
 def line_of(cells: list[pyte.screens.Char]) -> Text:
-    """Returns one line, cells of one look together."""
+    """Returns one line; neighbouring cells of one style are joined."""
     line = Text(end="")
     for style, run_of_cells in groupby(cells, style_of):
         line.append("".join(cell.data for cell in run_of_cells), style)
@@ -121,7 +121,7 @@ def line_of(cells: list[pyte.screens.Char]) -> Text:
 
 
 def style_of(cell: pyte.screens.Char) -> Style:
-    """Returns the look of one cell."""
+    """Returns the style of a cell."""
     return Style(
         color=colour(cell.fg),
         bgcolor=colour(cell.bg),
@@ -133,7 +133,7 @@ def style_of(cell: pyte.screens.Char) -> Style:
 
 
 def colour(name: str) -> str | None:
-    """Returns a colour as rich names it."""
+    """Converts pyte's name of a colour to rich's."""
     if name == "default":
         return None
     is_hex = len(name) == 6 and all(digit in "0123456789abcdef" for digit in name.lower())

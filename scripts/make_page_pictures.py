@@ -1,7 +1,7 @@
-"""Makes pictures of the page: `scripts/make-page-pictures FOLDER` of every state in two themes and
-two widths, to be looked at; without a folder the two of the README, in docs/img.
+"""Makes pictures of the web page: `scripts/make-page-pictures FOLDER` of every state in two themes
+and two widths, for review; without a folder, the two of the README, in docs/img.
 
-What they show is real: the daemon, Codex with a scripted model, and Chromium.
+The pictures are taken in Chromium, with the real daemon and the real Codex on a scripted model.
 """
 
 import os
@@ -102,7 +102,7 @@ SMALL, FULL = Usage(input_tokens=38_000), Usage(input_tokens=238_000)
 
 
 class Pictures:
-    """Takes the pictures of a stage; each state in both themes and widths."""
+    """Takes pictures of the page; each state in both themes and widths."""
 
     def __init__(self, stage: Stage, folder: Path) -> None:
         self.stage, self.page, self._folder = stage, stage.page, folder
@@ -123,7 +123,7 @@ class Pictures:
         await self.ended(prompt)
 
     async def ended(self, prompt: str) -> None:
-        """Waits for the end of a turn, and allows whatever is asked for meanwhile."""
+        """Waits for the end of a turn, and approves everything that is asked meanwhile."""
         card = self.page.get_by_label("The agent asks for approval")
         foot = self.page.locator(".turn").filter(has_text=prompt).last.locator(".turn-foot")
         while not await foot.count():
@@ -189,7 +189,7 @@ async def other_threads(stage: Stage) -> None:
 
 
 async def conversation(pictures: Pictures) -> None:
-    """Has turns of every kind, and a compaction between them."""
+    """Runs turns of every kind, with a compaction between them."""
     stage, page = pictures.stage, pictures.page
     stage.house.script.summary = SUMMARY
     thought = reasoning("**Reading the parser**\n\nWhere does it stop?")
@@ -209,7 +209,7 @@ async def conversation(pictures: Pictures) -> None:
 
 
 async def streaming(pictures: Pictures) -> None:
-    """A turn under way with an answer that grows, and a prompt that waits."""
+    """Shows a running turn with a growing answer, and a queued prompt."""
     stage, page = pictures.stage, pictures.page
     stage.will_answer(hang(CODE[:260]))
     await stage.send("And if the file is empty?")

@@ -1,3 +1,3 @@
-"""Keeps a daemon busy for as long as one likes and judges whether it stays as it was:
+"""Keeps a daemon busy for a chosen time and checks that its memory and speed do not change:
 `scripts/soak`.
 """

@@ -1,4 +1,6 @@
-"""`scripts/soak`: lives, judges, and ends with 1 if something was not flat."""
+"""`scripts/soak`: runs the soak and prints the verdicts; the exit code is 1 if a limit was
+exceeded.
+"""
 
 import argparse
 import sys
@@ -19,7 +21,9 @@ from benchmarks.stage import Bench, set_stage
 
 
 def main() -> int:
-    """0 when all was flat, 1 when something was not, 2 when it was asked wrongly."""
+    """Runs the soak. Returns 0 if all limits were kept, 1 if one was exceeded, 2 for a wrong
+    command line.
+    """
     arguments = _parser().parse_args()
     with set_stage(arguments.dir, quick=False) as stage:
         row = Row("soak", "A long life", partial(soaked, more=goes_on(arguments)))
@@ -31,7 +35,7 @@ def main() -> int:
 
 
 def soaked(stage: Bench, more: Callable[[Life], bool]) -> Outcome:
-    """A life for as long as there is to be more of it."""
+    """Keeps a daemon busy while `more` returns true, and returns the outcome."""
     room = stage.room("soak")
     with real_codex() as codex, codex.daemon(room, CONFIG) as running:
         life = Life(running, codex, room)
@@ -44,7 +48,7 @@ def soaked(stage: Bench, more: Callable[[Life], bool]) -> Outcome:
 
 
 def goes_on(arguments: argparse.Namespace) -> Callable[[Life], bool]:
-    """Returns whether there is to be another round."""
+    """Returns a function that tells whether another round is to be run."""
     if arguments.turns is not None:
         return lambda life: life.lived["turns"] < arguments.turns
     ends_at = time.monotonic() + arguments.minutes * 60

@@ -1,5 +1,5 @@
-"""The life of a daemon: conversations that are cleared, compacted, renewed and left, a Codex that
-dies, clients that come and go.
+"""The load of the soak: conversations that are cleared, compacted, replaced and abandoned, a Codex
+that is killed, clients that connect and disconnect.
 """
 
 import os
@@ -27,7 +27,7 @@ KILL_EVERY, NEW_EVERY, SAMPLE_EVERY = 4, 3, 2
 
 
 class Life:
-    """`lived` counts what has happened."""
+    """The load on one daemon. `lived` counts what was done."""
 
     def __init__(self, daemon: Daemon, codex: RealCodex, room: Path) -> None:
         self.lived: Counter[str] = Counter()
@@ -39,7 +39,7 @@ class Life:
         self._clear_ms: list[float] = []
 
     def live(self, goes_on: Callable[["Life"], bool]) -> None:
-        """Round after round, each with a client of its own."""
+        """Runs rounds, each with a client of its own, while `goes_on` returns true."""
         while goes_on(self):
             with self._daemon.client() as client:
                 self._round(client)

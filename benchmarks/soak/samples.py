@@ -1,4 +1,4 @@
-"""What is looked at again and again, and when it is called flat."""
+"""The quantities that the soak samples, and their limits."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -8,8 +8,8 @@ from benchmarks.measures import Bar, Figure, Verdict, at_most
 
 
 class Sample(NamedTuple):
-    """Taken between two rounds. `open_files` beyond the one of each thread in memory; times are
-    medians since the last sample.
+    """A sample taken between two rounds. `open_files` excludes the file of each thread in memory;
+    times are medians since the previous sample.
     """
 
     turns: int
@@ -23,8 +23,8 @@ class Sample(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How far the last third of a series may be from the first, warm-up left out. `is_ratio`: as a
-    multiple of it.
+    """The permitted difference between the first and the last third of a series, without the
+    warm-up. `is_ratio`: as a multiple of the first.
     """
 
     what: str
@@ -50,13 +50,13 @@ _WARM_UP = 0.2
 
 
 def judged(samples: Sequence[Sample]) -> list[Verdict]:
-    """Memory by its slope, everything else by its last third against its first."""
+    """Judges memory by its slope, and everything else by the last third compared with the first."""
     settled = samples[int(len(samples) * _WARM_UP) :]
     return [_memory(settled), *(_held(settled, limit) for limit in LIMITS)]
 
 
 def figures(samples: Sequence[Sample]) -> list[Figure]:
-    """Every series as it was."""
+    """Returns every series."""
     return [
         Figure("memory of the daemon", "MiB", [sample.rss_mib for sample in samples]),
         Figure("memory of Codex", "MiB", [sample.codex_rss_mib for sample in samples]),
@@ -69,8 +69,8 @@ def figures(samples: Sequence[Sample]) -> list[Figure]:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """The middle of the slopes between all pairs of points (Theil and Sen): a few that are off do
-    not bend it.
+    """Returns the median of the slopes between all pairs of points (Theil-Sen), which outliers
+    hardly change.
     """
     slopes = [
         (y2 - y1) / (x2 - x1)

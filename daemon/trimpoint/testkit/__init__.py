@@ -1,5 +1,5 @@
-"""Test kit: a scripted model that the real Codex binary talks to, for the demo, tests and client
-authors.
+"""Test kit: a scripted model for the real Codex, used by the demo, the tests and authors of
+clients.
 """
 
 from trimpoint.testkit.codex_home import (

@@ -1,4 +1,5 @@
-"""Points a real Codex at a scripted model: `-c` values, environment, throw-away CODEX_HOME, login.
+"""Configures a real Codex for a scripted model: `-c` values, environment, temporary CODEX_HOME,
+login.
 
 Measured with 0.163 and 0.171 unless a line says otherwise.
 """
@@ -25,17 +26,15 @@ _OFFLINE = "features.plugins=false"
 
 
 def codex_overrides(model: ScriptedModel) -> list[str]:
-    """Returns `-c` values for a custom provider: inline compaction, no account, no environment, no
-    retries.
-    """
+    """Returns `-c` values for a custom provider: inline compaction, no account, no retries."""
     return _custom_provider(model, name="scripted")
 
 
 def remote_overrides(model: ScriptedModel) -> list[str]:
     """Returns `codex_overrides` with remote (encrypted) compaction.
 
-    Codex takes a provider that is *named* OpenAI for one that can do it; unlike the built-in one
-    it needs no login, tries no WebSocket and can be told not to retry.
+    Codex uses remote compaction for a provider whose *name* is OpenAI. Unlike the built-in
+    provider, this one needs no login, opens no WebSocket, and its retries can be switched off.
     """
     return _custom_provider(model, name="OpenAI")
 
@@ -50,7 +49,7 @@ def openai_overrides(model: ScriptedModel) -> list[str]:
 
 
 def config_flags(overrides: Iterable[str]) -> list[str]:
-    """Command-line arguments: `-c` before each of `overrides`."""
+    """Returns command-line arguments: `-c` before each of `overrides`."""
     return [argument for override in overrides for argument in ("-c", override)]
 
 
@@ -72,7 +71,7 @@ def codex_environment(codex_home: Path) -> dict[str, str]:
 
 @asynccontextmanager
 async def throwaway_codex_home(parent: Path | None = None) -> AsyncGenerator[Path, None]:
-    """Yields a fresh folder, removed afterwards. By default under
+    """Yields a new folder, which is removed afterwards. By default it is under
     `$XDG_CACHE_HOME/trimpoint-testkit`.
 
     :raises ValueError: when `parent` is inside the folder for temporary files: there Codex skips
@@ -87,9 +86,9 @@ async def throwaway_codex_home(parent: Path | None = None) -> AsyncGenerator[Pat
 
 
 async def log_in(codex_bin: Path, codex_home: Path, *, api_key: str = "sk-scripted") -> None:
-    """Stores `api_key` in `codex_home`, as a person would. It is not checked against anything.
+    """Logs Codex in with an API key, which is stored in `codex_home` and not verified.
 
-    :raises subprocess.CalledProcessError: Codex refused.
+    :raises subprocess.CalledProcessError: when Codex refused.
     """
     command = [str(codex_bin), "login", "--with-api-key"]
     await anyio.run_process(

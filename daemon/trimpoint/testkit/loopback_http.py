@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection of the scripted model: h11 over an anyio byte stream.
 
-Keep-alive, chunked bodies either way, bodies of any size. Nothing here knows what is asked or
-answered.
+Supports keep-alive, and chunked bodies of any size in both directions. Independent of the content
+of requests and responses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _RECEIVE_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`headers` have lower-case names; `path` is without the query."""
+    """An HTTP request with its body. `headers` have lower-case names; `path` is without the
+    query.
+    """
 
     method: str
     path: str
@@ -26,17 +28,16 @@ class HttpRequest:
 
 
 class HttpConnection:
-    """Server side of one connection: `next_request`, then one whole answer, then again."""
+    """The server's end of one connection: alternately `next_request` and one complete response."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._http = h11.Connection(h11.SERVER)
 
     async def next_request(self) -> HttpRequest | None:
-        """Returns the next request with its whole body, or None when the connection has served its
-        last one.
+        """Returns the next request with its whole body, or None after the last one.
 
-        :raises h11.RemoteProtocolError: the peer does not speak HTTP, or left in the middle of a
+        :raises h11.RemoteProtocolError: when the peer does not speak HTTP, or disconnected within a
             request.
         """
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
@@ -51,14 +52,14 @@ class HttpConnection:
     async def send_response(
         self, status: int, body: bytes, content_type: str = "application/json"
     ) -> None:
-        """Sends a whole answer of known length."""
+        """Sends a complete response."""
         headers = [("content-type", content_type), ("content-length", str(len(body)))]
         await self._send(h11.Response(status_code=status, headers=headers))
         await self._send(h11.Data(data=body))
         await self._send(h11.EndOfMessage())
 
     async def start_stream(self, content_type: str) -> None:
-        """Status 200 and headers; `send_chunk` and `end_stream` follow."""
+        """Sends status 200 and headers; `send_chunk` and `end_stream` follow."""
         await self._send(h11.Response(status_code=200, headers=[("content-type", content_type)]))
 
     async def send_chunk(self, data: bytes) -> None:
@@ -74,9 +75,7 @@ class HttpConnection:
         return b"".join(chunks)
 
     async def _next_event(self) -> h11.Event | None:
-        """Returns None when there is nothing more to read as HTTP (the peer asked to switch
-        protocols).
-        """
+        """Returns the next event of h11; None if the peer switches to another protocol."""
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._http.receive_data(await self._received())
         return event if isinstance(event, h11.Event) else None

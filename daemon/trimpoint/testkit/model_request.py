@@ -1,6 +1,6 @@
-"""Reads a request of Codex to the model: one request, and the questions that a test has about it.
+"""A request of Codex to the model, with helpers for tests.
 
-Always true: `input` is exactly what the model sees. It is the only proof of what a trim kept or
+Always true: `input` is exactly what the model receives. It is the only proof of what a trim kept or
 pruned.
 """
 
@@ -33,11 +33,10 @@ class ModelRequest:
 
     @property
     def kind(self) -> RequestKind:
-        """Returns whether the call is part of a turn, or which kind of compaction it is.
+        """Returns whether the request belongs to a turn, or which kind of compaction it is.
 
-        Codex says itself that a call compacts (`request_kind`, measured: 0.163 and 0.171), which
-        finds a compaction under a configured `compact_prompt` too; older ones are known by the
-        prompt.
+        Codex marks compactions (`request_kind`, measured: 0.163 and 0.171), also those with a
+        configured `compact_prompt`; those of older versions are recognized by their prompt.
         """
         last = self.input[-1] if self.input else {}
         if last.get("type") == "compaction_trigger":
@@ -48,13 +47,17 @@ class ModelRequest:
 
     @property
     def thread_id(self) -> str | None:
-        """Returns the provider thread that the call serves, where Codex says so."""
+        """Returns the id of the provider thread that the request belongs to; None if Codex did not
+        send it.
+        """
         thread_id = self._client_metadata.get("thread_id")
         return thread_id if isinstance(thread_id, str) else None
 
     @property
     def turn_metadata(self) -> dict[str, Any]:
-        """Codex's own account of the call (`request_kind`, `turn_id`, …); {} if it gives none."""
+        """Returns Codex's metadata about the request (`request_kind`, `turn_id`, …); empty if it
+        sent none.
+        """
         encoded = self._client_metadata.get("x-codex-turn-metadata")
         return _decoded_object(encoded) if isinstance(encoded, str) else {}
 

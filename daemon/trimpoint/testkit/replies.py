@@ -1,8 +1,8 @@
-"""Defines the answers of the scripted model, as values.
+"""The replies of the scripted model, as values.
 
 Always true: a reply describes one exchange completely, without I/O, clock or counters. Ids that
-must be unique on the wire are given when a reply is sent (`trimpoint.testkit.sse.numbered`), so one
-reply can be sent any number of times.
+must be unique are added when a reply is sent (`trimpoint.testkit.sse.numbered`), so a reply can be
+sent any number of times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Item: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens that one model call reports; the total becomes Codex's `last.totalTokens`."""
+    """The token usage that one model call reports; its total becomes Codex's `last.totalTokens`."""
 
     input_tokens: int = 1_000
     output_tokens: int = 10
@@ -63,7 +63,7 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """No stream at all: a plain HTTP answer."""
+    """An HTTP error response instead of a stream."""
 
     status: int
     body: bytes
@@ -74,10 +74,10 @@ StreamEnding: TypeAlias = Completed | Stalled | Failed | CutOff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer of the model. `a + b` sends the items of both in one answer.
+    """One reply of the model. `a + b` sends the items of both in one response.
 
-    `held_until`: not even the status line is sent before that event is set.
-    `delta_chars`: how many characters of text one streamed delta carries.
+    `held_until`: nothing is sent before this event is set. `delta_chars`: the number of characters
+    in one streamed delta.
     """
 
     items: Sequence[Item] = ()
@@ -93,9 +93,10 @@ class Reply:
             raise ValueError("an HTTP error carries no items")
 
     def __add__(self, later: Reply) -> Reply:
-        """Items of both in order; usage and ending are the later one's.
+        """Returns a reply with the items of both in order, and with the usage and the ending of
+        `later`.
 
-        :raises ValueError: when `self` does not end well: nothing can follow it.
+        :raises ValueError: when `self` does not end with `Completed`.
         """
         if self.ending != Completed():
             raise ValueError(f"nothing can follow a reply that ends with {self.ending}")
@@ -116,7 +117,7 @@ def say(text: str, *, usage: Usage = DEFAULT_USAGE, phase: str | None = None) ->
 
 
 def call(name: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Reply:
-    """Returns a function call; without `call_id` each sending gets a fresh one."""
+    """Returns a function call; without `call_id` it gets a new one each time it is sent."""
     item: Item = {
         "type": "function_call",
         "name": name,
@@ -128,7 +129,7 @@ def call(name: str, arguments: Mapping[str, Any], *, call_id: str | None = None)
 
 
 def run(cmd: str, *, call_id: str | None = None) -> Reply:
-    """Returns a shell command, through the tool that Codex offers for it (measured: 0.163 and
+    """Returns a call of the tool that Codex offers for shell commands (measured: 0.163 and
     0.171).
     """
     return call("exec_command", {"cmd": cmd}, call_id=call_id)
@@ -144,12 +145,12 @@ def reasoning(summary: str = "", *, encrypted_content: str | None = None) -> Rep
 
 
 def encrypted_compaction(blob: str, *, usage: Usage = DEFAULT_USAGE) -> Reply:
-    """Returns the answer to a remote compaction: a summary that only the provider can read."""
+    """Returns the response to a remote compaction: a summary that only the provider can decrypt."""
     return Reply(items=[{"type": "compaction", "encrypted_content": blob}], usage=usage)
 
 
 def http_error(status: int, body: str | bytes | Mapping[str, Any] = b"") -> Reply:
-    """Returns a plain HTTP answer instead of a stream; a mapping is sent as JSON."""
+    """Returns an HTTP error response instead of a stream; a mapping is sent as JSON."""
     match body:
         case bytes():
             encoded = body
@@ -161,14 +162,14 @@ def http_error(status: int, body: str | bytes | Mapping[str, Any] = b"") -> Repl
 
 
 def failure(code: str, message: str) -> Reply:
-    """Returns a stream that ends with `response.failed`; `say(…) + failure(…)` fails half way
-    through a message.
+    """Returns a stream that ends with `response.failed`; `say(…) + failure(…)` fails in the middle
+    of a message.
     """
     return Reply(ending=Failed(code, message))
 
 
 def overflow(message: str = "Your input exceeds the context window of this model.") -> Reply:
-    """Returns what makes Codex report `contextWindowExceeded` (measured: 0.163 and 0.171).
+    """Returns a failure that Codex reports as `contextWindowExceeded` (measured: 0.163 and 0.171).
 
     An HTTP 400 with the same code does so in 0.171 only.
     """
@@ -176,16 +177,17 @@ def overflow(message: str = "Your input exceeds the context window of this model
 
 
 def hang(text: str = "", *, until: anyio.Event | None = None) -> Reply:
-    """Starts to answer, streams `text`, then nothing until `until` is set or either side closes.
-
-    Once released it completes as `say(text)` does.
+    """Returns a reply that streams `text` and then stalls until `until` is set or one side
+    disconnects. After `until` is set it completes as `say(text)` does.
     """
     ending = Stalled(until or anyio.Event())
     return Reply(items=say(text).items if text else (), ending=ending)
 
 
 def cut_off(text: str = "") -> Reply:
-    """Drops the connection after `text` was streamed, before the message is finished."""
+    """Returns a reply that closes the connection after `text` was streamed, before the message is
+    complete.
+    """
     return Reply(items=say(text).items if text else (), ending=CutOff())
 
 

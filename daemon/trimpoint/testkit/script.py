@@ -1,5 +1,5 @@
-"""A responder for most scenes: numbered replies, summaries when asked to compact, a queue for the
-rest.
+"""A responder for most tests: numbered replies, summaries for compactions, and a queue of prepared
+replies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Script:
     """`ScriptedModel(script)` answers turns with "reply 1", "reply 2", … and compactions with
     `summary`.
 
-    The number is that of the turn request, queued ones counted. A remote compaction gets
-    `encrypted_summary`. `usage` is what every default reply reports; it may be set anew while the
-    model runs.
+    The number counts all turn requests, including those answered from the queue. A remote
+    compaction is answered with `encrypted_summary`. `usage` is reported by every default reply and
+    can be changed while the model runs.
     """
 
     def __init__(
@@ -37,15 +37,16 @@ class Script:
         self._compactions: deque[Reply | Respond] = deque()
 
     def then(self, *replies: Reply | Respond) -> Self:
-        """Queues replies for the next turn requests; a responder is asked when its turn comes.
+        """Queues replies for the next turn requests; a responder is called when its request
+        arrives.
 
-        A tool call takes two: the call itself, then what is said to its result.
+        A tool call needs two replies: the call, and the reply to its result.
         """
         self._turns.extend(replies)
         return self
 
     def at_compaction(self, *replies: Reply | Respond) -> Self:
-        """Queues replies for the next compaction requests of either flavour."""
+        """Queues replies for the next compaction requests of either kind."""
         self._compactions.extend(replies)
         return self
 

@@ -1,7 +1,7 @@
-"""A model on loopback that says what it is told to: the Responses API as far as Codex uses it.
+"""A scripted model on loopback: the part of the Responses API that Codex uses.
 
-The real Codex binary runs against it without an account (`trimpoint.testkit.codex_home` has the
-configuration), so the demo and the tests drive the real thing. Listens on 127.0.0.1 only.
+The real Codex runs against it without an account (`trimpoint.testkit.codex_home` has the
+configuration). Listens on 127.0.0.1 only.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ _NO_MODELS = msgspec.json.encode({"object": "list", "data": [], "models": []})
 
 
 class ScriptedModel:
-    """`async with ScriptedModel(respond) as model:` serves until the block ends, however many
-    replies hang.
+    """`async with ScriptedModel(respond) as model:` serves until the block ends, even if replies
+    hang.
 
-    `requests` holds every model call in order of arrival, those still unanswered too.
-    `websocket_attempts` counts how often the built-in provider asked for a WebSocket and was
-    refused.
+    `requests` holds every model request in order of arrival, including unanswered ones.
+    `websocket_attempts` counts the refused WebSocket requests of the built-in provider.
     """
 
     def __init__(self, respond: Respond) -> None:
@@ -60,18 +59,18 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._port}/v1"
 
     def turn_requests(self) -> list[ModelRequest]:
-        """Returns the calls that were part of a turn; a tool call's result comes in a call of its
-        own.
+        """Returns the requests that belong to turns; the result of a tool call is sent in a request
+        of its own.
         """
         return [request for request in self.requests if request.kind == "turn"]
 
     async def wait_for_request(
         self, wanted: Callable[[ModelRequest], bool] | int = 1
     ) -> ModelRequest:
-        """Returns the first request that `wanted` accepts, or the `wanted`-th of all; past ones
-        count.
+        """Returns the first request that `wanted` accepts, or the `wanted`-th of all, including
+        past ones.
 
-        Waits without a limit: the caller holds the deadline (`anyio.fail_after`).
+        Waits without a deadline; the caller sets one (`anyio.fail_after`).
         """
         while (found := self._find(wanted)) is None:
             await self._arrived.wait()
@@ -137,7 +136,7 @@ class ScriptedModel:
                     await http.send_response(404, b"")
 
     async def _answer(self, http: HttpConnection, request: HttpRequest) -> bool:
-        """Returns whether the connection can serve another request."""
+        """Answers a request; returns whether the connection can serve another one."""
         if encoding := request.headers.get("content-encoding"):
             # Measured: Codex compresses nothing for an API key or a custom provider, at any size.
             await http.send_response(

@@ -1,7 +1,7 @@
-"""A reply as the server-sent events of the Responses API: values in, bytes out.
+"""Encodes a reply as server-sent events of the Responses API.
 
-Always true: everything that decides which bytes of a stream Codex reads lives here; the server only
-decides when.
+Always true: the bytes of a stream are decided here alone; the server only decides when they are
+sent.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ _ID_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs", "com
 
 
 def numbered(reply: Reply, numbers: Iterator[int]) -> Reply:
-    """Returns `reply` with the ids that its items lack, unique as long as `numbers` is."""
+    """Returns `reply` with ids for the items that lack one; they are unique if `numbers` is."""
     return dataclasses.replace(
         reply, items=[_with_ids(item, next(numbers)) for item in reply.items]
     )
 
 
 def opening(reply: Reply, response_id: str) -> Iterator[bytes]:
-    """Up to where a stream can stall or break: the last item is still open, its text streamed."""
+    """Yields the events up to the point where a stream can stall or break: the text of the last
+    item is streamed, and the item is not complete.
+    """
     yield _frame({"type": "response.created", "response": {"id": response_id}})
     last = len(reply.items) - 1
     for index, item in enumerate(reply.items):
@@ -44,7 +46,7 @@ def opening(reply: Reply, response_id: str) -> Iterator[bytes]:
 
 
 def closing(reply: Reply, ending: StreamEnding, response_id: str) -> Iterator[bytes]:
-    """Returns what follows `opening`; nothing for a stream that is cut off."""
+    """Yields the events after `opening`; none for a stream that is cut off."""
     match ending:
         case Completed() | Stalled():
             if reply.items:
@@ -104,7 +106,7 @@ def _deltas(
 
 
 def _empty(item: Item) -> Item:
-    """Returns how an item looks when it is announced, before its text has been streamed."""
+    """Returns an item as it is announced, before its text is streamed."""
     match item["type"]:
         case "message":
             return item | {"content": []}

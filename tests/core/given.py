@@ -267,7 +267,9 @@ def completed_recovery(
     """The turn goes on in generation `number`."""
     cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
     serving = (f"codex-thread-{number}", f"/rollouts/{number}", provider_turn_id)
-    return internal.CompleteRecovery(operation_id, summary, 1_500, *cut, *serving, "On it goes.")
+    return internal.CompleteRecovery(
+        operation_id, summary, 1_500, *cut, *serving, "On it goes.", plan.pruned_injected
+    )
 
 
 def given(*events: ev.AnyEvent, policy: Policy | None = None) -> Conversation:

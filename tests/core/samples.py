@@ -46,6 +46,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         True,
         1,
         "turn-1",
+        2,
     ),
     ev.ContextSummarized("thread", "trim-point", "in short", 1_500, "small", "the names", 900, 90),
     ev.ContextDiscarded(
@@ -81,6 +82,7 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
         "turn-1", "entry-1", "activity", "commandExecution", "ls", b'{"command":"ls"}'
     ),
     ev.ContextItemsRecorded("turn-1", (_ITEM, b"{}"), "rollout"),
+    ev.ItemsInjected((_ITEM, b"{}")),
     ev.UsageReported("turn-1", 9_000, 20_000, 258_400, 8_900, 8_000, 100, 60),
     ev.TurnInterruptRequested("turn-2", "alice"),
     ev.TurnCompleted("turn-1", "failed", "no room", False, "contextWindowExceeded"),

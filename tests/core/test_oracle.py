@@ -1,5 +1,6 @@
 """Random lives with everything that changes a context, beside a model in plain Python: turns,
-clears, compactions, discards, pins and notes, undo, redo, reverts and their undoing, restarts.
+clears, compactions, discards, pins and notes, injections before a turn, undo, redo, reverts and
+their undoing, restarts.
 """
 
 import random
@@ -8,12 +9,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pytest
+from trimpoint.core.context.injections import injection
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint_protocol import commands as wire
 
 from tests.core.context.test_pins import act, pin, said, shown, unpin
-from tests.core.given import client, started
+from tests.core.given import client, raw_message, started
 
 FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
 SEEDS, STEPS = range(80), 45
@@ -33,9 +35,12 @@ class Trim:
 
 @dataclass
 class World:
-    """The thread in plain Python: (what happened when, number) of each turn, and what stands."""
+    """The thread in plain Python: (what happened when, number) of each turn, what stands, and what
+    was injected: (what happened when, how many turns there were).
+    """
 
     turns: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    injected: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     trims: list[Trim] = field(default_factory=list[Trim])
 
     @property
@@ -49,6 +54,11 @@ class World:
 
     def active(self) -> int:
         return len(self.turns) - self.first_active
+
+    def injected_at(self, place: int) -> list[str]:
+        """What was injected before the turn at `place` and stands."""
+        pruned = self.boundary.number if self.boundary.first_kept == place else 0
+        return [f"injected {when}" for when, at in self.injected if at == place and when > pruned]
 
     def texts(self, number: int) -> list[str]:
         gone = {trim.dropped for trim in self.trims}
@@ -80,6 +90,7 @@ class Life:
     def step(self) -> None:
         weights = {"turn": 9, "clear": 4, "compact": 3, "discard": 3, "pin": 3, "note": 1}
         weights |= {"unpin": 2, "undo": 5, "redo": 4, "revert": 2, "unrevert": 2, "restart": 1}
+        weights |= {"inject": 4}
         name = self.chance.choices(list(weights), list(weights.values()))[0]
         self.steps.append(name)
         self.happened += 1
@@ -103,17 +114,27 @@ class Life:
                 start.append(f"<pinned-note>{one.note}</pinned-note>")
             elif one.turn not in active:
                 start += world.texts(one.turn)
-        return start + [text for number in active for text in world.texts(number)]
+        for place, (_, number) in enumerate(world.turns[world.first_active :], world.first_active):
+            start += world.injected_at(place) + world.texts(number)
+        return start + world.injected_at(len(world.turns))
 
     def _turn(self) -> None:
         number = int(self.thread.turn().removeprefix("turn-"))
         self.world.turns.append((self.happened, number))
         self.undone = []
 
+    def _inject(self) -> None:
+        """Where no turn stands; what is injected behind one is of that turn."""
+        place = len(self.world.turns)
+        if not self.world.active() or self.world.injected_at(place):
+            item = raw_message("user", f"injected {self.happened}")
+            self.thread.report(*injection(self.thread.state, [item]))
+            self.world.injected.append((self.happened, place))
+
     def _clear(self) -> None:
         keep = self.chance.randint(0, 3)
-        clears_summary = keep == 0 and self.world.boundary.summary is not None
-        if keep < self.world.active() or clears_summary:
+        begins = self.world.boundary.summary or self.world.injected_at(len(self.world.turns))
+        if keep < self.world.active() or (keep == 0 and begins):
             self.thread.clear(keep)
             self._trimmed(keep, None)
 
@@ -181,14 +202,21 @@ class Life:
             self.world.trims.append(self.undone.pop())
 
     def _revert(self) -> None:
+        if not self.world.turns:
+            return
         kept = self.chance.randint(0, len(self.world.turns))
-        last = self.world.turns[kept - 1][0] if kept else 0
+        last = self.world.turns[kept - 1 if kept else 0][0]
         trims = [trim for trim in self.world.trims if trim.number < last]
-        if not self.world.turns or (kept == len(self.world.turns) and trims == self.world.trims):
+        injected = [one for one in self.world.injected if one[0] < last]
+        if (kept, trims, injected) == (
+            len(self.world.turns),
+            self.world.trims,
+            self.world.injected,
+        ):
             return
         present = deepcopy(self.world)
         self.thread.revert(turn_count=kept)
-        self.world = World(self.world.turns[:kept], trims)
+        self.world = World(self.world.turns[:kept], injected, trims)
         self.reverted, self.undone = present, []
 
     def _unrevert(self) -> None:

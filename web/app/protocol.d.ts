@@ -277,7 +277,7 @@ export type ContextInspection = {
 /**
  * One thing of the agent's context that can only leave it whole: a message, or a tool call with its result.
  *
- * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | history | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | pinned | notRecorded; null when it may go.
+ * `shortId` is for people and agents and means the same for as long as the context does. `role`: user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan | title | toolCall | contextTool | history | summary. `protected` says why it stays: newest | codeChange | plan | finalAnswer | summary | pinned | injected | notRecorded; null when it may go.
  */
 export type ContextMessage = {
     shortId: string;

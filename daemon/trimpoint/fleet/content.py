@@ -33,7 +33,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.TrimPointCreated: (
         "thread_id", "trim_point_id", "created_at_ms", "before_entry_id", "pruned_message_count",
         "first_kept_turn_id", "generation", "summary_unavailable", "pruned_turn_count",
-        "last_pruned_turn_id",
+        "last_pruned_turn_id", "pruned_injected",
     ),
     ev.ContextSummarized: (
         "thread_id", "trim_point_id", "compact_duration_ms", "tokens_before", "tokens_after",
@@ -56,6 +56,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.TurnStarted: ("turn_id", "generation"),
     ev.EntryRecorded: ("turn_id", "entry_id", "kind", "role"),
     ev.ContextItemsRecorded: ("turn_id", "source", "injected"),
+    ev.ItemsInjected: (),
     ev.UsageReported: (
         "turn_id", "last_total", "total", "window", "input", "cached_input", "output",
         "reasoning_output",

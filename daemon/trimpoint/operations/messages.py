@@ -203,7 +203,8 @@ def _left_behind(not_carried: list[str], approvals: bool) -> str:
 def _cleared(state: ThreadState, point: TrimPoint) -> str:
     kept = state.active_turn_count
     if not point.pruned_turn_count:
-        return "Context cleared: the summary left it, nothing kept. Files are as they were."
+        gone = "what was injected" if point.pruned_injected else "the summary"
+        return f"Context cleared: {gone} left it, nothing kept. Files are as they were."
     pruned = (
         f"{counted(point.pruned_message_count, 'message')} in "
         f"{counted(point.pruned_turn_count, 'turn')}"
@@ -227,7 +228,10 @@ def _brought_back(state: ThreadState) -> str:
 
 
 def _compacted(state: ThreadState, point: TrimPoint) -> str:
-    count = counted(point.pruned_message_count, "message")
+    injected_alone = point.pruned_injected and not point.pruned_turn_count
+    count = (
+        "what was injected is" if injected_alone else counted(point.pruned_message_count, "message")
+    )
     if point.summary is None:
         return (
             f"Context compacted: {count} summarized. The provider keeps the summary sealed, so it "

@@ -6,7 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from trimpoint.codex.history.adoption import imported_turns, inherited_history, started_with
+from trimpoint.codex.history.adoption import (
+    imported_turns,
+    inherited_history,
+    started_with,
+    with_injected,
+)
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -108,9 +113,9 @@ async def adopt_thread(
     writer = await engine.create(creation)
     threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
     if not writer.state.turns:
-        writer.record_facts(
-            *inherited, *await imported_turns(thread, as_list(thread.get("turns")), parent)
-        )
+        imported = await imported_turns(thread, as_list(thread.get("turns")), parent)
+        facts = (*inherited, *imported)
+        writer.record_facts(*(facts if parent is None else with_injected(facts, parent, params)))
         await writer.flush()
 
 

@@ -28,7 +28,8 @@ class ContextMessage(Result, frozen=True, kw_only=True):
     `shortId` is for people and agents and means the same for as long as the context does. `role`:
     user | assistant | tool. `kind`: message | fileRead | command | check | fileChange | plan |
     title | toolCall | contextTool | history | summary. `protected` says why it stays: newest |
-    codeChange | plan | finalAnswer | summary | pinned | notRecorded; null when it may go.
+    codeChange | plan | finalAnswer | summary | pinned | injected | notRecorded; null when it
+    may go.
     """
 
     short_id: str

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 from trimpoint.core.context.context_size import context_size
+from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.inspection import (
     InspectedItem,
     ItemClass,
     as_sent,
-    conversation_items,
     inspect_context,
 )
 from trimpoint.core.model import events as ev

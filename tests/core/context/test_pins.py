@@ -4,10 +4,9 @@ import random
 from typing import Any
 
 import pytest
-from trimpoint.core.context.active_context import turn_items
 from trimpoint.core.context.context_size import context_size
-from trimpoint.core.context.generations import bootstrap_items, items_beside
-from trimpoint.core.context.inspection import conversation_items, inspect_context
+from trimpoint.core.context.generations import conversation_items, items_beside
+from trimpoint.core.context.inspection import inspect_context
 from trimpoint.core.context.pins import pinned_turns
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.overflow import plan_overflow
@@ -46,10 +45,7 @@ def act(thread: Conversation, command: Any) -> None:
 
 
 def shown(state: ThreadState) -> list[str]:
-    generation = state.generation
-    own = [turn for turn in state.active_turns if turn.id not in generation.turn_ids]
-    given = texts(bootstrap_items(state, generation))
-    return given + [text for turn in own for text in texts(turn_items(state, turn))]
+    return texts(conversation_items(state))
 
 
 def said(*numbers: int) -> list[str]:

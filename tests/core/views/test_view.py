@@ -110,6 +110,7 @@ def test_a_trim_point_is_shown_with_the_members_of_the_contract() -> None:
         "summaryUnavailable": False,
         "prunedTurnCount": 1,
         "lastPrunedTurnId": None,
+        "prunedInjected": 0,
     }
 
 

@@ -13,7 +13,8 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import anyio
 import pytest
@@ -37,26 +38,56 @@ _PROVIDER_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-
 
 @dataclass
 class Told:
-    """A turn, and what was injected behind it before the next one began."""
+    """A turn, and what was injected behind it before the next one began; `before` it, while no turn
+    stood in the context.
+    """
 
     pieces: list[Piece]
     injected: list[Piece] = field(default_factory=list)
+    before: list[Piece] = field(default_factory=list)
+
+    def shown(self) -> list[Piece]:
+        return self.before + self.pieces + self.injected
 
 
 @dataclass
 class Context:
-    """What the model is to be shown next."""
+    """What the model is to be shown next. `waiting` was injected before the next turn."""
 
     summary: str | None = None
     turns: list[Told] = field(default_factory=list)
+    waiting: list[Piece] = field(default_factory=list)
 
     def shown(self) -> list[Piece]:
         begin = [] if self.summary is None else [Piece("summary", self.summary)]
-        return begin + [piece for told in self.turns for piece in told.pieces + told.injected]
+        return begin + [piece for told in self.turns for piece in told.shown()] + self.waiting
 
     def keep(self, count: int, summary: str | None = None) -> None:
-        self.turns = self.turns[len(self.turns) - count :] if count else []
+        if count:
+            first, *rest = self.turns[len(self.turns) - count :]
+            self.turns = [replace(first, before=[]), *rest]
+        else:
+            self.turns, self.waiting = [], []
         self.summary = summary
+
+    def inject(self, piece: Piece) -> None:
+        if self.turns and not self.waiting:
+            self.turns[-1].injected.append(piece)
+        else:
+            self.waiting = [*self.waiting, piece]
+
+    def add(self, told: Told) -> None:
+        self.turns = [*self.turns, replace(told, before=self.waiting)]
+        self.waiting = []
+
+    def undone(self, before: "Context", kept: int) -> "Context":
+        """What is shown when the trim is undone that left `kept` of the turns of `before`."""
+        since, waiting = self.turns[kept:], self.waiting
+        if not kept and since:
+            since[0] = replace(since[0], before=before.waiting + since[0].before)
+        elif not kept:
+            waiting = before.waiting + waiting
+        return Context(before.summary, before.turns + since, waiting)
 
 
 def newest_provider_thread(harness: Harness) -> str:
@@ -81,8 +112,9 @@ class Walk:
         self.random = random.Random(seed)
         self.steps: list[str] = []
         self.context = Context()
-        # What was in the context before each trim that can be undone, the last one at the end.
-        self.before_trims: list[Context] = []
+        # What was in the context before each trim that can be undone, and how many turns it kept;
+        # the last one at the end.
+        self.before_trims: list[tuple[Context, int]] = []
         self.said = 0
         self._running = AsyncExitStack()
         self.talk: Conversation
@@ -131,7 +163,7 @@ class Walk:
         told = self._scene()
         await self.talk.prompt(told.pieces[0].text)
         self._check(told)
-        self.context.turns.append(told)
+        self.context.add(told)
 
     def _check(self, told: Told) -> None:
         shown = [gist_of(piece) for piece in pieces(self.harness.model.turn_requests()[-1].input)]
@@ -139,8 +171,8 @@ class Walk:
 
     async def turn_elsewhere(self) -> None:
         """Another program goes on with the thread while no daemon runs."""
-        if not self.context.turns:
-            return
+        if not (self.context.turns or self.context.waiting):
+            return  # Codex has no file of it
         provider_id = newest_provider_thread(self.harness)
         await self.end()
         told = self._scene()
@@ -149,23 +181,33 @@ class Walk:
             await wire.result("turn/start", threadId=provider_id, input=prompt)
             await wire.until(lambda one: one.get("method") == "turn/completed")
         self._check(told)
-        self.context.turns.append(told)
+        self.context.add(told)
         await self._go_on()
 
     async def inject(self) -> None:
-        """A client adds a message behind the last turn."""
-        if not self.context.turns:
-            return
-        text = self._word("injected")
-        item = {
-            "type": "message",
-            "role": "user",
-            "content": [{"type": "input_text", "text": text}],
-        }
+        """A client adds a message behind the last turn, or before the first."""
+        piece, item = self._injected()
         await self.talk.client.request(
             "thread/inject_items", threadId=self.talk.thread_id, items=[item]
         )
-        self.context.turns[-1].injected.append(Piece("user", text))
+        self.context.inject(piece)
+
+    async def inject_elsewhere(self) -> None:
+        """Another program adds a message before the first turn while no daemon runs."""
+        if self.context.turns or not self.context.waiting:
+            return
+        provider_id = newest_provider_thread(self.harness)
+        await self.end()
+        piece, item = self._injected()
+        async with another_program(self.harness, provider_id) as wire:
+            await wire.result("thread/inject_items", threadId=provider_id, items=[item])
+        self.context.inject(piece)
+        await self._go_on()
+
+    def _injected(self) -> tuple[Piece, dict[str, Any]]:
+        text = self._word("injected")
+        content = [{"type": "input_text", "text": text}]
+        return Piece("user", text), {"type": "message", "role": "user", "content": content}
 
     # --- commands
 
@@ -174,11 +216,12 @@ class Walk:
         self.steps[-1] = f"/clear {keep}"
         outcome = await self.talk.type(self.steps[-1])
         if outcome["status"] == "completed":
-            self._remember()
+            self._remember(keep)
             self.context.keep(keep)
         else:
             assert outcome["reason"] == "nothing_to_trim", outcome
             assert keep == len(self.context.turns)
+            assert keep or not self.context.shown()
 
     async def compact(self) -> None:
         if len(self.context.turns) < 2:
@@ -189,11 +232,11 @@ class Walk:
         self.harness.script.at_compaction(say(gist))
         outcome = await self.talk.type(self.steps[-1])
         assert outcome["status"] == "completed", outcome
-        self._remember()
+        self._remember(keep)
         self.context.keep(keep, gist)
 
-    def _remember(self) -> None:
-        self.before_trims.append(Context(self.context.summary, list(self.context.turns)))
+    def _remember(self, kept: int) -> None:
+        self.before_trims.append((replace(self.context), kept))
 
     async def undo(self) -> None:
         """The last trim is taken back; the turns since stay."""
@@ -201,15 +244,13 @@ class Walk:
             return
         outcome = await self.talk.type("/undo")
         assert outcome["status"] == "completed", outcome
-        before = self.before_trims.pop()
-        since = [told for told in self.context.turns if told not in before.turns]
-        self.context = Context(before.summary, before.turns + since)
+        self.context = self.context.undone(*self.before_trims.pop())
 
     # --- what Codex offers
 
     async def fork(self) -> None:
         """The walk goes on in a fork."""
-        if not self.context.turns:
+        if not (self.context.turns or self.context.waiting):
             return
         forked = await self.talk.client.request(
             "thread/fork",
@@ -225,16 +266,18 @@ class Walk:
         )
 
     async def native_revert(self) -> None:
-        """`thread/revert` to before an active turn that is not the first."""
-        if len(self.context.turns) < 2:
+        """`thread/revert` to before an active turn."""
+        if not self.context.turns:
             return
-        back = self.random.randint(1, len(self.context.turns) - 1)
+        back = self.random.randint(1, len(self.context.turns))
         self.steps[-1] = f"thread/revert, {back} back"
         turn_id = (await self.talk.snapshot())["turns"][-back]["id"]
         await self.talk.client.request(
             "thread/revert", threadId=self.talk.thread_id, beforeTurnId=turn_id
         )
-        del self.context.turns[-back:]
+        first = self.context.turns[-back]
+        self.context.turns = self.context.turns[:-back]
+        self.context.waiting = first.before
         self.before_trims.clear()
 
     # --- faults
@@ -250,7 +293,7 @@ class Walk:
     async def step(self, action: Callable[[], Awaitable[None]]) -> None:
         self.steps.append(action.__name__)
         # A restart closes and opens task groups, which no deadline may straddle.
-        straddles = action in (self.restart, self.turn_elsewhere)
+        straddles = action in (self.restart, self.turn_elsewhere, self.inject_elsewhere)
         with nullcontext() if straddles else anyio.fail_after(SCENARIO_S):
             await action()
 
@@ -261,13 +304,13 @@ async def test_whatever_is_mixed_the_model_is_shown_what_was_kept(
 ) -> None:
     walk = Walk(harness, seed)
     await walk.begin()
-    often = [walk.turn] * 8
+    often = [walk.turn] * walk.random.choice((3, 8))
     rest = [
         walk.clear, walk.compact, walk.inject, walk.inject, walk.fork, walk.native_revert, walk.undo, walk.undo,
-        walk.restart, walk.kill_child, walk.turn_elsewhere,
+        walk.restart, walk.kill_child, walk.turn_elsewhere, walk.inject_elsewhere,
     ]  # fmt: skip
     try:
-        await walk.step(walk.turn)
+        await walk.step(walk.random.choice((walk.turn, walk.inject)))
         for _ in range(STEPS):
             await walk.step(walk.random.choice(often + rest))
         await walk.step(walk.turn)

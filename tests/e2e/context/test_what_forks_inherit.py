@@ -49,7 +49,14 @@ def begun_with(request: ModelRequest) -> dict[str, Any]:
     return {**said, "model": body["model"], "effort": body["reasoning"], "tool": "look_up" in tools}
 
 
-async def forked(side: Side, trims: str, params: dict[str, Any], *, old: bool) -> Transcript:
+async def forked(
+    side: Side,
+    trims: str,
+    params: dict[str, Any],
+    *,
+    old: bool,
+    update: dict[str, Any] | None = None,
+) -> Transcript:
     """A fork of a thread after `trims`, behind its first turn or as it is, and a turn of it."""
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
@@ -59,6 +66,8 @@ async def forked(side: Side, trims: str, params: dict[str, Any], *, old: bool) -
             await talk.turn(thread_id, prompt)
         turns = (await talk.wire.result("thread/turns/list", threadId=thread_id))["data"]
         await talk.wire.result("thread/name/set", threadId=thread_id, name="A name")
+        if update is not None:
+            await talk.wire.result("thread/settings/update", threadId=thread_id, **update)
         if trims:
             await talk.wire.result("commands/execute", threadId=thread_id, text=trims)
         at = {"lastTurnId": turns[-1]["id"]} if old else {}
@@ -81,6 +90,18 @@ async def test_a_fork_right_after_a_trim_inherits_what_it_does_with_codex_itself
         ours = await forked(Side(harness, through_daemon=True), "/clear 1", params, old=old)
     for label in ("answer", "name", "request"):
         assert dict(ours.answers)[label] == dict(direct.answers)[label]
+
+
+async def test_a_fork_right_after_a_trim_has_the_sandbox_that_a_fork_by_codex_itself_has() -> None:
+    """The one that was set last counts, where it is inherited."""
+    update = {"sandboxPolicy": {"type": "readOnly"}}
+    async with opened_harness() as harness:
+        direct = await forked(Side(harness, through_daemon=False), "", {}, old=False, update=update)
+    async with opened_harness() as harness:
+        ours = await forked(
+            Side(harness, through_daemon=True), "/clear 1", {}, old=False, update=update
+        )
+    assert dict(ours.answers)["answer"] == dict(direct.answers)["answer"]
 
 
 async def clear_and_ask(harness: Harness, talk: Transcript, thread_id: str) -> dict[str, Any]:

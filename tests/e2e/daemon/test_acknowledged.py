@@ -130,3 +130,19 @@ async def test_items_that_were_injected_are_kept_by_a_trim_after_a_kill(harness:
             request = await talk.turn()
         assert not request.mentions("between the lines")
         assert seen_turns(request, 4) == [3, 4]
+
+
+async def test_items_that_were_injected_into_a_fresh_thread_are_kept_by_a_trim_after_a_kill(
+    harness: Harness,
+) -> None:
+    for _ in range(ATTEMPTS):
+        async with daemon_process(harness) as daemon, harness.client() as client:
+            talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+            ask = "thread/inject_items"
+            await ask_and_kill(daemon, client, ask, threadId=talk.thread_id, items=[INJECTED])
+        async with harness.daemon(), harness.client() as client:
+            talk = Conversation(client, talk.thread_id, harness.model, harness.script)
+            assert (await talk.type("/clear"))["status"] == "completed"
+            assert (await talk.type("/undo"))["status"] == "completed"
+            request = await talk.turn()
+            assert str(request.input).count("between the lines") == 1

@@ -20,7 +20,7 @@ const WORDS = { message: "Messages", fileRead: "Files read", command: "Commands"
     overhead: "Tools and the rest" };
 /** @type {Record<string, string>} */
 const PROTECTED = { newest: "newest", codeChange: "changed code", plan: "the plan", finalAnswer: "an answer", summary: "a summary", pinned: "pinned",
-    notRecorded: "Codex's own" };
+    injected: "injected", notRecorded: "Codex's own" };
 
 /**
  * @typedef {object} Part

@@ -5,18 +5,24 @@ What Codex has of it comes from Codex. A fork of a thread of ours also has a pas
 not know: the generations before.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from copy import copy
 from typing import Any
 
 import anyio
 import msgspec
 
-from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
+from trimpoint.codex.history.rollout import (
+    NO_ITEMS,
+    TurnItems,
+    injected_before_turns,
+    items_by_turn,
+)
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.carried_turns import carried_turn
+from trimpoint.core.evolve.revert_folds import injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -27,14 +33,17 @@ async def imported_turns(
     thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
 ) -> tuple[ev.AnyEvent, ...]:
     """Returns the facts of `turns` (Codex's display form, oldest first) with the raw items of the
-    thread's rollout.
+    thread's rollout. What was injected before the first turn is among them, unless the thread has a
+    `parent`, which knows it.
 
     A turn of the `parent` that was tried again is more than Codex knows of it.
     """
     path = thread.get("path")
-    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path and turns else []
+    lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
     items = items_by_turn(lines)
     facts: list[ev.AnyEvent] = []
+    if parent is None and (injected := injected_before_turns(lines)):
+        facts.append(ev.ItemsInjected(tuple(injected)))
     turn_ids = {str(turn["id"]) for turn in turns}
     for turn in turns:
         turn_id = str(turn["id"])
@@ -125,7 +134,9 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
     past.turns = list(state.turns[:kept])
     past.turn_index = {turn.id: index for index, turn in enumerate(past.turns)}
     past.entries = list(state.entries[: state.entries_end(kept - 1)]) if kept else []
-    past.trim_points = [point for point in state.trim_points if point.generation <= last]
+    if not now:
+        past.trim_points = points_at(state.trim_points, past.turns)
+        past.injected_before_next = injected_at(state, kept)
     past.discards = [discard for discard in state.discards if discard.generation <= last]
     past.generations = [
         *state.generations,
@@ -162,6 +173,34 @@ def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, .
     return (*turns, *later, *_inherited_trim_points(parent, earlier, fork_id))
 
 
+def with_injected(
+    facts: Iterable[ev.AnyEvent], parent: ThreadState, params: dict[str, Any]
+) -> Iterator[ev.AnyEvent]:
+    """Yields the facts of a fork of `parent`, made with these parameters, with what was injected
+    before its turns, and before the next one, in their places.
+    """
+    for fact in facts:
+        if isinstance(fact, ev.TurnStarted) and fact.turn_id in parent.turn_index:
+            turn = parent.turns[parent.turn_index[fact.turn_id]]
+            yield from _injected(turn.injected_before)
+        yield fact
+    yield from _injected(_injected_behind_fork(parent, params))
+
+
+def _injected(items: Iterable[bytes]) -> Iterator[ev.AnyEvent]:
+    if found := tuple(items):
+        yield ev.ItemsInjected(found)
+
+
+def _injected_behind_fork(parent: ThreadState, params: dict[str, Any]) -> list[bytes]:
+    if params.get("lastTurnId") is not None:
+        return []
+    if (before := params.get("beforeTurnId")) is None:
+        return parent.injected_before_next
+    at = parent.turn_index.get(parent.turn_aliases.get(str(before), str(before)))
+    return [] if at is None else parent.turns[at].injected_before
+
+
 def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev.AnyEvent]:
     """Returns the parent's trim points that lie within the turns which the fork has."""
     for one in parent.discards:
@@ -196,6 +235,7 @@ def _inherited_trim_points(
             1,
             point.trigger,
             point.summary_unavailable,
+            pruned_injected=point.pruned_injected,
         )
         if point.summary is not None:
             yield ev.ContextSummarized(fork_id, point.id, point.summary, 0)

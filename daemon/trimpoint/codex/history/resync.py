@@ -15,9 +15,10 @@ import structlog
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import is_reviewers, turn_facts
-from trimpoint.codex.history.rollout import NO_ITEMS, items_by_turn
+from trimpoint.codex.history.rollout import NO_ITEMS, injected_before_turns, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
+from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
@@ -64,11 +65,12 @@ async def catch_up(
     :raises ProviderFailure: Codex is gone or does not answer. Where it lists no turns, there is
         nothing to add.
     """
+    injected = await _injected_elsewhere(state, generation)
     try:
         newest_first, meeting = await _unknown_turns(link, state, generation)
     except ProviderError as error:
         log.info("missed_turns_not_listed", thread_id=state.id, detail=error.message)
-        return Missed()
+        return Missed(injected)
     missed = [
         turn
         for turn in newest_first[::-1]
@@ -82,7 +84,39 @@ async def catch_up(
     )
     told = [turn for turn in missed if turn.get("items")]
     facts = tuple(fact for turn in told for fact in turn_facts(turn, generation.number, NO_ITEMS))
+    facts = (*injected, *facts)
     return Missed(facts, new_turns and bool(told), _taken_back(state, missed, meeting))
+
+
+async def _injected_elsewhere(
+    state: ThreadState, generation: Generation
+) -> tuple[ev.AnyEvent, ...]:
+    """Returns what a provider thread holds before its first turn and was not given by us: another
+    program injected it, or a daemon died before it had acknowledged it.
+    """
+    if generation.rollout_path is None or not _shows_all_items(state, generation):
+        return ()
+    lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
+    found, known = injected_before_turns(lines), conversation_items(state)
+    if len(found) <= len(known) or any(map(_differ, found, known)):
+        return ()
+    return (ev.ItemsInjected(tuple(found[len(known) :])),)
+
+
+def _shows_all_items(state: ThreadState, generation: Generation) -> bool:
+    """Returns whether all items of the context stand in the provider thread's own rollout, before
+    any turn.
+    """
+    last = state.turns[-1] if state.turns else None
+    if last is not None and last.generation == generation.number:
+        return last.id in generation.turn_ids and generation.bootstrap != "provider"
+    is_new = not state.turns and not state.trim_points
+    return generation.bootstrap != "provider" or is_new
+
+
+def _differ(first: bytes, second: bytes) -> bool:
+    one, other = msgspec.json.decode(first), msgspec.json.decode(second)
+    return (one.get("type"), message_text(one)) != (other.get("type"), message_text(other))
 
 
 async def _unknown_turns(

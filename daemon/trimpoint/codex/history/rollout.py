@@ -88,6 +88,23 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
     return found[next(reversed(found))]
 
 
+def injected_before_turns(lines: Iterable[bytes]) -> list[bytes]:
+    """Returns the items that were injected into the conversation before its first turn."""
+    injected: list[bytes] = []
+    after_preamble = False
+    for line in _records(lines):
+        payload = msgspec.json.decode(line.payload)
+        kind = payload.get("type") if line.type == "event_msg" else None
+        if kind == "task_started" or line.type == "compacted":
+            break
+        # Codex writes the preamble of a thread that is given items first, and behind it what the
+        # surroundings are (measured: 0.163, 0.171).
+        after_preamble |= line.type == "turn_context"
+        if line.type == "response_item" and (after_preamble or not is_preamble(payload)):
+            injected.append(bytes(line.payload))
+    return injected
+
+
 class Ending(NamedTuple):
     """The end of a conversation: items that were injected behind its last turn, the id of which is
     None when none ran.
@@ -95,6 +112,16 @@ class Ending(NamedTuple):
 
     last_turn_id: str | None
     injected: list[bytes]
+
+
+def lines_before_turn(lines: Sequence[bytes], turn_id: str) -> Sequence[bytes]:
+    """Returns the lines before a turn; none where it is not found."""
+    for at, line in enumerate(lines):
+        for record in _records([line]) if turn_id.encode() in line else ():
+            payload = msgspec.json.decode(record.payload)
+            if payload.get("type") == "task_started" and _turn_id(payload) == turn_id:
+                return lines[:at]
+    return []
 
 
 def injected_ending(lines: Sequence[bytes]) -> Ending | None:
@@ -113,7 +140,8 @@ def injected_ending(lines: Sequence[bytes]) -> Ending | None:
             break
         if line.type == "response_item" and not is_preamble(payload):
             injected.append(bytes(line.payload))
-    return Ending(last_turn_id, injected[::-1]) if injected else None
+    found = injected[::-1] if last_turn_id is not None else injected_before_turns(lines)
+    return Ending(last_turn_id, found) if found else None
 
 
 def _answers_compaction(line: _Line) -> bool:
@@ -197,7 +225,7 @@ def _records(lines: Iterable[bytes]) -> Iterator[_Line]:
             record = _decode_line(line)
         except msgspec.MsgspecError:
             continue  # a record of a kind not known here, or damage: the rest is still good
-        if record.type in ("event_msg", "response_item", "compacted"):
+        if record.type in ("event_msg", "response_item", "compacted", "turn_context"):
             yield record
 
 

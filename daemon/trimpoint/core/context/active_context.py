@@ -38,6 +38,8 @@ class TrimPlan(NamedTuple):
 
     `pruned_message_count` counts the prompts and answers of the pruned turns, without those that
     were discarded before. `before_entry_id` is the last entry before the boundary, or None.
+    `pruned_injected` counts the items before the boundary that were injected before the first kept
+    turn, or before the next turn if none is kept.
     """
 
     pruned_turn_count: int
@@ -45,18 +47,19 @@ class TrimPlan(NamedTuple):
     kept: list[Turn]
     before_entry_id: str | None
     pruned_message_count: int
+    pruned_injected: int
 
 
 def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
     """Returns the trim that keeps the last N turns of the active context, or None if it would prune
     nothing.
 
-    A trim that keeps no turns also removes a summary at the start of the context, so `/clear`
-    directly after `/compact` is possible.
+    A trim that keeps no turns also removes a summary at the start of the context, and what was
+    injected before the next turn, so `/clear` directly after `/compact` is possible.
     """
     cut = max(0, state.active_turn_count - keep_last_n_turns)
-    clears_summary = keep_last_n_turns == 0 and begins_with_summary(state)
-    if cut == 0 and not clears_summary:
+    clears = begins_with_summary(state) or bool(state.active_injected)
+    if cut == 0 and not (keep_last_n_turns == 0 and clears):
         return None
     return trim_before(state, state.active_from_turn + cut)
 
@@ -68,13 +71,15 @@ def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:
     ones.
     """
     kept = list(state.turns[first_kept:])
+    injected = kept[0].injected_before if kept else state.injected_before_next
     boundary = kept[0].first_entry_index if kept else len(state.entries)
     before = state.entries[boundary - 1].id if boundary else None
     count = first_kept - state.active_from_turn
     messages = active_turn_messages(state) - message_count(state, kept)
-    return TrimPlan(
-        count, state.turns[first_kept - 1].id if count else None, kept, before, messages
-    )
+    if injected and kept:
+        kept[0] = msgspec.structs.replace(kept[0], injected_before=[])
+    last_pruned = state.turns[first_kept - 1].id if count else None
+    return TrimPlan(count, last_pruned, kept, before, messages, len(injected))
 
 
 def active_turn_messages(state: ThreadState) -> int:
@@ -178,9 +183,10 @@ def context_items(
     skipped_items: int = 0,
     discards: Sequence[Discard] | None = None,
     pinned: Iterable[bytes] = (),
+    injected: Iterable[bytes] = (),
 ) -> list[bytes]:
     """Returns the raw items of a context: first `summary`, if it is not None, then `pinned`, then
-    `turns`.
+    `turns`, each after what was injected before it, then `injected`.
 
     The first `skipped_items` items of the first turn are left out, because the summary covers them.
     `discards` are the discards in force in this context; None means those of the state.
@@ -188,13 +194,14 @@ def context_items(
     items = [summary_item(summary, summarized_messages)] if summary is not None else []
     items.extend(pinned)
     for turn in turns:
+        items.extend(turn.injected_before)
         items.extend(
             item
             for position, item in placed_items(state, turn, discards)
             if position >= skipped_items
         )
         skipped_items = 0
-    return items
+    return [*items, *injected]
 
 
 def turn_items(state: ThreadState, turn: Turn) -> list[bytes]:

@@ -13,9 +13,8 @@ from trimpoint.core.context.active_context import (
     message_item,
     placed_items,
     summary_item,
-    turn_items,
 )
-from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
@@ -78,7 +77,7 @@ def context_size(state: ThreadState, policy: Policy) -> ContextSize:
 
 def _estimated_size(state: ThreadState) -> ContextSize:
     overhead = overhead_tokens(state)
-    used = overhead + sum(estimate_tokens(item) for item in _context_items(state))
+    used = overhead + sum(map(estimate_tokens, conversation_items(state)))
     return ContextSize(
         used,
         is_estimate=True,
@@ -182,15 +181,16 @@ def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int
     if opened.summary is not None:
         yield estimate_tokens(summary_item(opened.summary, opened.summarized_messages))
     yield from _pin_weights(state, opened.pins)
-    skipped = opened.skipped_items
-    for index in map(state.turn_index.__getitem__, opened.turn_ids):
-        turn = state.turns[index]
+    skipped, given = opened.skipped_items, frozenset(opened.turn_ids)
+    for turn in (turn for turn in state.active_turns if turn.id in given):
+        yield sum(map(estimate_tokens, turn.injected_before))
         if turn.items:
             placed = placed_items(state, turn)
             yield sum(estimate_tokens(item) for at, item in placed if at >= skipped)
         else:  # the items are read from the rollout only when they are needed
-            yield sum(_unrecorded_tokens(entry) for entry in _entries(state, index))
+            yield sum(map(_unrecorded_tokens, state.entries_of(turn)))
         skipped = 0
+    yield sum(map(estimate_tokens, state.active_injected))
 
 
 def _pin_weights(state: ThreadState, pin_ids: tuple[str, ...]) -> Iterator[int]:
@@ -266,10 +266,19 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
     given = (state.turn_index[turn_id] for turn_id in generation.turn_ids)
     kept = [index for index in given if index >= state.active_from_turn]
     for index in (*kept, *before):
+        yield _injected_tokens(state, index)
         yield sum(_entry_tokens(entry) for entry in _entries(state, index))
+    yield _injected_tokens(state, before.stop)
     yield sum(
         _entry_tokens(entry) for entry in _entries(state, before.stop) if entry.role == "user"
     )
+
+
+def _injected_tokens(state: ThreadState, turn_index: int) -> int:
+    """Weighs what was injected before a turn and was not trimmed before it began."""
+    pruned = (one.pruned_injected for one in state.trim_points if one.turn_index == turn_index)
+    left = state.turns[turn_index].injected_before[max(pruned, default=0) :]
+    return sum(map(estimate_tokens, left))
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
@@ -280,11 +289,3 @@ def _entries(state: ThreadState, turn_index: int) -> list[Entry]:
 
 def _entry_tokens(entry: Entry) -> int:
     return estimate_tokens(entry.detail) if entry.detail else estimate_text_tokens(entry.text)
-
-
-def _context_items(state: ThreadState) -> Iterator[bytes]:
-    generation = state.generation
-    yield from bootstrap_items(state, generation)
-    for turn in state.active_turns:
-        if turn.generation == generation.number or generation.bootstrap == "provider":
-            yield from turn_items(state, turn)

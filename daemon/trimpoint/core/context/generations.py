@@ -4,6 +4,8 @@ bootstrap.
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from trimpoint.core.context.active_context import (
     SEALED_SUMMARY_LOST,
     Summary,
@@ -72,15 +74,26 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
     """
     if generation.bootstrap == "provider":
         return []
-    turns = [state.turns[state.turn_index[turn_id]] for turn_id in generation.turn_ids]
+    given = set(generation.turn_ids)
     return context_items(
         state,
         generation.summary,
         generation.summarized_messages,
-        turns,
+        [turn for turn in state.active_turns if turn.id in given],
         generation.skipped_items,
         pinned=pin_items(state, generation.pins),
+        injected=state.active_injected,
     )
+
+
+def conversation_items(state: ThreadState) -> list[bytes]:
+    """Returns the items of the context that the ledger knows, in order."""
+    generation = state.generation
+    if generation.bootstrap == "provider":
+        return context_items(state, None, 0, state.active_turns, injected=state.active_injected)
+    own = [turn for turn in state.active_turns if turn.id not in generation.turn_ids]
+    # Nothing is injected before the next turn behind turns that ran in this generation.
+    return [*bootstrap_items(state, generation), *context_items(state, None, 0, own)]
 
 
 def generation_behind(
@@ -108,9 +121,13 @@ def generation_behind(
 
 def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
     """Returns the raw items that follow a summary: those of the pins and of the last N active
-    turns.
+    turns, and what was injected after these.
     """
-    kept = state.active_turns[-keep_last_n_turns:] if keep_last_n_turns else []
+    active = state.active_turns
+    kept = active[-keep_last_n_turns:] if keep_last_n_turns else []
+    if len(kept) < len(active) and kept:
+        kept[0] = msgspec.structs.replace(kept[0], injected_before=[])
     pins = carried_pins(state, [turn.id for turn in kept])
     pinned = pin_items(state, [pin.id for pin in pins])
-    return context_items(state, None, 0, kept, pinned=pinned)
+    injected = state.active_injected if kept else ()
+    return context_items(state, None, 0, kept, pinned=pinned, injected=injected)

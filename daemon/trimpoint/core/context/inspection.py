@@ -21,10 +21,9 @@ from trimpoint.core.context.active_context import (
     placed_items,
     summary_item,
 )
-from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
 from trimpoint.core.context.segment_kinds import preview
-from trimpoint.core.context.segments import ContextSegment, context_segments
+from trimpoint.core.context.segments import INJECTED, ContextSegment, context_segments
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
@@ -104,18 +103,6 @@ def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[Inspected
     ]
 
 
-def conversation_items(state: ThreadState) -> list[bytes]:
-    """Returns the raw items of the context that the ledger has, in order."""
-    generation = state.generation
-    own = [
-        item
-        for turn in state.active_turns
-        if turn.id not in generation.turn_ids or generation.bootstrap == "provider"
-        for _, item in placed_items(state, turn)
-    ]
-    return [*bootstrap_items(state, generation), *own]
-
-
 def as_sent(items: Sequence[bytes]) -> list[bytes]:
     """Returns the items as Codex sends them: a result without its call is dropped, and a call
     without a result gets the result `aborted` (measured: 0.133 to 0.171).
@@ -139,11 +126,13 @@ def _aborted(call: dict[str, Any]) -> bytes:
 
 
 def _known_items(state: ThreadState) -> list[_Known]:
+    all_segments = context_segments(state)
     segments = {
         (segment.turn_id, position): segment
-        for segment in context_segments(state)
+        for segment in all_segments
         for position in segment.positions
     }
+    injected = iter([segment for segment in all_segments if segment.protected == INJECTED])
     known: list[_Known] = []
     if (summary := current_summary(state)) is not None:
         item = summary_item(summary.text, summary.messages)
@@ -154,11 +143,17 @@ def _known_items(state: ThreadState) -> list[_Known]:
             known.extend(_Known(item, pin.turn_id, None, is_pinned=True) for item in items)
     pinned = {pin.turn_id for pin in state.pins}
     for turn in state.active_turns:
+        known.extend(_injected(turn.injected_before, injected))
         for position, item in placed_items(state, turn):
             segment = segments.get((turn.id, position))
             is_pinned = turn.id in pinned
             known.append(_Known(msgspec.json.decode(item), turn.id, segment, is_pinned))
-    return known
+    return [*known, *_injected(state.active_injected, injected)]
+
+
+def _injected(items: Sequence[bytes], segments: Iterator[ContextSegment]) -> Iterator[_Known]:
+    for item in items:
+        yield _Known(msgspec.json.decode(item), None, next(segments))
 
 
 def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:

@@ -8,6 +8,7 @@ does, whatever is discarded or added.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -41,6 +42,7 @@ FINAL_ANSWER: Final = "finalAnswer"
 SUMMARY: Final = "summary"
 NOT_RECORDED: Final = "notRecorded"
 PINNED: Final = "pinned"
+INJECTED: Final = "injected"
 
 
 class ContextSegment(NamedTuple):
@@ -87,9 +89,12 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
     segments.extend(_carried(state))
     # The first items of the first turn that the summary covers.
     skipped = state.generation.skipped_items
-    for index in range(state.active_from_turn, len(state.turns)):
+    injected = count(1)
+    for index, turn in enumerate(state.active_turns, state.active_from_turn):
+        segments.extend(map(_injected, injected, turn.injected_before))
         segments.extend(_segments_of(state, index, skipped))
         skipped = 0
+    segments.extend(map(_injected, injected, state.active_injected))
     return _with_pinned_protected(state, _with_newest_protected(_named_apart(segments)))
 
 
@@ -113,6 +118,25 @@ def _carried(state: ThreadState) -> Iterator[ContextSegment]:
             tokens=pin_tokens(state, pin),
             protected=PINNED,
         )
+
+
+def _injected(number: int, raw: bytes) -> ContextSegment:
+    """Returns an item that a client injected where no turn was that it could belong to."""
+    item = msgspec.json.decode(raw)
+    [group] = grouped([item], ())
+    ids = (f"@injected-{number}",)
+    return ContextSegment(
+        short_id=f"i{number}",
+        turn_id="",
+        positions=(),
+        ids=ids,
+        entry_ids=ids,
+        role=_role(group),
+        kind=kind_of(group),
+        preview=preview_of(group),
+        tokens=estimate_tokens(raw),
+        protected=INJECTED,
+    )
 
 
 def _with_pinned_protected(
@@ -268,7 +292,9 @@ def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegmen
     messages = [
         segment
         for segment in segments
-        if segment.role == "user" and segment.kind is SegmentKind.MESSAGE
+        if segment.role == "user"
+        and segment.kind is SegmentKind.MESSAGE
+        and segment.protected != INJECTED
     ]
     prompts = [segment.turn_id for segment in messages if not _is_follow_up(segment)] or [
         segment.turn_id for segment in messages
@@ -278,7 +304,9 @@ def _with_newest_protected(segments: list[ContextSegment]) -> list[ContextSegmen
     first = next(at for at, segment in enumerate(segments) if segment.turn_id == prompts[-1])
     return [
         segment._replace(protected=NEWEST)
-        if at >= first and segment.kind is SegmentKind.MESSAGE and segment.protected != NOT_RECORDED
+        if at >= first
+        and segment.kind is SegmentKind.MESSAGE
+        and segment.protected not in (NOT_RECORDED, INJECTED)
         else segment
         for at, segment in enumerate(segments)
     ]

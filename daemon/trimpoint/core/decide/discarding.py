@@ -48,6 +48,7 @@ _WHY = {
     "summary": "is the summary of what came before",
     "pinned": "is pinned",
     "notRecorded": "was not recorded as the model saw it",
+    "injected": "was injected and is part of no turn",
 }
 
 

@@ -52,7 +52,7 @@ class OverflowPlan(NamedTuple):
     kept. `before` has `messages` messages and about `before_tokens` tokens.
 
     `first_kept_turn_id` is the first turn of which items are kept; its first `skipped_items` items
-    are in `before`.
+    are in `before`, and so are the first `pruned_injected` items that were injected before it.
     """
 
     before: list[bytes]
@@ -61,6 +61,7 @@ class OverflowPlan(NamedTuple):
     before_tokens: int
     first_kept_turn_id: str
     skipped_items: int
+    pruned_injected: int
 
 
 class ProviderCompaction(NamedTuple):
@@ -73,6 +74,10 @@ class ProviderCompaction(NamedTuple):
 
 
 class _Placed(NamedTuple):
+    """An item and its position in its turn; negative: so many from the end of those that were
+    injected before it.
+    """
+
     turn_id: str | None
     position: int
     item: bytes
@@ -141,7 +146,8 @@ def plan_overflow(
         return None
     kept = placed[cut] if cut < len(placed) else _Placed(turn_id, len(_work(state, turn_id)), b"")
     messages = sum(is_message(msgspec.json.decode(item)) for item in items[:cut])
-    turn_ids = [turn.id for turn in state.turns[state.turn_index[str(kept.turn_id)] :]]
+    first = state.turn_index[str(kept.turn_id)]
+    turn_ids = [turn.id for turn in state.turns[first:]]
     pins = pin_items(state, [pin.id for pin in carried_pins(state, turn_ids)])
     return OverflowPlan(
         items[:cut],
@@ -149,7 +155,8 @@ def plan_overflow(
         messages,
         sum(tokens[:cut]),
         str(kept.turn_id),
-        kept.position,
+        max(0, kept.position),
+        len(state.turns[first].injected_before) + min(0, kept.position),
     )
 
 
@@ -187,6 +194,11 @@ def _placed(
         first = (
             skipped if compaction is None else _first_since(state, turn, compaction, fails=fails)
         )
+        if compaction is None:
+            injected = turn.injected_before
+            placed.extend(
+                _Placed(turn.id, at - len(injected), item) for at, item in enumerate(injected)
+            )
         placed.extend(_Placed(turn.id, at, item) for at, item in of_turn if at >= first)
         skipped = 0
     return placed
@@ -239,6 +251,7 @@ def complete_recovery(
     ):
         return Rejected(Reason.INTERNAL, "The recovery is no longer under way.")
     plan = trim_before(state, state.turn_index[command.first_kept_turn_id])
+    plan = plan._replace(pruned_injected=command.pruned_injected)
     events = open_trimmed_generation(
         state, plan, stamp, "overflow", "overflow", command.summary, command.compact_duration_ms
     )

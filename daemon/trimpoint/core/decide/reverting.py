@@ -13,7 +13,7 @@ from trimpoint.core.context.active_context import context_items
 from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.decide.file_history import is_late
-from trimpoint.core.evolve.revert_folds import changes_context
+from trimpoint.core.evolve.revert_folds import changes_context, injected_at, points_at
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
@@ -25,7 +25,13 @@ from trimpoint.core.model.decision import (
     operation_under_way,
     when_idle,
 )
-from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
+from trimpoint.core.model.ledger import (
+    Discard,
+    TrimPoint,
+    Turn,
+    injected_behind,
+    turns_behind,
+)
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState
 
@@ -35,6 +41,8 @@ FILES = "files+context"
 class RevertTarget(NamedTuple):
     """The target of a revert: the turns that will be active, the trim point before them, the
     discards in force there, and all turns of the ledger up to there.
+
+    `injected` was injected after these turns.
 
     `generation` is the number of the generation whose provider thread holds this context, and
     `through` is Codex's id of the last turn to take from it, or None for all of them. `generation`
@@ -48,6 +56,7 @@ class RevertTarget(NamedTuple):
     through: str | None
     discards: list[Discard]
     ledger: list[Turn]
+    injected: list[bytes]
 
     @property
     def is_sealed(self) -> bool:
@@ -163,7 +172,8 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
         if past.generation == state.generation.number and past.kept_turns == len(state.turns):
             return None  # that revert was of files alone, and nothing has happened since
         turns = [*_with_injected(state.turns[: past.kept_turns], past.injected), *past.turns]
-        return _target(turns, past.trim_points, past.generation, None, past.discards)
+        injected = past.injected_before_next
+        return _target(turns, past.trim_points, past.generation, None, past.discards, injected)
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     return target_after(state, kept) if changes_context(state, kept) else None
 
@@ -171,13 +181,14 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
 def target_after(state: ThreadState, kept: int) -> RevertTarget:
     """Returns the context as it was after the first `kept` turns."""
     last = state.turns[kept - 1].generation if kept else 0
-    points = [point for point in state.trim_points if point.generation <= last]
+    points = points_at(state.trim_points, state.turns[:kept])
     discards = [discard for discard in state.discards if discard.generation <= last]
     through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
     # The provider thread of that generation holds a context with a trim that was undone since.
     is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
     generation = None if is_undone else last or None
-    return _target(_with_injected(state.turns[:kept], []), points, generation, through, discards)
+    turns, injected = _with_injected(state.turns[:kept], []), injected_at(state, kept)
+    return _target(turns, points, generation, through, discards, injected)
 
 
 def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
@@ -199,15 +210,17 @@ def _target(
     generation: int | None,
     through: str | None,
     discards: list[Discard],
+    injected: list[bytes],
 ) -> RevertTarget:
     point = points[-1] if points else None
     return RevertTarget(
-        turns[point.turn_index :] if point is not None else turns,
+        turns_behind(point, turns),
         point,
         generation,
         through,
         discards,
         turns,
+        injected_behind(point, turns, injected),
     )
 
 
@@ -224,6 +237,7 @@ def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
         opened.skipped_items,
         target.discards,
         pin_items(state, opened.pins, target.ledger),
+        target.injected,
     )
 
 

@@ -86,14 +86,14 @@ def open_trimmed_generation(
     """
     number = state.generation.number + 1
     kept_ids = tuple(turn.id for turn in plan.kept)
-    summarized = (
-        0 if summary is None else active_message_count(state) - message_count(state, plan.kept)
-    )
+    summarized = active_message_count(state) - message_count(state, plan.kept)
+    summarized = 0 if summary is None else summarized or plan.pruned_injected
     trim_point = ev.TrimPointCreated(
         state.id, stamp.id, stamp.now_ms, plan.before_entry_id, plan.pruned_message_count,
         (), kept_ids[0] if kept_ids else None, number, trigger,
         summary_unavailable=reason == "compact" and summary is None,
         pruned_turn_count=plan.pruned_turn_count, last_pruned_turn_id=plan.last_pruned_turn_id,
+        pruned_injected=plan.pruned_injected,
     )  # fmt: skip
     summarized_event = (
         () if summary is None else (ev.ContextSummarized(state.id, stamp.id, summary, duration_ms),)
@@ -118,7 +118,7 @@ def compact(
     keep = command.keep_last_n_turns or 0
     count = active_message_count(state)
     holds = f"the agent's context holds {counted(count, 'message')}"
-    if count == 0:
+    if count == 0 and not state.active_injected:
         return Rejected(Reason.NOT_ENOUGH_MESSAGES, f"Nothing to compact: {holds}.")
     if count < policy.min_messages and not command.force:
         few = f"Not enough to compact: {holds}, fewer than {policy.min_messages}."

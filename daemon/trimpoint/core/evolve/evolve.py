@@ -24,6 +24,7 @@ from trimpoint.core.evolve.turn_folds import (
     close_request,
     complete_turn,
     end_turn_request,
+    inject_items,
     open_request,
     record_entry,
     record_items,
@@ -197,6 +198,7 @@ def _trim(state: ThreadState, event: ev.TrimPointCreated, at_ms: int) -> None:
             entry_index=entry_index,
             summary_unavailable=event.summary_unavailable,
             pruned_turn_count=event.pruned_turn_count or len(listed),
+            pruned_injected=event.pruned_injected,
         )
     )
     count_active_messages(state)
@@ -312,6 +314,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.TurnStarted: start_turn,
     ev.EntryRecorded: record_entry,
     ev.ContextItemsRecorded: record_items,
+    ev.ItemsInjected: inject_items,
     ev.UsageReported: report_usage,
     ev.TurnInterruptRequested: _intent_only,
     ev.TurnCompleted: complete_turn,

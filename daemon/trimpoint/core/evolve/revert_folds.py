@@ -1,19 +1,25 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
+from collections.abc import Sequence
+
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import TrimPoint, Turn
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
 
 
 def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -> None:
     """Removes a turn and all later turns from the ledger; files are not concerned."""
     first = state.turn_index[event.turn_id]
-    ran_in = state.turns[first].generation
+    ran_in, injected = state.turns[first].generation, state.turns[first].injected_before
     if state.undo_state is not None and first < state.undo_state.kept_turns:
         state.undo_state = None
     _cut_ledger(state, first)
+    # What a client had put there before the turn stays in the provider thread (measured: 0.163,
+    # 0.171).
+    state.injected_before_next = injected
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
     state.redoable = 0
@@ -156,16 +162,37 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
         injected=injected,
         was_cut=was_cut,
         undone=state.undone,
+        injected_before_next=state.injected_before_next,
     )
     state.redoable = 0
+    left = injected_at(state, kept)
     _cut_ledger(state, kept)
+    state.injected_before_next = left
     if undone and before is not None:
         _restore_undone(state, before)
     else:
+        state.trim_points = points_at(state.trim_points, state.turns)
         last = state.turns[-1].generation if state.turns else 0
-        state.trim_points = [point for point in state.trim_points if point.generation <= last]
         state.discards = [discard for discard in state.discards if discard.generation <= last]
     count_active_messages(state)
+
+
+def injected_at(state: ThreadState, kept: int) -> list[bytes]:
+    """Returns what was injected before the next turn when the thread had its first `kept` turns and
+    the last of them had just ended; before the first turn, what was there when it began.
+    """
+    if kept:
+        return []
+    return state.turns[0].injected_before if state.turns else state.injected_before_next
+
+
+def points_at(points: Sequence[TrimPoint], turns: Sequence[Turn]) -> list[TrimPoint]:
+    """Returns those of the trim points that stood when the last of `turns` ended, or, without any,
+    when the first turn of all began.
+    """
+    if not turns:
+        return [point for point in points if point.turn_index == 0]
+    return [point for point in points if point.generation <= turns[-1].generation]
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
@@ -173,7 +200,8 @@ def changes_context(state: ThreadState, kept: int) -> bool:
     turns.
     """
     last = state.turns[kept - 1] if kept else None
-    if kept < len(state.turns) or (last is not None and last.injected):
+    injected_since = (last is not None and last.injected) or state.injected_before_next
+    if kept < len(state.turns) or injected_since:
         return True
     number = last.generation if last is not None else 0
     return any(point.generation > number for point in state.boundaries)
@@ -207,6 +235,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
             last.items, last.injected = [*last.items, *past.injected], len(past.injected)
         else:
             last.injected_apart = past.injected
+    state.injected_before_next = past.injected_before_next
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:
         turn.first_entry_index += shift

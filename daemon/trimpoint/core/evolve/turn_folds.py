@@ -30,7 +30,9 @@ def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
     """Adds the turn to the ledger as the running one."""
     state.turn_requests.pop(event.turn_id, None)
     state.turn_index[event.turn_id] = len(state.turns)
-    state.turns.append(Turn(event.turn_id, event.generation, at_ms, len(state.entries)))
+    turn = Turn(event.turn_id, event.generation, at_ms, len(state.entries))
+    turn.injected_before, state.injected_before_next = state.injected_before_next, []
+    state.turns.append(turn)
     state.running_turn_id = event.turn_id
     state.generations[event.generation - 1].turn_count += 1
     state.redoable = 0
@@ -88,7 +90,12 @@ def record_items(state: ThreadState, event: ev.ContextItemsRecorded, at_ms: int)
     else:
         turn.items.extend(event.items)
         turn.injected += event.injected
-        weigh_injected(state, event)
+        weigh_injected(state, event.items)
+
+
+def inject_items(state: ThreadState, event: ev.ItemsInjected, at_ms: int) -> None:
+    state.injected_before_next = [*state.injected_before_next, *event.items]
+    weigh_injected(state, event.items)
 
 
 def complete_turn(state: ThreadState, event: ev.TurnCompleted, at_ms: int) -> None:

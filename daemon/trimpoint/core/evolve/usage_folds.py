@@ -1,5 +1,6 @@
 """Applies usage reports and changes of settings to a thread's token counts."""
 
+from collections.abc import Iterable
 from itertools import takewhile
 
 from trimpoint.core.evolve.compaction_attempts import note_lowest
@@ -27,12 +28,12 @@ def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> Non
         generation.first_call = FirstCall(event.turn_id, event.input)
 
 
-def weigh_injected(state: ThreadState, event: ev.ContextItemsRecorded) -> None:
+def weigh_injected(state: ThreadState, items: Iterable[bytes]) -> None:
     """Adds the estimated tokens of items that were injected between turns. The next usage report
     will include them.
     """
-    if state.running_turn_id is None and event.source == "events":
-        state.usage.unreported += sum(estimate_tokens(item) for item in event.items)
+    if state.running_turn_id is None:
+        state.usage.unreported += sum(map(estimate_tokens, items))
 
 
 def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:

@@ -82,8 +82,8 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
     """Completes the recovery from an overflow: the turn continues in a new provider thread, which
     holds the summary and the part of the context that was kept.
 
-    `summarized_messages`, `first_kept_turn_id` and `skipped_items` say where the context was cut
-    (`trimpoint.core.decide.overflow.OverflowPlan`).
+    `summarized_messages`, `first_kept_turn_id`, `skipped_items` and `pruned_injected` say where the
+    context was cut (`trimpoint.core.decide.overflow.OverflowPlan`).
     """
 
     operation_id: str
@@ -96,6 +96,7 @@ class CompleteRecovery(msgspec.Struct, frozen=True):
     rollout_path: str | None
     provider_turn_id: str
     message: str = ""
+    pruned_injected: int = 0
 
 
 class CompactWhenCritical(msgspec.Struct, frozen=True):

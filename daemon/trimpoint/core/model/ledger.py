@@ -1,5 +1,7 @@
 """The types of the part of a thread's state that people see: turns, entries, trim points, pins."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from trimpoint.core.model.usage import UsageSample
@@ -20,6 +22,8 @@ class Turn(msgspec.Struct, gc=False):
     `injected_apart` holds the injected items of a turn whose items were dropped; they are needed
     because the rollout of a later generation may contain them. `is_cut` says that a revert went
     back to the end of this turn, so that what follows it in its rollout is not part of the context.
+    `injected_before` are the items that a client injected before the turn while no turn was in the
+    context; they are not among `items`.
     """
 
     id: str
@@ -40,6 +44,7 @@ class Turn(msgspec.Struct, gc=False):
     injected: int = 0
     is_cut: bool = False
     injected_apart: list[bytes] = []
+    injected_before: list[bytes] = []
 
     @property
     def injected_items(self) -> list[bytes]:
@@ -78,6 +83,8 @@ class TrimPoint(msgspec.Struct):
 
     It pruned the `pruned_turn_count` turns before `turn_index`. `pruned_turn_ids` lists their ids
     only if the journal does, as records of older versions do; otherwise it is empty.
+    The `pruned_injected` oldest items that were injected before the first turn after the boundary
+    are before the boundary too.
     """
 
     id: str
@@ -93,6 +100,31 @@ class TrimPoint(msgspec.Struct):
     summary: str | None = None
     summary_unavailable: bool = False
     pruned_turn_count: int = 0
+    pruned_injected: int = 0
+
+
+def turns_behind(point: TrimPoint | None, ledger: Sequence[Turn]) -> list[Turn]:
+    """Returns the turns of `ledger` after the boundary, oldest first; the first one without what
+    was injected before it and lies before the boundary.
+    """
+    if point is None:
+        return list(ledger)
+    left = list(ledger[point.turn_index :])
+    if left and point.pruned_injected:
+        injected = left[0].injected_before[point.pruned_injected :]
+        left[0] = msgspec.structs.replace(left[0], injected_before=injected)
+    return left
+
+
+def injected_behind(
+    point: TrimPoint | None, ledger: Sequence[Turn], injected: Sequence[bytes]
+) -> list[bytes]:
+    """Returns those of the items `injected` behind all turns of `ledger` that lie after the
+    boundary.
+    """
+    if point is None or point.turn_index < len(ledger):
+        return list(injected)
+    return list(injected[point.pruned_injected :])
 
 
 class Discard(msgspec.Struct):

@@ -10,7 +10,17 @@ from collections.abc import MutableMapping, MutableSequence
 import msgspec
 
 from trimpoint.core.model.events import AnyEvent
-from trimpoint.core.model.ledger import Boundary, Discard, Entry, Pin, TrimPoint, Turn, UndoneTrim
+from trimpoint.core.model.ledger import (
+    Boundary,
+    Discard,
+    Entry,
+    Pin,
+    TrimPoint,
+    Turn,
+    UndoneTrim,
+    injected_behind,
+    turns_behind,
+)
 from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.usage import UsageTotals
 
@@ -102,6 +112,7 @@ class UndoState(msgspec.Struct):
     turns and entries that the revert kept. `commit` holds the files before the revert and is empty
     if it left the files alone. `injected` are the items that had been injected after the last kept
     turn, and `was_cut` is the former `Turn.is_cut` of that turn.
+    `injected_before_next` is the former one of the state.
     """
 
     generation: int
@@ -117,6 +128,7 @@ class UndoState(msgspec.Struct):
     injected: list[bytes] = []
     was_cut: bool = False
     undone: list[UndoneTrim] = []
+    injected_before_next: list[bytes] = []
 
 
 class Operation(msgspec.Struct):
@@ -192,6 +204,8 @@ class ThreadState(msgspec.Struct):
     counts the messages of the active turns, discarded ones included. The turns before position
     `items_dropped_to` hold no raw items; the position approaches the newest trim point in steps,
     because dropping the items of a hundred thousand turns at once takes too long.
+    `injected_before_next` are the items that a client injected while no turn was in the context;
+    the next turn gets them.
     """
 
     id: str = ""
@@ -239,6 +253,7 @@ class ThreadState(msgspec.Struct):
     pins: list[Pin] = []
     launch: bytes = b""
     new_with_pins: bool = False
+    injected_before_next: list[bytes] = []
 
     @property
     def exists(self) -> bool:
@@ -262,8 +277,14 @@ class ThreadState(msgspec.Struct):
 
     @property
     def active_turns(self) -> list[Turn]:
-        """Returns the turns of the active context, oldest first."""
-        return list(self.turns[self.active_from_turn :])
+        """Returns the turns of the active context, oldest first; see `turns_behind`."""
+        return turns_behind(self.trim_points[-1] if self.trim_points else None, self.turns)
+
+    @property
+    def active_injected(self) -> list[bytes]:
+        """Returns what was injected behind the active turns and lies before the next one."""
+        point = self.trim_points[-1] if self.trim_points else None
+        return injected_behind(point, self.turns, self.injected_before_next)
 
     @property
     def active_turn_count(self) -> int:

@@ -176,7 +176,7 @@ def planned_text(state: ThreadState, command: Planned) -> str:
         case wire.TrimContext() | wire.CompactContext():
             verb = "clear" if isinstance(command, wire.TrimContext) else "summarize"
             plan = plan_trim(state, command.keep_last_n_turns or 0)
-            if plan is None:
+            if plan is None or not plan.pruned_turn_count:
                 return f"Would {verb} what the context begins with."
             gone = (
                 f"{counted(plan.pruned_message_count, 'message')} in "
@@ -195,7 +195,8 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     kept = plan.kept if plan is not None else []
     pins = carried_pins(state, [turn.id for turn in kept])
     pinned = pin_items(state, [pin.id for pin in pins])
-    items = context_items(state, command.summary, 0, kept, pinned=pinned)
+    injected = state.active_injected if kept else ()
+    items = context_items(state, command.summary, 0, kept, pinned=pinned, injected=injected)
     return sum(map(estimate_tokens, items))
 
 
@@ -226,7 +227,7 @@ def came_back(boundary: Boundary, *, planned: bool = False) -> str:
         entries = "1 entry" if count == 1 else f"{count} entries"
         what = f"{entries} of about {boundary.est_tokens:,} tokens"
     elif not boundary.pruned_turn_count:
-        what, count = "the summary", 1
+        what, count = "what was injected" if boundary.pruned_injected else "the summary", 1
     else:
         count = boundary.pruned_message_count
         turns = counted(boundary.pruned_turn_count, "turn")

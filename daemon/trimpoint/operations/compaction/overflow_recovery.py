@@ -286,4 +286,6 @@ def _completed(
 ) -> CompleteRecovery:
     cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
     serving = (str(thread["id"]), thread.get("path"), provider_turn_id)
-    return CompleteRecovery(operation.id, summary, took_ms, *cut, *serving, message)
+    return CompleteRecovery(
+        operation.id, summary, took_ms, *cut, *serving, message, plan.pruned_injected
+    )

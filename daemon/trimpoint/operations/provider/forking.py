@@ -12,7 +12,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
 )
-from trimpoint.codex.history.rollout import Ending, injected_ending
+from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.settings import (
@@ -55,18 +55,20 @@ class Forking:
         Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
         model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is
         forked after its last turn, and the items are injected again; if no turn ran in it, a new
-        thread gets all its items.
+        thread gets all its items. The same holds for a fork before a turn that follows injected
+        items.
         """
         ending = (
             None
-            if any(params.get(name) for name in FORKED_AT)
-            else await self._ending(state, params["threadId"])
+            if params.get("lastTurnId")
+            else await self._ending(state, params["threadId"], params.get("beforeTurnId"))
         )
         if ending is None:
             return await self._link.request("thread/fork", params)
         if ending.last_turn_id is not None:
             raw = await self._link.request(
-                "thread/fork", {**params, "lastTurnId": ending.last_turn_id}
+                "thread/fork",
+                {**params, "beforeTurnId": None, "lastTurnId": ending.last_turn_id},
             )
         else:
             raw = await self.start_in_place(state, params)
@@ -79,16 +81,21 @@ class Forking:
             raise
         return raw
 
-    async def _ending(self, state: ThreadState, provider_id: str) -> Ending | None:
-        """Returns the injected items at the end of a provider thread, or None if there are none, or
-        Codex cannot fork after a turn.
+    async def _ending(
+        self, state: ThreadState, provider_id: str, before_turn_id: str | None
+    ) -> Ending | None:
+        """Returns the injected items at the end of a provider thread, or right before this turn of
+        it, or None if there are none, or Codex cannot fork after a turn.
         """
         paths = [
             one.rollout_path for one in state.generations if one.provider_thread_id == provider_id
         ]
         if not paths or paths[-1] is None:
             return None
-        ending = injected_ending(await anyio.to_thread.run_sync(conversation_lines, paths[-1]))
+        lines = await anyio.to_thread.run_sync(conversation_lines, paths[-1])
+        ending = injected_ending(
+            lines if before_turn_id is None else lines_before_turn(lines, before_turn_id)
+        )
         if (
             ending is not None
             and ending.last_turn_id is not None
@@ -101,7 +108,8 @@ class Forking:
         """Starts an empty thread with the properties that a fork would have, and returns an answer
         like that of `thread/fork`.
         """
-        request = {**fork_as_start_params(state.settings, params), "sessionStartSource": "clear"}
+        given = fork_as_start_params(state.settings, params, self._link.version)
+        request = {**given, "sessionStartSource": "clear"}
         answer = msgspec.json.decode(await self._threads.start(request))
         thread = answer["thread"]
         thread["forkedFromId"] = params["threadId"]

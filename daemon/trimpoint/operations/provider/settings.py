@@ -273,24 +273,44 @@ def _is_default_mode(mode: Any) -> bool:
     return as_dict(mode).get("mode") == "default" and not within.get("developer_instructions")
 
 
-# The parameters that a fork inherits from its parent. All others, model and sandbox included, come
-# from its own parameters and the configuration (measured: 0.163).
+# The parameters that a fork inherits from its parent. All others, the model included, come from its
+# own parameters and the configuration; so does the sandbox before 0.171 (measured: 0.163, 0.171).
 _BEGINNINGS = ("baseInstructions", "developerInstructions", "dynamicTools")
 _FORK_INHERITS = ("cwd", "approvalPolicy", "approvalsReviewer", *_BEGINNINGS)
+FORKS_INHERIT_SANDBOX = (0, 171, 0)
+_SANDBOX_MODES = {
+    "readOnly": "read-only",
+    "workspaceWrite": "workspace-write",
+    "dangerFullAccess": "danger-full-access",
+}
 
 
-def fork_as_start_params(settings: bytes, params: dict[str, Any]) -> dict[str, Any]:
+def fork_as_start_params(
+    settings: bytes, params: dict[str, Any], version: tuple[int, ...] | None
+) -> dict[str, Any]:
     """Returns the parameters of `thread/start` for a thread like the one that `thread/fork` with
-    `params` would make.
+    `params` would make in this version of Codex.
     """
     now = start_params(settings)
     inherited = {name: now[name] for name in _FORK_INHERITS if now.get(name) is not None}
+    names_sandbox = any(params.get(name) is not None for name in SANDBOXES)
+    if (version or (0,)) >= FORKS_INHERIT_SANDBOX and not names_sandbox:
+        inherited |= _sandbox(settings, now)
     given = {
         name: value
         for name, value in params.items()
         if value is not None and (name not in PER_CALL or name == "ephemeral")
     }
     return {**inherited, **given}
+
+
+def _sandbox(settings: bytes, start: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parameter of `thread/start` that names the sandbox as it is now, if any does."""
+    policy = as_dict(msgspec.json.decode(settings).get("current")).get("sandboxPolicy")
+    mode = _SANDBOX_MODES.get(str(as_dict(policy).get("type")))
+    if mode is not None and start.get("permissions") is None:
+        return {"sandbox": mode}
+    return {name: start[name] for name in SANDBOXES if start.get(name) is not None}
 
 
 def compact_limit(overrides: Iterable[str]) -> int | None:

@@ -62,6 +62,7 @@ from trimpoint.core.model.events.turns import (
     CONTEXT_WINDOW_EXCEEDED,
     ContextItemsRecorded,
     EntryRecorded,
+    ItemsInjected,
     RequestClosed,
     RequestOpened,
     TurnCompleted,
@@ -95,6 +96,7 @@ __all__ = [
     "Event",
     "FilesRestored",
     "GenerationOpened",
+    "ItemsInjected",
     "OperationAdvanced",
     "OperationStarted",
     "OverflowRecoveryRequested",
@@ -159,6 +161,7 @@ AnyEvent = (
     | TurnStarted
     | EntryRecorded
     | ContextItemsRecorded
+    | ItemsInjected
     | UsageReported
     | TurnInterruptRequested
     | TurnCompleted

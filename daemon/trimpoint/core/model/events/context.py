@@ -13,6 +13,8 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
 
     The pruned turns are a range of the ledger: `pruned_turn_count` turns, the last of them
     `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert has removed them since.
+    `pruned_injected`: it also pruned so many, the oldest, of the items that were injected before
+    the first kept turn, or before the next turn if none is kept.
     """
 
     # Only records of older versions store the list of ids: on a hundred thousand turns, writing it
@@ -30,6 +32,7 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
     summary_unavailable: bool = False
     pruned_turn_count: int = 0
     last_pruned_turn_id: str | None = None
+    pruned_injected: int = 0
 
 
 class ContextSummarized(Event, frozen=True, array_like=True, tag="thread.context-summarized"):

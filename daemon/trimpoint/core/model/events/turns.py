@@ -69,6 +69,15 @@ class ContextItemsRecorded(
     injected: int = 0
 
 
+class ItemsInjected(Event, frozen=True, array_like=True, tag="thread.items-injected"):
+    """A client put these items, JSON, into the context while no turn stood in it. They lie before
+    the next turn.
+    """
+
+    private: ClassVar[frozenset[str]] = frozenset({"items"})
+    items: tuple[bytes, ...]
+
+
 class UsageReported(Event, frozen=True, array_like=True, tag="thread.usage-reported"):
     """Codex reported token usage. `last_total` is the number of tokens in the context now; `window`
     is None if Codex does not report the size of the model's window.

@@ -12,7 +12,8 @@ from trimpoint_protocol.methods import (
 
 from trimpoint.codex.history.model_input import model_input, own_beginning
 from trimpoint.codex.history.rollout_files import conversation_lines
-from trimpoint.core.context.inspection import as_sent, conversation_items
+from trimpoint.core.context.generations import conversation_items
+from trimpoint.core.context.inspection import as_sent
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.advice import trim_advice
 from trimpoint.core.views.inspection_view import inspection, inspection_text

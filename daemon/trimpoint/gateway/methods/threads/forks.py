@@ -88,7 +88,7 @@ class Forks:
             await self._threads.inject(str(thread_in(raw)["id"]), items)
             return raw
 
-        settings = fork_as_start_params(state.settings, params)
+        settings = fork_as_start_params(state.settings, params, self._threads.link.version)
         settings["excludeTurns"] = params.get("excludeTurns")
         await self._methods.adopt(client_request, settings, "forked", parent, opened)
 

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.core.context.injections import injection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
@@ -150,8 +151,10 @@ class TurnMethods:
         session = await self._sessions.ready(thread_id)
         params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
         request = {**params, "threadId": session.provider_thread_id}
+        raw = msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])
+        items = [bytes(item) for item in raw]
         await self._request_recorded(
-            client_request, session, request, lambda state: _injected(state, params)
+            client_request, session, request, lambda state: injection(state, items)
         )
         return None
 
@@ -185,18 +188,6 @@ class TurnMethods:
             if writer.read_only is None:
                 await writer.flush()
             client_request.answer(self._identity.to_client(bytes(raw)))
-
-
-def _injected(state: ThreadState, params: dict[str, Raw]) -> Facts:
-    """Returns the facts about injected items. The items belong to the last turn before them, and
-    are pruned together with it.
-    """
-    active = state.active_turns
-    items = tuple(map(bytes, msgspec.json.decode(params.get("items", Raw(b"[]")), type=list[Raw])))
-    if not active or not items:
-        return ()
-    behind_its_end = 0 if active[-1].status == "running" else len(items)
-    return (ev.ContextItemsRecorded(active[-1].id, items, injected=behind_its_end),)
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

@@ -7,14 +7,19 @@ runs the rest.
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, settings
+
+from tests.effort import longer
 
 TESTS = Path(__file__).parent
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
@@ -42,6 +47,10 @@ MEASURED_MODULES = frozenset(
         "fleet/test_command_line.py",
     }
 )
+# Tests with processes whose coverage is not measured at all, for the tracer doubles what a test's own
+# process takes: what they run through, others do. They are about kills, chance, or another program.
+UNMEASURED_FOLDERS = frozenset({"clients", "desktop", "fuzz", "neovim", "tui", "web"})
+UNMEASURED_NAMES = re.compile(r"test_(kill|random|races|killed)|.*_killed\.py|.*\[restarted")
 STARTS_A_PROCESS = frozenset(
     {
         "os.exec",
@@ -89,7 +98,12 @@ class ProcessGuard:
 
 
 # No test asserts how long anything takes, on a busy machine least of all.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    max_examples=50 * longer(),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("untimed")
 _reset_signals()
 _guard = ProcessGuard()
@@ -143,12 +157,35 @@ def pytest_terminal_summary(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Watches while a fast test is set up, runs and is torn down."""
-    _guard.watches = item.get_closest_marker("processes") is None
-    _measure_children(wanted=item.get_closest_marker("measured") is not None)
+    fast = item.get_closest_marker("processes") is None
+    measured = item.get_closest_marker("measured") is not None
+    _guard.watches = fast
+    _measure_children(wanted=measured)
     try:
-        return (yield)
+        with _measuring(wanted=fast or not _is_unmeasured(item)):
+            return (yield)
     finally:
         _guard.watches = False
+
+
+def _is_unmeasured(item: pytest.Item) -> bool:
+    path = item.path.relative_to(TESTS)
+    folder, names = path.parts[0], (path.name, item.name)
+    return folder in UNMEASURED_FOLDERS or any(map(UNMEASURED_NAMES.match, names))
+
+
+@contextmanager
+def _measuring(*, wanted: bool) -> Generator[None]:
+    """Suspend the measuring of coverage in this process, unless it is wanted."""
+    running = None if wanted else Coverage.current()
+    if running is None:
+        yield
+        return
+    running.stop()
+    try:
+        yield
+    finally:
+        running.start()
 
 
 def _measure_children(*, wanted: bool) -> None:

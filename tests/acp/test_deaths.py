@@ -133,8 +133,6 @@ async def test_a_turn_continues_without_its_editor_if_another_client_is_subscrib
 
 async def test_an_agent_starts_the_daemon_and_leaves_it_running() -> None:
     async with opened_harness() as harness:
-        async with daemon_process(harness):
-            pass  # writes the configuration
         config = harness.home / "config.toml"
         overrides = ", ".join(repr(one) for one in harness.overrides)
         config.write_text(f'[codex]\npath = "{CODEX_BIN}"\noverrides = [{overrides}]\n')

@@ -26,16 +26,11 @@ from trimpoint.testkit import (
 
 from tests.codex_homes import BUNDLED_CODEX, used_codex_home
 from tests.e2e.conversation import Conversation
+from tests.effort import longer
 
-LONG_VARIABLE = "TRIMPOINT_E2E_LONG"
 # Set: the daemon is restarted before each act of every conversation, and reads snapshots instead of
 # journals.
 RESTARTS_VARIABLE = "TRIMPOINT_E2E_RESTARTS"
-
-
-def longer() -> int:
-    """How many times as long as in CI the randomised tests run."""
-    return max(1, int(os.environ.get(LONG_VARIABLE) or 1))
 
 
 # Another binary, to run the same tests against another version of Codex.

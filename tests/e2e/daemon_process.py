@@ -54,7 +54,8 @@ async def kill(process: Process) -> None:
         await process.aclose()
 
 
-def _command(harness: Harness) -> list[str]:
+def write_config(harness: Harness) -> Path:
+    """Write the harness's configuration as a file; returns where it is."""
     config = harness.home / "config.toml"
     config.write_text(
         f"[compaction]\nmin_messages = {harness.config.compaction.min_messages}\ndeadline_s = 30.0\n"
@@ -69,13 +70,17 @@ def _command(harness: Harness) -> list[str]:
             for name, value in msgspec.to_builtins(harness.config.limits).items()
         )
     )
+    return config
+
+
+def _command(harness: Harness) -> list[str]:
     places = [
         "--socket",
         str(harness.socket),
         "--state-dir",
         str(harness.state_dir),
         "--config",
-        str(config),
+        str(write_config(harness)),
     ]
     codex = ["--codex", str(CODEX_BIN), *config_flags(harness.overrides)]
     return [sys.executable, "-m", "trimpoint", "serve", "--json", *places, *codex]

@@ -40,6 +40,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from tests.deadlines import STEP_S
+from tests.effort import longer
 from tests.http.stage import KEY, UPGRADE, Stage, Wire, staged
 
 MIB = 1024 * 1024
@@ -189,14 +190,14 @@ class TestHandshake:
                 await wire.stream.send(bytes([byte]))
             assert (await wire.answer()).status == 101
 
-    async def test_a_thousand_broken_upgrades_harm_no_other_client(self, stage: Stage) -> None:
+    async def test_broken_upgrades_harm_no_other_client(self, stage: Stage) -> None:
         chance = random.Random(7)
         whole = (
             "GET /rpc HTTP/1.1\r\nHost: localhost\r\n"
             + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items())
             + "\r\n"
         )
-        for _ in range(1000):
+        for _ in range(200 * longer()):
             broken = bytearray(whole.encode())
             for _ in range(chance.randint(1, 8)):
                 at = chance.randrange(len(broken))

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Any, cast
 
+import anyio
 import pytest
 from trimpoint.http.static_files import BUILT, default_folder
 
@@ -57,6 +58,17 @@ async def chromium(**options: Any) -> AsyncGenerator[Any]:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, **options)
         yield browser
         await browser.close()
+
+
+@asynccontextmanager
+async def emptied(browser: Any) -> AsyncGenerator[None]:
+    """Close all that was opened in a browser when the block ends: cookies and pages with it."""
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            for context in browser.contexts:
+                await context.close()
 
 
 async def until_counted(locator: Any, count: int) -> None:

@@ -1,7 +1,8 @@
 """The whole of it: a scripted model, the real Codex, the daemon, and the page in a browser."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -14,7 +15,7 @@ from trimpoint.testkit import Reply, say
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness, opened_harness
-from tests.web.browser import chromium
+from tests.web.browser import emptied
 
 SETTINGS = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
 
@@ -72,10 +73,10 @@ class Stage(NamedTuple):
 
 @asynccontextmanager
 async def staged(
-    *overrides: str, fleet: FleetSection | None = None, **context: Any
-) -> AsyncIterator[Stage]:
+    browser: Any, *overrides: str, fleet: FleetSection | None = None, **context: Any
+) -> AsyncGenerator[Stage]:
     """A stage whose page is logged in; `overrides` are of Codex's configuration, `context` options
-    of the browser's context.
+    of the browser's context. When it ends, nothing of it is left in the browser.
     """
     async with opened_harness() as house:
         house.overrides.extend(overrides)
@@ -86,10 +87,8 @@ async def staged(
             fleet=fleet or FleetSection(),
         )
         running = running_daemon(config, house.state_dir, house.profile)
-        async with chromium() as browser, running as daemon, anyio.create_task_group() as tasks:
-            await tasks.start(
-                lambda task_status: serve_unix(house.socket, daemon.serve, task_status=task_status)
-            )
+        async with running as daemon, anyio.create_task_group() as tasks, emptied(browser):
+            await tasks.start(partial(serve_unix, house.socket, daemon.serve))
             with anyio.fail_after(SCENARIO_S):
                 async with house.client() as client:
                     page = await logged_in(browser, daemon, **context)
@@ -103,7 +102,15 @@ async def logged_in(browser: Any, daemon: Daemon, **context: Any) -> Any:
     opened.set_default_timeout(STEP_S * 1000)
     page = await opened.new_page()
     page.faults = []
-    page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.on("console", lambda said: said.type == "error" and page.faults.append(said.text))
+
+    def complain(said: Any) -> None:
+        if said.type == "error":
+            page.faults.append(said.text)
+
+    def fail(error: object) -> None:
+        page.faults.append(str(error))
+
+    page.on("pageerror", fail)
+    page.on("console", complain)
     await page.goto(daemon.http.addresses.login_url().url)
     return page

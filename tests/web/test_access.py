@@ -43,8 +43,8 @@ async def findings(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=["light", "dark", "phone", "forced colours"])
-async def test_axe_finds_nothing_in_any_state(look: dict[str, Any]) -> None:
-    async with staged(**look) as stage:
+async def test_axe_finds_nothing_in_any_state(browser: Any, look: dict[str, Any]) -> None:
+    async with staged(browser, **look) as stage:
         page, found = stage.page, dict[str, list[str]]()
         await page.add_init_script(f"({CUT})()")
         await page.reload()

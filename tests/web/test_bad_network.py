@@ -2,7 +2,6 @@
 many breaks.
 """
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -13,14 +12,14 @@ from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from trimpoint.testkit import run, say
 
 from tests.deadlines import SCENARIO_S, STEP_S
-from tests.e2e.conftest import LONG_VARIABLE
+from tests.effort import longer
 from tests.web.browser import needs_browser, until_counted
 from tests.web.stage import Stage
 from tests.web.test_page import shown
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
-STEPS = 8 * int(os.environ.get(LONG_VARIABLE, "1"))
+STEPS = 8 * longer()
 CUT_EVERY_S = 1.0
 _BREAKS = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 

@@ -70,11 +70,11 @@ async def pictured(page: Any, name: str) -> None:
 
 
 async def test_an_operator_reads_clears_and_interrupts_a_thread_of_another_machine(
-    team: Team,
+    team: Team, browser: Any
 ) -> None:
     mine = team.section("desk", (Role.OPERATOR, "alice"))
     with anyio.fail_after(SCENARIO_S):
-        async with team.cloud.conversation() as talk, staged(fleet=mine) as stage:
+        async with team.cloud.conversation() as talk, staged(browser, fleet=mine) as stage:
             await stage.thread()
             await stage.turns("one?|apple-1.")
             for _ in range(3):
@@ -98,10 +98,12 @@ async def test_an_operator_reads_clears_and_interrupts_a_thread_of_another_machi
             assert stage.page.faults == []
 
 
-async def test_a_viewer_reads_and_has_no_buttons_also_when_the_machine_is_gone(team: Team) -> None:
+async def test_a_viewer_reads_and_has_no_buttons_also_when_the_machine_is_gone(
+    team: Team, browser: Any
+) -> None:
     mine = team.section("desk", (Role.VIEWER, "bob"))
     with anyio.fail_after(SCENARIO_S):
-        async with staged(fleet=mine, color_scheme="dark") as stage:
+        async with staged(browser, fleet=mine, color_scheme="dark") as stage:
             await stage.thread()
             async with team.cloud.conversation() as talk:
                 await talk.turn()

@@ -1,6 +1,7 @@
 """Who is not logged in any more is told the way in; what the agent asks is answered in the page."""
 
 import json
+from typing import Any
 
 import pytest
 from trimpoint.testkit import call, say
@@ -31,13 +32,15 @@ async def test_a_page_whose_login_ended_says_so_and_comes_back_with_another(stag
     stage.page.faults.clear()  # the refusal itself is in the browser's console
 
 
-async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answer() -> None:
+async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answer(
+    browser: Any,
+) -> None:
     options = [
         {"label": "Red (Recommended)", "description": "warm"},
         {"label": "Blue", "description": "cold"},
     ]
     question = {"id": "colour", "header": "Colour", "question": "Which one?", "options": options}
-    async with staged("features.default_mode_request_user_input=true") as stage:
+    async with staged(browser, "features.default_mode_request_user_input=true") as stage:
         await stage.thread()
         stage.will_answer(call("request_user_input", {"questions": [question]}), say("Blue it is."))
         await stage.send("Ask me.")
@@ -51,8 +54,10 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         assert stage.page.faults == []
 
 
-async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was_granted() -> None:
-    async with staged("features.request_permissions_tool=true") as stage:
+async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was_granted(
+    browser: Any,
+) -> None:
+    async with staged(browser, "features.request_permissions_tool=true") as stage:
         await stage.thread(approvalPolicy="on-request", sandbox="workspace-write")
         folder = str(stage.house.worktree.parent / "other")
         asked = {"network": {"enabled": True}, "file_system": {"write": [folder]}}

@@ -34,6 +34,7 @@ from tests.core.given import (
     trim,
     user,
 )
+from tests.effort import longer
 
 KEEP = st.integers(min_value=0, max_value=4)
 KINDS = st.lists(st.sampled_from(["user", "assistant", "activity"]), max_size=4)
@@ -318,4 +319,6 @@ def trim_point_of(entry: rm.TimelineEntry) -> str | None:
 
 
 TestThreadLife = ThreadLife.TestCase
-TestThreadLife.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+TestThreadLife.settings = settings(
+    max_examples=40 * longer(), stateful_step_count=50, deadline=None
+)

@@ -10,8 +10,9 @@ from trimpoint.config.sections import DiscardSection
 from trimpoint.testkit import ModelRequest, Usage, failure, overflow, reasoning, run, say
 
 from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
@@ -176,7 +177,7 @@ async def test_a_broken_off_turn_is_listed_as_the_model_sees_it(project: Harness
         await check_next(talk)
 
 
-@pytest.mark.parametrize("seed", range(2 * longer()))
+@pytest.mark.parametrize("seed", range(longer()))
 async def test_random_conversations_are_listed_as_they_are_sent(
     project: Harness, seed: int
 ) -> None:

@@ -18,7 +18,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import ModelRequest, Reply, cut_off, failure, held, http_error, say
 
 from tests.deadlines import STEP_S
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, ScriptedTurn
 from tests.e2e.expectation import (
     ExpectedThread,
@@ -28,11 +28,12 @@ from tests.e2e.expectation import (
     pieces,
     shown_lines,
 )
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
 STEPS = 24
-SEEDS = range(4 * longer())
+SEEDS = range(2 * longer())
 SEALED_SEEDS = range(1000, 1000 + longer())
 STEP_DEADLINE_S = STEP_S
 MIN_MESSAGES = 2

@@ -8,14 +8,15 @@ import anyio
 import pytest
 from trimpoint.testkit import held, run, say
 
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.daemon_process import daemon_process, kill
 from tests.e2e.worktree import git, with_repository, worktree_files
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
-SEEDS = range(2 * longer())
+SEEDS = range(longer())
 STEPS = 9
 WALK_DEADLINE_S = 120.0
 NAMES = ("a", "b", "d/e")

@@ -15,15 +15,16 @@ import pytest
 from trimpoint.testkit import run, say
 
 from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
 from tests.e2e.worktree import with_repository, worktree_files
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
 STEPS = 14
-SEEDS = range(3 * longer())
+SEEDS = range(2 * longer())
 WALK_DEADLINE_S = SCENARIO_S
 NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
 

@@ -8,9 +8,10 @@ import pytest
 from trimpoint.testkit import overflow, say
 
 from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
@@ -125,7 +126,7 @@ async def test_compress_takes_no_pinned_items(harness: Harness) -> None:
 
 
 @pytest.mark.also_restarted
-@pytest.mark.parametrize("seed", range(2 * longer()))
+@pytest.mark.parametrize("seed", range(longer()))
 async def test_in_any_order_each_pin_is_there_once_and_in_order(
     harness: Harness, seed: int
 ) -> None:

@@ -11,9 +11,10 @@ from trimpoint.testkit import say
 from trimpoint.threads.ids import new_uuid7
 
 from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.expectation import Piece, pieces
+from tests.effort import longer
 
 pytestmark = pytest.mark.codex
 
@@ -239,7 +240,7 @@ class Walk:
 
 
 @pytest.mark.also_restarted
-@pytest.mark.parametrize("seed", range(3 * longer()))
+@pytest.mark.parametrize("seed", range(longer()))
 async def test_any_order_of_trims_undos_and_reverts_shows_the_model_what_is_expected(
     harness: Harness, seed: int
 ) -> None:

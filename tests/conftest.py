@@ -49,7 +49,7 @@ MEASURED_MODULES = frozenset(
 )
 # Tests with processes whose coverage is not measured at all, for the tracer doubles what a test's own
 # process takes: what they run through, others do. They are about kills, chance, or another program.
-UNMEASURED_FOLDERS = frozenset({"clients", "desktop", "fuzz", "neovim", "tui", "web"})
+UNMEASURED_FOLDERS = frozenset({"desktop", "fuzz", "neovim", "tui", "web"})
 UNMEASURED_NAMES = re.compile(r"test_(kill|random|races|killed)|.*_killed\.py|.*\[restarted")
 STARTS_A_PROCESS = frozenset(
     {

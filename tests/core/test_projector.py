@@ -296,6 +296,14 @@ def test_a_late_message_counts_where_its_turn_was_pruned() -> None:
     assert [turn.message_count for turn in thread.state.turns] == [3, 2, 3]
 
 
+def test_what_was_injected_after_a_pruned_turn_is_kept_without_its_other_items() -> None:
+    thread = started(turns=2)
+    turn, injected = thread.state.turns[0], raw(type="message", role="user", content=[])
+    thread.report(ev.ContextItemsRecorded(turn.id, (*turn.items, injected), "rollout", 1))
+    thread.clear(1)
+    assert (turn.items, turn.injected_items) == ([], [injected])
+
+
 def test_only_the_newest_receipts_are_kept_and_a_repeated_id_counts_as_new() -> None:
     thread = started()
     for number in range(MAX_RECEIPTS):

@@ -4,7 +4,7 @@ operation.
 
 import msgspec
 import pytest
-from trimpoint.core.context.carried_turns import carried_pins_of
+from trimpoint.core.context.carried_turns import carried_pins_of, carried_turn
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.model import commands as internal
@@ -111,6 +111,21 @@ def test_new_with_pins_says_so_in_its_event_where_something_is_pinned() -> None:
     assert [pin.turn_id for pin in successor.state.pins] == ["turn-1"]
     given_items = bootstrap_items(successor.state, successor.state.generation)
     assert texts(given_items) == ["prompt of turn-1", "answer of turn-1"]
+
+
+def test_a_pinned_note_is_carried_too() -> None:
+    thread = started(turns=1)
+    thread.do(client(wire.PinContext, note="Python 3.8 only"))
+    thread.settle()
+    [carried] = carried_pins_of(thread.state, "thread-2")
+    assert isinstance(carried, ev.ContextPinned)
+    assert (carried.turn_id, carried.note) == (None, "Python 3.8 only")
+
+
+def test_a_turn_of_which_the_model_saw_nothing_is_carried_without_items() -> None:
+    state = started(turns=1).state
+    carried = [type(event) for event in carried_turn(state, state.turns[0], (), 0)]
+    assert carried == [ev.TurnStarted, ev.EntryRecorded, ev.EntryRecorded, ev.TurnCompleted]
 
 
 def test_new_with_pins_is_a_plain_new_where_nothing_is_pinned() -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from rich.console import Console
 from trimpoint.cli.connection.client import Message
-from trimpoint.cli.connection.log_stream import LogStream
+from trimpoint.cli.connection.serving.log_stream import LogStream
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.timeline_view import Marks, TurnMark, display_title, timeline_rows

@@ -8,9 +8,10 @@ from pathlib import Path
 import anyio
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import daemon_at, profile_asked, with_daemon
+from trimpoint.cli.connection.connect import profile_asked, with_daemon
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.connection.sockets import daemon_at
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
 from trimpoint.extras import install_command

@@ -18,9 +18,9 @@ import anyio
 import orjson
 import structlog
 
-from trimpoint.cli.connection.attach import keeps_state_in
-from trimpoint.cli.connection.connect import answering, sockets_of
 from trimpoint.cli.connection.settings import Settings, codex_binary
+from trimpoint.cli.connection.sockets import answering, sockets_of
+from trimpoint.cli.connection.which_daemon import keeps_state_in
 from trimpoint.cli.exits import CliError, UsageError
 from trimpoint.codex.appserver.orphans import CHILD_MARK
 from trimpoint.journal.errors import JournalError

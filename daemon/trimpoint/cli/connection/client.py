@@ -5,9 +5,10 @@ all incoming messages as decoded JSON, in order of arrival, until they are read.
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+import msgspec
 from trimpoint_protocol import client as library
 from trimpoint_protocol.client import Connection, ConnectionLost, PendingAnswer, RemoteError
 from trimpoint_protocol.client.unix import connect_unix
@@ -15,7 +16,17 @@ from trimpoint_protocol.client.unix import connect_unix
 from trimpoint import __version__
 from trimpoint.cli.exits import sole_error
 
-__all__ = ["Client", "ConnectionLost", "Message", "PendingAnswer", "RemoteError", "connect"]
+__all__ = [
+    "Client",
+    "ConnectionLost",
+    "Message",
+    "PendingAnswer",
+    "RemoteError",
+    "ask",
+    "connect",
+]
+
+T = TypeVar("T")
 
 Message = dict[str, Any]
 
@@ -160,3 +171,11 @@ async def connect(path: Path) -> AsyncGenerator[Client]:
     except BaseExceptionGroup as group:
         # The block's own error, as if there were no task group.
         raise sole_error(group) from None
+
+
+async def ask(client: Client, result: type[T], method: str, **params: Any) -> T:
+    """Sends a request of trimpoint's own methods and returns its answer, decoded as `result`.
+
+    :raises RemoteError: when the daemon refused the request.
+    """
+    return msgspec.convert(await client.request(method, **params), result)

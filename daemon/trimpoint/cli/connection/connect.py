@@ -1,48 +1,29 @@
-"""Connects a command to the running daemon: finds its socket and initializes a client."""
+"""Connects a command to the running daemon, starts one if none runs, and initializes a client."""
 
 import argparse
-import difflib
 import os
-import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import msgspec
 from trimpoint_protocol.methods import USE_PROFILE, ProfileParams
 
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
-from trimpoint.cli.connection.endpoint import read_published_socket
+from trimpoint.cli.connection.refusals import held_elsewhere, refused
 from trimpoint.cli.connection.settings import (
     CONFIG_INVALID,
-    Settings,
     place_despite_mistakes,
     settings_of,
 )
-from trimpoint.cli.exits import CliError, Exit, NoDaemon, UsageError
-from trimpoint.cli.terminal import one_line, print_plain_line
+from trimpoint.cli.connection.sockets import absence, daemon_at
+from trimpoint.cli.exits import NoDaemon, UsageError
+from trimpoint.cli.terminal import print_plain_line
 
-T = TypeVar("T")
 Command = Callable[[Client], Awaitable[int]]
 
-_START_ONE = "Start one with `trimpoint serve`, or say where it listens with --socket."
-# What Codex says when another process has the thread open (measured: 0.163).
-_HELD = "already has an active writer"
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GREETING_DEADLINE_S = 15.0
-_REASONS_OF_USAGE = frozenset({"usage", "invalid_params"})
-
-
-def sockets_of(settings: Settings) -> list[Path]:
-    """Returns the sockets where the daemon may listen, the likeliest first: the named socket, or
-    the published one and the default.
-    """
-    noted = read_published_socket(settings.state_dir)
-    if noted is None or settings.socket_is_named or noted == settings.socket:
-        return [settings.socket]
-    return [noted, settings.socket]
 
 
 def with_daemon(
@@ -115,37 +96,10 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
     if (socket := await daemon_at(settings)) is not None:
         return socket
     if not starts:
-        raise await _absence(settings)
+        raise await absence(settings)
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     return await socket_of_daemon(launch_of(settings, arguments))
-
-
-async def daemon_at(settings: Settings) -> Path | None:
-    """Returns the socket of the running daemon that `settings` mean, or None.
-
-    If a state directory was named, a daemon at the default socket that uses another state directory
-    does not count.
-
-    :raises CliError: when a socket exists but cannot be connected to.
-    """
-    socket = await answering(sockets_of(settings))
-    if socket is None or settings.socket_is_named or not settings.state_dir_is_named:
-        return socket
-    from trimpoint.cli.connection.attach import keeps_state_in
-
-    return None if await keeps_state_in(socket, settings.state_dir) is False else socket
-
-
-async def _absence(settings: Settings) -> NoDaemon:
-    sockets = sockets_of(settings)
-    socket = await answering(sockets)
-    if socket is None:
-        return _no_daemon(sockets)
-    return NoDaemon(
-        f"The daemon at {socket} keeps its state in another folder than {settings.state_dir}.",
-        f"Start one with `trimpoint serve --state-dir {settings.state_dir}`.",
-    )
 
 
 async def _running(arguments: argparse.Namespace) -> Path | None:
@@ -153,94 +107,3 @@ async def _running(arguments: argparse.Namespace) -> Path | None:
     None.
     """
     return await daemon_at(place_despite_mistakes(arguments))
-
-
-@asynccontextmanager
-async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
-    """Yields a client connected to the first of `sockets` that answers; it is not initialized yet.
-
-    :raises NoDaemon: when none of them answers.
-    :raises CliError: when a socket exists but cannot be connected to.
-    """
-    socket = await answering(sockets)
-    if socket is None:
-        raise _no_daemon(sockets)
-    async with connect(socket) as client:
-        yield client
-
-
-def _no_daemon(sockets: list[Path]) -> NoDaemon:
-    return NoDaemon(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
-
-
-async def answering(sockets: list[Path]) -> Path | None:
-    """Returns the first of `sockets` that accepts a connection, or None.
-
-    :raises CliError: when a socket exists but cannot be connected to, for example for lack of
-        permission.
-    """
-    for socket in sockets:
-        try:
-            async with await anyio.connect_unix(socket):
-                return socket
-        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-            continue
-        except OSError as error:
-            # An over-long path has no errno, only a text.
-            raise CliError(
-                f"{socket}: {error.strerror or error}.",
-                "Give another --socket.",
-                reason="socket_unusable",
-            ) from None
-    return None
-
-
-def refused(error: RemoteError) -> CliError:
-    """Returns the error with which a command exits when the daemon or Codex refused its request."""
-    failure = CliError(
-        _shortened(error.message),
-        error.hint,
-        reason=error.reason or "codex_refused",
-    )
-    if error.reason in _REASONS_OF_USAGE:
-        failure.code = Exit.USAGE
-    return failure
-
-
-def held_elsewhere(error: RemoteError, codex_home: str) -> CliError | None:
-    """Returns an error that names the process that has the thread open, if that is why Codex
-    refused; None for any other refusal.
-    """
-    if _HELD not in error.message:
-        return None
-    from trimpoint.doctor.processes import WAY_OUT, named, thread_writers
-
-    threads = set(_UUID.findall(error.message))
-    holders = [pid for pid, held in thread_writers(Path(codex_home)).items() if threads & set(held)]
-    who = f"another Codex ({named(holders[0])})" if holders else "another process"
-    ids = ", ".join(sorted(threads)) or "The thread"
-    return CliError(
-        f"{ids} is open in {who}, and Codex lets only one process write to a thread.",
-        f"End that conversation or program first. {WAY_OUT}",
-        reason="thread_held",
-    )
-
-
-def _shortened(message: str) -> str:
-    """Returns a refusal of Codex, shortened. Codex answers an unknown method with a list of all its
-    methods (6 KB); only the three most similar names are kept.
-    """
-    head, expected, rest = message.partition(", expected one of ")
-    if not expected:
-        return one_line(message, 2000)
-    wanted = head.rpartition("`")[0].rpartition("`")[2]
-    near = difflib.get_close_matches(wanted, [name.strip("` ") for name in rest.split(",")], n=3)
-    return one_line(f"{head}.{' Did you mean ' + ' or '.join(near) + '?' if near else ''}")
-
-
-async def ask(client: Client, result: type[T], method: str, **params: Any) -> T:
-    """Sends a request of trimpoint's own methods and returns its answer, decoded as `result`.
-
-    :raises RemoteError: when the daemon refused the request.
-    """
-    return msgspec.convert(await client.request(method, **params), result)

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 
-from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import ask
+from trimpoint.cli.connection.client import Client, RemoteError, ask
 
 SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4

@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 
 from trimpoint.cli.connection.client import connect
-from trimpoint.cli.connection.connect import daemon_at
 from trimpoint.cli.connection.known_threads import KnownThread, here, own_threads
 from trimpoint.cli.connection.settings import Settings, settings_of
+from trimpoint.cli.connection.sockets import daemon_at
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.threads.catalogue import FILE_NAME, decode_catalogue
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.methods import MetricFamily, MetricsResult
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stdout_console
 

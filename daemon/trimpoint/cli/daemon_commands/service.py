@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.locations import HomeUnknown
 
-from trimpoint.cli.connection.connect import answering
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
+from trimpoint.cli.connection.sockets import answering
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console
 from trimpoint.config.loading import default_config_path

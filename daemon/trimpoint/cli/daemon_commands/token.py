@@ -6,8 +6,8 @@ import argparse
 
 from trimpoint_protocol.methods import LoginUrl
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_json

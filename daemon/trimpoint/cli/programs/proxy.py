@@ -11,9 +11,9 @@ from pathlib import Path
 import anyio
 from trimpoint_protocol.locations import codex_home
 
-from trimpoint.cli.connection.connect import answering, sockets_of
 from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
+from trimpoint.cli.connection.sockets import answering, sockets_of
 from trimpoint.cli.exits import Exit, NoDaemon
 from trimpoint.gateway.transport.listeners import take_stdio
 from trimpoint.streams.ends import SocketEnd

@@ -10,7 +10,7 @@ import structlog
 from trimpoint_protocol.locations import HomeUnknown, codex_home
 
 from trimpoint import __version__
-from trimpoint.cli.connection.foreground import (
+from trimpoint.cli.connection.serving.foreground import (
     StopSignals,
     daemon_on_socket,
     run_daemon,

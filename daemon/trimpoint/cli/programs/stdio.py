@@ -13,11 +13,11 @@ import anyio
 import structlog
 from trimpoint_protocol.methods import ProfileParams
 
-from trimpoint.cli.connection.attach import DaemonLeft, attach
 from trimpoint.cli.connection.background import Launch, launch_of, socket_of_daemon
-from trimpoint.cli.connection.foreground import StopSignals, run_daemon
 from trimpoint.cli.connection.profile import profile_of
-from trimpoint.cli.connection.refusal import refuse_client
+from trimpoint.cli.connection.relaying.attach import DaemonLeft, attach
+from trimpoint.cli.connection.relaying.refusal import refuse_client
+from trimpoint.cli.connection.serving.foreground import StopSignals, run_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.gateway.transport.client_stream import Transport

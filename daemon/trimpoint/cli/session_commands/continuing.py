@@ -10,8 +10,8 @@ import msgspec
 from rich.text import Text
 from trimpoint_protocol.shapes.agent_sessions import ContinuedSession
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import short_id
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import one_line, print_json, stdout_console

@@ -15,8 +15,8 @@ from trimpoint_protocol import unified as u
 from trimpoint_protocol.methods import ExportResult
 from trimpoint_protocol.shapes.agent_sessions import ExportFormat
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.session_commands.chosen import chosen_session, own_thread
 from trimpoint.cli.terminal import print_plain_line, printable

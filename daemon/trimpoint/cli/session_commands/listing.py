@@ -8,8 +8,8 @@ import msgspec
 from rich.text import Text
 from trimpoint_protocol.shapes.agent_sessions import MAX_SESSIONS, SessionList, SessionOverview
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.sessions_view import sessions_table

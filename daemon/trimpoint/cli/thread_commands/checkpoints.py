@@ -19,8 +19,8 @@ from trimpoint_protocol.shapes.checkpoints import (
     TurnCheckpoint,
 )
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import one_line, print_json, print_line, stdout_console

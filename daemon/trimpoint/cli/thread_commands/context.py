@@ -10,8 +10,8 @@ from rich.text import Text
 from trimpoint_protocol.methods import ContextAdvice, ContextInspection
 from trimpoint_protocol.readmodel import ContextStatus
 
-from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, RemoteError, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.terminal import for_shells, print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread

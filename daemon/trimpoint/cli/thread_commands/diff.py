@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 from trimpoint_protocol.shapes.checkpoints import CheckpointDiff
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import current_folder, place_of
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.json_output import write_text

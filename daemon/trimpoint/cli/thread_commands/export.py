@@ -12,8 +12,8 @@ from rich.text import Text
 from trimpoint_protocol.methods import MAX_PAGE, TimelinePage
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.pager import paged

@@ -8,8 +8,8 @@ from rich.text import Text
 from trimpoint_protocol.methods import LoginUrl
 
 from trimpoint.cli.connection.browser import show_page
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stderr_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread

@@ -11,8 +11,8 @@ from trimpoint_protocol.methods import SnapshotResult, ThreadOverview
 from trimpoint_protocol.readmodel import OrchestrationThread
 
 from trimpoint.cli import keyboard
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, own_threads, short_id
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import one_line, print_json, stderr_console, stdout_console

@@ -9,8 +9,8 @@ from rich.text import Text
 from trimpoint_protocol.methods import MAX_PAGE, SnapshotResult, TimelinePage
 from trimpoint_protocol.readmodel import TimelineEntry
 
-from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask, with_daemon
+from trimpoint.cli.connection.client import Client, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_json

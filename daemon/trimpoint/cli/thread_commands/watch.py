@@ -9,9 +9,10 @@ from rich.text import Text
 from trimpoint_protocol.methods import ThreadOverview, TimelinePage
 from trimpoint_protocol.readmodel import ContextStatus, TimelineActivity, TimelineMessage
 
-from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.connection.connect import ask, daemon_at, with_daemon
+from trimpoint.cli.connection.client import Client, RemoteError, ask
+from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.settings import settings_of
+from trimpoint.cli.connection.sockets import daemon_at
 from trimpoint.cli.exits import Exit, NoDaemon
 from trimpoint.cli.terminal import print_json, print_line, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread

@@ -15,7 +15,7 @@ from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Client
-from trimpoint.cli.connection.connect import ask as ask_daemon
+from trimpoint.cli.connection.client import ask as ask_daemon
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, current_folder, known, short_id
 from trimpoint.cli.exits import UsageError

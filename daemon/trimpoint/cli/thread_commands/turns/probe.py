@@ -14,7 +14,8 @@ from rich.json import JSON
 from rich.text import Text
 
 from trimpoint.cli.connection.client import Client, Message, RemoteError
-from trimpoint.cli.connection.connect import refused, with_daemon
+from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.refusals import refused
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, printable, show_error, stdout_console
 from trimpoint.cli.thread_commands.turns.prompt import prompt

@@ -24,9 +24,13 @@ import structlog
 from trimpoint_protocol.locations import HomeUnknown
 
 from trimpoint.app import Daemon, running_daemon
-from trimpoint.cli.connection.control_socket import control_socket_path, explained, remove_dead_link
 from trimpoint.cli.connection.endpoint import published_socket
-from trimpoint.cli.connection.log_stream import LogStream
+from trimpoint.cli.connection.serving.control_socket import (
+    control_socket_path,
+    explained,
+    remove_dead_link,
+)
+from trimpoint.cli.connection.serving.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
 from trimpoint.codex.appserver.orphans import started_as_provider

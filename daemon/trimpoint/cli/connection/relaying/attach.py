@@ -5,7 +5,6 @@ Always true: a client that asked for a Codex of its own (overrides, binary or ho
 gets another one (docs/spec/sessions.md).
 """
 
-import os
 import socket
 from contextlib import suppress
 from dataclasses import replace
@@ -13,14 +12,14 @@ from pathlib import Path
 
 import anyio
 import structlog
-from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import ProfileChosen, ProfileParams, SidecarStatus
+from trimpoint_protocol.methods import ProfileParams
 
-from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
-from trimpoint.cli.connection.connect import ask, refused
-from trimpoint.cli.connection.profile import announce_profile, is_asked, use_profile
+from trimpoint.cli.connection.client import ConnectionLost, RemoteError, connect
+from trimpoint.cli.connection.profile import announce_profile, is_asked
+from trimpoint.cli.connection.refusals import refused
 from trimpoint.cli.connection.relay import EndClosed, read_some, relay
 from trimpoint.cli.connection.settings import Settings
+from trimpoint.cli.connection.which_daemon import identify, is_same
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import SocketEnd
@@ -83,17 +82,6 @@ async def _announced(
     return replace(transport, received=first)
 
 
-async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
-    """Returns whether the daemon at `place` uses the state directory `state_dir`; None if no daemon
-    answers there or it does not report its directory.
-    """
-    try:
-        async with connect(place) as client:
-            return _same((await _who(client, ProfileParams())).state_dir, state_dir)
-    except (OSError, RemoteError, ConnectionLost):
-        return None
-
-
 async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int:
     """Returns the pid of the daemon at `place`.
 
@@ -102,12 +90,12 @@ async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int
     """
     try:
         async with connect(place) as client:
-            daemon = await _who(client, profile)
+            daemon = await identify(client, profile)
     except RemoteError as error:
         raise refused(error) from None
     except (OSError, ConnectionLost):
         raise DaemonLeft(f"The daemon at {place} closed the connection.", _START_AGAIN) from None
-    if not _same(daemon.state_dir, settings.state_dir):
+    if not is_same(daemon.state_dir, settings.state_dir):
         raise CliError(
             f"The daemon at {place} (pid {daemon.pid}) keeps its state in {daemon.state_dir}, not "
             f"in {settings.state_dir}.",
@@ -115,30 +103,3 @@ async def _check(settings: Settings, profile: ProfileParams, place: Path) -> int
             reason="other_state_directory",
         )
     return daemon.pid
-
-
-async def _who(client: Client, profile: ProfileParams) -> ProfileChosen:
-    """Selects `profile` at the daemon and returns the daemon's pid and state directory.
-
-    :raises RemoteError: when the daemon refused the profile.
-    :raises CliError: when the daemon is of an earlier version, which has no profiles.
-    """
-    try:
-        return await use_profile(client, profile)
-    except RemoteError as error:
-        if error.reason != Reason.NOT_INITIALIZED:
-            raise
-    # It is of an earlier version, and has one Codex for all.
-    if is_asked(profile):
-        raise CliError(
-            "The daemon that runs is of an earlier version and has one Codex for all clients.",
-            "Let it end and start this client again: trimpoint shutdown.",
-            reason="daemon_too_old",
-        )
-    await client.initialize("trimpoint-stdio")
-    status = await ask(client, SidecarStatus, "sidecar/status")
-    return ProfileChosen(profile="", pid=status.pid, state_dir=status.state_dir)
-
-
-def _same(one: str | Path, other: str | Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,50 @@
+"""Asks a daemon which one it is: its pid, and the state directory that it uses."""
+
+import os
+from pathlib import Path
+
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.methods import ProfileChosen, ProfileParams, SidecarStatus
+
+from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, ask, connect
+from trimpoint.cli.connection.profile import is_asked, use_profile
+from trimpoint.cli.exits import CliError
+
+
+async def keeps_state_in(place: Path, state_dir: Path) -> bool | None:
+    """Returns whether the daemon at `place` uses the state directory `state_dir`; None if no daemon
+    answers there or it does not report its directory.
+    """
+    try:
+        async with connect(place) as client:
+            return is_same((await identify(client, ProfileParams())).state_dir, state_dir)
+    except (OSError, RemoteError, ConnectionLost):
+        return None
+
+
+async def identify(client: Client, profile: ProfileParams) -> ProfileChosen:
+    """Selects `profile` at the daemon and returns the daemon's pid and state directory.
+
+    :raises RemoteError: when the daemon refused the profile.
+    :raises CliError: when the daemon is of an earlier version, which has no profiles.
+    """
+    try:
+        return await use_profile(client, profile)
+    except RemoteError as error:
+        if error.reason != Reason.NOT_INITIALIZED:
+            raise
+    # It is of an earlier version, and has one Codex for all.
+    if is_asked(profile):
+        raise CliError(
+            "The daemon that runs is of an earlier version and has one Codex for all clients.",
+            "Let it end and start this client again: trimpoint shutdown.",
+            reason="daemon_too_old",
+        )
+    await client.initialize("trimpoint-stdio")
+    status = await ask(client, SidecarStatus, "sidecar/status")
+    return ProfileChosen(profile="", pid=status.pid, state_dir=status.state_dir)
+
+
+def is_same(one: str | Path, other: str | Path) -> bool:
+    """Returns whether both paths name one folder, links followed."""
+    return os.path.realpath(one) == os.path.realpath(other)

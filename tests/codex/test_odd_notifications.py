@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from msgspec import Raw
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
@@ -18,8 +19,10 @@ from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.sub_agents import SubAgents
+from trimpoint.operations.routing.thread_messages import rests
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.codex.test_inbound_loading import Listener, say, without_delay
@@ -34,7 +37,7 @@ COUNTS = {
     "outputTokens": 1,
     "reasoningOutputTokens": 0,
 }
-TURN = {
+TURN: dict[str, Any] = {
     "id": "t",
     "items": [],
     "itemsView": "notLoaded",
@@ -43,8 +46,8 @@ TURN = {
     "startedAt": 1,
     "durationMs": 2,
 }
-TEXT = {"type": "text", "text": "go", "text_elements": []}
-ITEMS = [
+TEXT: dict[str, Any] = {"type": "text", "text": "go", "text_elements": []}
+ITEMS: list[dict[str, Any]] = [
     {"type": "userMessage", "id": "i", "clientId": None, "content": [TEXT]},
     {"type": "agentMessage", "id": "i", "text": "done"},
     {"type": "commandExecution", "id": "i", "command": "ls"},
@@ -72,13 +75,7 @@ ENDINGS = {"completed", "interrupted", "failed"}
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in a message, at every depth."""
-    entries = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    entries: list[tuple[Any, Any]] = [*as_dict(value).items(), *enumerate(as_list(value))]
     for key, member in entries:
         yield (*path, key)
         yield from places(member, (*path, key))
@@ -258,3 +255,25 @@ async def test_a_notification_that_cannot_be_passed_on_stops_no_other() -> None:
         say(inbound, "turn/completed", turn={"id": "t", "status": "completed", "error": "fragile"})
         say(inbound, "warning", message="after it")
         assert await fragile.hears(2) == ["turn/completed", "warning"]
+
+
+def test_a_status_of_any_shape_is_read() -> None:
+    for odd in ODD:
+        for status in (odd, {"type": odd}):
+            params = {"threadId": "p", "status": status}
+            assert not rests(CodexMessage.compose("thread/status/changed", params))
+
+
+def test_a_count_that_no_record_can_hold_is_left_out() -> None:
+    counts = b'{"last":{"totalTokens":5},"total":{"totalTokens":%d},"modelContextWindow":%d}'
+    params = b'{"threadId":"T","turnId":"t","tokenUsage":%b}' % (counts % (2**70, 2**70))
+    [usage] = translate(CodexMessage("thread/tokenUsage/updated", Raw(params)), 1, b"{}")
+    assert isinstance(usage, ev.UsageReported)
+    assert (usage.last_total, usage.window) == (5, None)
+    assert msgspec.json.encode(usage)
+
+
+def test_a_thread_id_that_is_no_text_names_no_thread() -> None:
+    params = b'{"threadId":"\xff"}'
+    message = CodexMessage("error", Raw(params), b'{"method":"error","params":%b}' % params)
+    assert message.thread_id is None

@@ -1,5 +1,6 @@
 """Decodes a notification of Codex, once for all readers."""
 
+from contextlib import suppress
 from typing import Any, Self
 
 import msgspec
@@ -67,7 +68,8 @@ class CodexMessage:
         """
         start = self._leading_end
         if self.line[start - len(_THREAD_ID_MEMBER) : start] == _THREAD_ID_MEMBER:
-            return self.line[start : self.line.find(b'"', start)].decode()
+            with suppress(UnicodeDecodeError):
+                return self.line[start : self.line.find(b'"', start)].decode()
         return None
 
     @property

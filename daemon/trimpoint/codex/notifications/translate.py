@@ -23,6 +23,8 @@ from trimpoint.core.model.shell_commands import as_typed, in_one_line
 Facts = tuple[ev.AnyEvent, ...]
 
 PROVIDER_OVERFLOW_CODE = "context_length_exceeded"
+MAX_COUNT = 2**63 - 1
+"""The largest count that a record of the journal can hold."""
 
 
 class Ending(NamedTuple):
@@ -135,7 +137,7 @@ def _text(members: dict[str, Any], name: str) -> str:
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_COUNT
 
 
 def _count(counts: dict[str, Any], name: str) -> int:

@@ -34,8 +34,13 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
 
 def rests(message: CodexMessage) -> bool:
     return message.method == "thread/closed" or (
-        message.method == "thread/status/changed" and status_in(message) in RESTING
+        message.method == "thread/status/changed" and is_resting(status_in(message))
     )
+
+
+def is_resting(status: Any) -> bool:
+    """Returns whether a status that Codex gave, of whatever shape, says that a thread rests."""
+    return isinstance(status, str) and status in RESTING
 
 
 def provider_thread_of(message: CodexMessage) -> str | None:

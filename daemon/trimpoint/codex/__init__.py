@@ -1,5 +1,5 @@
-"""A client of `codex app-server`. It knows nothing of threads, journals and clients of ours.
+"""A client of `codex app-server`. It knows nothing of trimpoint's threads, journals and clients.
 
-`appserver` runs the child process and speaks JSON-RPC with it, `notifications` reads what it
-reports, `history` reads what it has stored.
+`appserver` runs the child process and exchanges JSON-RPC messages with it, `notifications` reads
+Codex's notifications, and `history` reads Codex's stored conversations.
 """

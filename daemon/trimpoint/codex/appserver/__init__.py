@@ -1,7 +1,8 @@
 """The child process and the JSON-RPC connection to it.
 
-`locate` finds the binary, `launch` prepares its command line, `process` runs it, `peer` sends
-requests and receives answers, `initialize` is the handshake,
-`supervisor` restarts the child, `orphans` ends children of a killed daemon. `versions` and
-`experimental` say what a version can do, `errors` names failures.
+`locate` finds the binary, `launch` builds its command line, `launch_requests` combines it with a
+client's launch request, `process` runs the child, `peer` exchanges messages, and `initialize` reads
+the handshake. `supervisor` restarts the child, and `orphans` ends children of a killed daemon.
+`versions` and `experimental` tell what a version of Codex has, and `errors` defines the failures of
+requests.
 """

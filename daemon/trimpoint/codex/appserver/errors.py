@@ -1,14 +1,16 @@
-"""Errors of requests to Codex. Each error carries facts; its text is for people."""
+"""Errors of requests to Codex. Each error has its facts as attributes; its text is for people."""
 
 from msgspec import Raw
 
 
 class ProviderFailure(Exception):
-    """A request to Codex got no result. The subclasses say who is to blame."""
+    """Raised when a request to Codex got no result; the subclass says why."""
 
 
 class ProviderError(ProviderFailure):
-    """Codex answered with an error. `raw` is its error object as it came, for passing on."""
+    """Raised when Codex answered with an error. `raw` is Codex's error object, for passing it on
+    unchanged.
+    """
 
     def __init__(self, code: int, message: str, data: Raw | None, raw: Raw) -> None:
         super().__init__(code, message)
@@ -22,7 +24,7 @@ class ProviderError(ProviderFailure):
 
 
 class ProviderTimeout(ProviderFailure):
-    """Codex did not answer in time. Whether it acted on the request is not known."""
+    """Raised when Codex did not answer in time. Codex may or may not have acted on the request."""
 
     def __init__(self, method: str, deadline_s: float) -> None:
         super().__init__(method, deadline_s)
@@ -34,7 +36,7 @@ class ProviderTimeout(ProviderFailure):
 
 
 class ProviderExited(ProviderFailure):
-    """The child ended, or is about to, before it answered."""
+    """Raised when Codex ended, or is about to end, before it answered."""
 
     def __init__(self, reason: str, stderr_tail: str) -> None:
         super().__init__(reason, stderr_tail)
@@ -46,7 +48,9 @@ class ProviderExited(ProviderFailure):
 
 
 class ProviderOverloaded(ProviderFailure):
-    """Codex takes nothing more and the send buffer is full. Nothing of this message was sent."""
+    """Raised when Codex does not read and the send buffer is full. No part of the message was
+    sent.
+    """
 
     def __init__(self, unsent_bytes: int, max_unsent_bytes: int) -> None:
         super().__init__(unsent_bytes, max_unsent_bytes)

@@ -1,10 +1,10 @@
-"""What of a Codex's protocol is experimental, asked of that very binary: it prints its protocol
-with and without (docs/spec/clients.md).
+"""Finds out which methods and parameters of a Codex binary are experimental, from the two protocol
+schemas that the binary prints, with and without its experimental API (docs/spec/clients.md).
 
-The rules of gating, measured on 0.133 to 0.171, all methods and members: a connection without
-`capabilities.experimentalApi` is refused a method that only the experimental schema has, and a
-member that only the experimental schema has, unless it is null, or what it would be if it were left
-out. Codex reads a request before it judges it: what lacks a required member is refused for that.
+Codex's rules, measured on 0.133 to 0.171 with all methods and parameters: to a connection without
+`capabilities.experimentalApi`, Codex refuses a method that only the experimental schema has, and a
+parameter that only that schema has, unless the parameter is null or has its default. Codex decodes
+a request first, so a request that lacks a required parameter is refused for that.
 """
 
 import os
@@ -21,18 +21,18 @@ from trimpoint.codex.appserver.launch import LaunchProfile, child_environment
 
 SCHEMA_DEADLINE_S = 30.0
 _REQUESTS = "ClientRequest.json"
-# Null means something there that leaving it out does not (measured: 0.153 to 0.171); the schema
-# does not tell.
+# Parameters for which null differs from omission (measured: 0.153 to 0.171), which the schema does
+# not tell.
 _NULL_COUNTS = frozenset({("thread/list", "projectId")})
-# Of a type that is in both schemas; named by the type and judged before any member (measured: 0.133
-# to 0.171).
+# A variant of a type that is in both schemas. Codex names it by the type, and checks it before any
+# parameter (measured: 0.133 to 0.171).
 _GRANULAR = "askForApproval.granular"
 
 _Schema = dict[str, Any]
 
 
 class SchemaUnavailable(Exception):
-    """The binary did not print its protocol; `reason` is for the log."""
+    """Raised when the binary did not print its schemas; `reason` is for the log."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -40,16 +40,18 @@ class SchemaUnavailable(Exception):
 
 
 class ExperimentalApi(msgspec.Struct, frozen=True):
-    """`methods`: experimental ones with their required members. `members`: of other methods, each
-    with whether it may be null.
+    """The experimental part of Codex's API.
+
+    `methods` maps experimental methods to their required parameters. `members` maps other methods
+    to their experimental parameters, each with whether it may be null.
     """
 
     methods: Mapping[str, frozenset[str]]
     members: Mapping[str, Mapping[str, bool]]
 
     def used_by(self, method: str, params: Mapping[str, Any]) -> str | None:
-        """Returns the experimental member of a request as Codex names it, the first by name; None
-        if there is none.
+        """Returns the first experimental part that a request uses, with the name that Codex gives
+        it in errors, or None if it uses none.
         """
         required = self.methods.get(method)
         if required is not None:
@@ -69,17 +71,17 @@ _known: dict[tuple[str, int, int], ExperimentalApi] = {}
 
 
 async def experimental_api(profile: LaunchProfile) -> ExperimentalApi:
-    """Returns the experimental part of the profile's binary; asked once for each binary, again when
-    the file has changed (about 0.3 s).
+    """Returns the experimental API of the profile's binary. It is read once for each binary file,
+    which takes about 0.3 s.
 
-    :raises SchemaUnavailable: the binary does not say
+    :raises SchemaUnavailable: when the binary does not print its schemas.
     """
     return await anyio.to_thread.run_sync(_of_binary, profile, abandon_on_cancel=True)
 
 
 def compare(stable: _Schema, whole: _Schema) -> ExperimentalApi:
-    """Returns the difference between two schemas of `ClientRequest`, without and with what is
-    experimental.
+    """Returns the difference between two schemas of `ClientRequest`, one without and one with the
+    experimental API.
     """
     known, methods = _params_by_method(stable), _params_by_method(whole)
     experimental = {

@@ -7,8 +7,8 @@ from msgspec import Raw
 
 
 class InitializeResult(msgspec.Struct, frozen=True):
-    """The answer to `initialize`. `version` is (major, minor, patch), None when the user agent
-    shows none.
+    """Codex's answer to `initialize`. `version` is (major, minor, patch), or None if the user agent
+    has none.
     """
 
     user_agent: str
@@ -21,7 +21,9 @@ class _UserAgent(msgspec.Struct, rename="camel"):
 
 
 def initialize_result(raw: Raw) -> InitializeResult:
-    """Returns the answer, read as far as it can be."""
+    """Returns the decoded answer. An answer without a user agent yields an empty one and no
+    version.
+    """
     try:
         user_agent = msgspec.json.decode(raw, type=_UserAgent).user_agent
     except msgspec.MsgspecError:
@@ -30,8 +32,8 @@ def initialize_result(raw: Raw) -> InitializeResult:
 
 
 def parse_version(user_agent: str) -> tuple[int, int, int] | None:
-    """Returns the version in `name/0.163.0 (…)`, without a pre-release suffix; None when there is
-    none.
+    """Returns the version in a user agent such as `name/0.163.0 (…)`, without a pre-release suffix;
+    None if it has none.
     """
     found = re.search(r"/(\d+)\.(\d+)\.(\d+)", user_agent)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))

@@ -1,4 +1,4 @@
-"""Builds the command line and the environment of a Codex."""
+"""Builds the command line and the environment of a Codex child."""
 
 import hashlib
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-# systemd's private talk with the daemon. A child that inherits it could report the daemon ready, or
-# stopping.
+# systemd's variables for the daemon alone. A child that inherits them could report the daemon as
+# ready or stopping.
 _DAEMON_ONLY_VARIABLES = frozenset(
     {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}
 )
@@ -40,11 +40,11 @@ except OSError as error:
 
 
 class LaunchProfile(msgspec.Struct, frozen=True):
-    """The command line and environment of a child (docs/spec/sessions.md): clients with equal
+    """The command line and environment of a child (docs/spec/sessions.md). Clients with equal
     profiles share a child.
 
-    `overrides` are Codex's `key=value`, each given as `-c`. `environment` is added to the daemon's;
-    of pairs with the same name the last one wins.
+    `overrides` are Codex's `key=value` pairs, each passed with `-c`. `environment` is added to the
+    daemon's environment; of pairs with the same name, the last one applies.
     """
 
     codex: Path
@@ -55,7 +55,9 @@ class LaunchProfile(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Returns 16 hex digits for file names and logs; equal for equal profiles, in every run."""
+        """Returns 16 hexadecimal digits for file names and logs. Equal profiles have the same key
+        in every run.
+        """
         facts = (
             str(self.codex),
             self.overrides,
@@ -67,13 +69,15 @@ class LaunchProfile(msgspec.Struct, frozen=True):
 
 
 def launch_command(profile: LaunchProfile) -> list[str]:
-    """Returns `codex app-server` with the profile's overrides, on Linux through the shim. Call it
-    where you spawn.
+    """Returns the command line of `codex app-server` with the profile's overrides, on Linux through
+    the shim.
+
+    Call it on the thread that spawns the child, because the shim watches that thread's process.
     """
     overrides = [argument for override in profile.overrides for argument in ("-c", override)]
     command = [str(profile.codex), "app-server", *overrides]
-    # The kernel watches the *thread* that forked, not the process: only the main one lives as long
-    # as the daemon.
+    # The kernel signals the child when the *thread* that forked ends, not the process; only the
+    # main thread lives as long as the daemon.
     if (
         sys.platform == "linux"
         and sys.executable
@@ -84,12 +88,11 @@ def launch_command(profile: LaunchProfile) -> list[str]:
 
 
 def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Returns the daemon's own environment (proxies, keys and certificates are the user's) with
-    three differences.
+    """Returns the environment for a child: the inherited one, with three changes.
 
-    systemd's variables for the daemon alone are taken out. `CODEX_HOME` and the profile's own pairs
-    are set. Older npm releases relied on their wrapper to put the tools folder
-    `vendor/<triple>/path` first in `PATH`; so it is.
+    systemd's variables for the daemon are removed. `CODEX_HOME` and the profile's own variables are
+    set. The folder `vendor/<triple>/path` comes first in `PATH`, if it exists, because older npm
+    releases relied on their wrapper for that.
     """
     environment = {
         name: value for name, value in inherited.items() if name not in _DAEMON_ONLY_VARIABLES

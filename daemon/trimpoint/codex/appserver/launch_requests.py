@@ -1,8 +1,7 @@
-"""What a client asks of its Codex beyond what the daemon is configured with, and the launch that
-comes of it.
+"""A client's launch request, and the launch profile that it results in.
 
-A thread keeps the request of the client that began it, in its journal. Requests that come to the
-same launch share a child.
+A thread keeps the launch request of the client that began it in its journal. Requests that result
+in the same launch profile share a child.
 """
 
 import os
@@ -18,8 +17,10 @@ _HOME_VARIABLE = "CODEX_HOME"
 
 
 class LaunchRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`overrides` are Codex's `key=value`, each as for `-c`; they come after the daemon's own, and
-    so win. Paths are absolute. What is not set is as the daemon is configured.
+    """A client's wishes for its Codex beyond the daemon's configuration.
+
+    `overrides` are Codex's `key=value` pairs, as for `-c`; they follow the daemon's own, and so
+    take precedence. Paths are absolute. Whatever is not set is as configured.
     """
 
     overrides: tuple[str, ...] = ()
@@ -27,19 +28,20 @@ class LaunchRequest(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     codex_home: str | None = None
 
     def encode(self) -> bytes:
-        """Returns the request as journals keep it; empty when nothing is asked for."""
+        """Returns the request as JSON for journals; empty if nothing is requested."""
         return b"" if self == LaunchRequest() else msgspec.json.encode(self)
 
 
 def decode_launch_request(stored: bytes) -> LaunchRequest:
-    """Returns the request behind what a journal keeps."""
+    """Returns the launch request for the bytes that `encode` made."""
     return msgspec.json.decode(stored, type=LaunchRequest) if stored else LaunchRequest()
 
 
 def resolve_launch(
     default: LaunchProfile, request: LaunchRequest, inherited: Mapping[str, str]
 ) -> LaunchProfile:
-    """Returns how the child for a request is launched; `default` where that comes to the same.
+    """Returns the launch profile for a request, or a profile equal to `default` if the request
+    changes nothing.
 
     :param inherited: the daemon's own environment.
     """
@@ -55,14 +57,14 @@ def resolve_launch(
 
 
 def codex_home(profile: LaunchProfile, inherited: Mapping[str, str]) -> Path:
-    """Returns where a child of the profile keeps its threads."""
+    """Returns the folder in which a child of the profile keeps its threads."""
     environment = child_environment(profile, inherited)
     named = environment.get(_HOME_VARIABLE)
     return Path(named) if named else home_or_root(environment) / ".codex"
 
 
 def _own(default: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Returns the requested overrides that are not in force by default."""
+    """Returns the requested overrides that are not in effect already."""
     own: list[str] = []
     for override in asked:
         if any(_overlap(override, other) for other in own) or not _holds(default, override):
@@ -71,18 +73,18 @@ def _own(default: Sequence[str], asked: Sequence[str]) -> list[str]:
 
 
 def _holds(overrides: Sequence[str], wanted: str) -> bool:
-    """Returns whether the last word on the key is this very override."""
+    """Returns whether the last of the overrides for this key equals `wanted`."""
     last = next((one for one in reversed(overrides) if _overlap(one, wanted)), None)
     return last == wanted
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Returns whether two overrides set the same value, or one a part of the other's."""
+    """Returns whether two overrides set the same key, or one sets a part of the other's."""
     keys = [text.partition("=")[0].strip() for text in (one, other)]
     short, long = sorted(keys, key=len)
     return long == short or long.startswith(f"{short}.")
 
 
 def is_same_path(one: str | Path, other: str | Path) -> bool:
-    """Returns whether two paths lead to the same place."""
+    """Returns whether two paths lead to the same file or folder."""
     return os.path.realpath(one) == os.path.realpath(other)

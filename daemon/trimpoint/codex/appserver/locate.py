@@ -1,12 +1,10 @@
-"""Find the native Codex binary.
+"""Finds the native Codex binary.
 
-Always true: what is returned is never trimpoint itself and never npm's node wrapper. A wrapper
-outlives its signals (killing it orphans the native child, which keeps the pipes and the thread's
-writer lock; measured: npm 0.171), and trimpoint may be installed under the name `codex`, so picking
-it would start daemons forever.
-
-A path that a person named, by flag or in the configuration, is used or refused, never replaced by
-another one.
+Always true: the result is never trimpoint itself and never npm's node wrapper. A wrapper does not
+pass on signals: killing it orphans the native child, which keeps the pipes and the thread's writer
+lock (measured: npm 0.171). Trimpoint may be installed under the name `codex`, and starting that
+would start daemons without end. A path that a person gave, by flag or in the configuration, is used
+or refused, but never replaced by another.
 """
 
 import importlib
@@ -28,8 +26,9 @@ _NATIVE_MAGICS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _SCRIPT_HEAD_BYTES = 16 * 1024
 _PACKAGE_NAME = "@openai/codex"
 
-# What makes a script trimpoint's launcher: an import of it, `-m trimpoint`, or an exec of a program
-# of that name. A bare mention is not enough: a project folder may be called trimpoint.
+# A script is trimpoint's launcher if it imports trimpoint, runs `-m trimpoint`, or executes a
+# program of that name. Other occurrences do not count, because a project folder may be called
+# trimpoint.
 _TRIMPOINT_SCRIPT = re.compile(
     rb"^\s*(?:from|import)\s+trimpoint\b|-m\s+trimpoint\b|\bexec\s[^\n]*?\btrimpoint[\"']?(?=\s|$)",
     re.MULTILINE,
@@ -39,21 +38,21 @@ _SHELL_SHIM_TARGET = re.compile(rb"[\"']?([^\s\"']*@openai/codex/bin/codex\.js)"
 
 
 class CodexBinary(msgspec.Struct, frozen=True):
-    """A native binary (or a script that a person chose) and where it was found."""
+    """A native binary, or a script that a person chose, and where it was found."""
 
     path: Path
     source: CodexSource
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One place that was looked at, and why it did not do."""
+    """A place that was searched, and the reason why it has no usable binary."""
 
     place: str
     reason: str
 
 
 class CodexUnusable(Exception):
-    """The path that a person named, by flag or in the configuration, cannot be used."""
+    """Raised when the path that a person gave, by flag or in the configuration, cannot be used."""
 
     def __init__(self, path: Path, source: CodexSource, reason: str) -> None:
         super().__init__(path, source, reason)
@@ -63,7 +62,7 @@ class CodexUnusable(Exception):
 
     @property
     def hint(self) -> str:
-        """Returns what a person can do about it."""
+        """Returns advice for a person."""
         named = "--codex" if self.source == "flag" else "the configured codex path"
         return f"Let {named} name the real Codex binary, or leave it out to have one searched for."
 
@@ -72,7 +71,7 @@ class CodexUnusable(Exception):
 
 
 class CodexNotFound(Exception):
-    """No path was given, and no place that is searched has a usable Codex."""
+    """Raised when no path was given, and none of the searched places has a usable Codex."""
 
     def __init__(self, attempts: tuple[Attempt, ...]) -> None:
         super().__init__(attempts)
@@ -80,7 +79,7 @@ class CodexNotFound(Exception):
 
     @property
     def hint(self) -> str:
-        """Returns what was tried, one line each, and what a person can do."""
+        """Returns advice for a person, and the searched places, each on a line."""
         tried = "".join(f"\n  {attempt.place}: {attempt.reason}" for attempt in self.attempts)
         return (
             "Install Codex: npm install -g @openai/codex\n"
@@ -93,7 +92,7 @@ class CodexNotFound(Exception):
 
 
 class _Unfit(Exception):
-    """A candidate does not do; the one argument is the reason, for people."""
+    """Raised when a candidate cannot be used; the argument is the reason, for people."""
 
 
 def find_codex(
@@ -102,13 +101,14 @@ def find_codex(
     configured: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> CodexBinary:
-    """Choose the binary: flag, configuration, `PATH`, bundled PyPI package, in that order
-    (docs/spec/running.md).
+    """Returns the Codex binary to use: from the flag, the configuration, `PATH`, or the bundled
+    PyPI package, in that order (docs/spec/running.md).
 
-    :param environ: where `PATH` is read from
-    :raises CodexUnusable: a path was named, and it is missing, no program, trimpoint, or a wrapper
-        without its binary
-    :raises CodexNotFound: none was named, and nothing usable is on `PATH` or bundled
+    :param environ: the environment whose `PATH` is searched.
+    :raises CodexUnusable: when a path was given that is missing, not executable, trimpoint itself,
+        or a wrapper without its binary.
+    :raises CodexNotFound: when no path was given, and neither `PATH` nor the bundled package has a
+        usable binary.
     """
     if flag is not None:
         return _named(flag, "flag")
@@ -142,7 +142,8 @@ def _on_path(search_path: str, attempts: list[Attempt]) -> CodexBinary | None:
 
 
 def _candidates(search_path: str) -> Iterator[Path]:
-    # An empty entry means the current folder to a shell; a daemon must not run what lies there.
+    # For a shell, an empty entry means the current folder; a daemon must not run a program from
+    # there.
     for folder in filter(None, search_path.split(os.pathsep)):
         candidate = Path(folder) / "codex"
         # Not `Path.is_file`, which raises where a folder cannot be entered or a name is too long.
@@ -164,10 +165,10 @@ def _bundled(attempts: list[Attempt]) -> CodexBinary | None:
 
 
 def native_codex(candidate: Path) -> Path:
-    """Returns the binary behind a candidate: itself when native, the vendored one when it is a node
-    wrapper.
+    """Returns the native binary for a candidate: the candidate itself, or the binary that a node
+    wrapper starts.
 
-    Any other script is taken as it is: someone's own launcher that execs the binary.
+    Any other script is returned unchanged, as a person's own launcher of the binary.
     """
     real = _program(candidate)
     head = _head(real)
@@ -204,7 +205,7 @@ def _is_trimpoint(real: Path, head: bytes) -> bool:
 
 
 def _behind_wrapper(real: Path, head: bytes) -> Path | None:
-    """Returns the native binary of a node wrapper or of a shell shim to one; None when the script
+    """Returns the native binary of a node wrapper, or of a shell shim for one; None if the script
     is neither.
     """
     shim = _SHELL_SHIM_TARGET.search(head)
@@ -230,8 +231,8 @@ def _vendored(wrapper: Path) -> Path:
 
 
 def _vendored_places(package: Path) -> Iterator[Path]:
-    """Returns where releases of the npm package put the binary, newest layout first (that one
-    measured: 0.171).
+    """Yields the paths at which releases of the npm package keep the binary, the newest layout
+    first (measured: 0.171).
     """
     triple = _target_triple()
     modules = [folder / "node_modules" for folder in (package, *package.parents)]

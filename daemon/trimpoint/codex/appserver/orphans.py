@@ -1,12 +1,12 @@
-"""Children that a killed daemon left behind: remembered on disk, recognised for certain, ended.
+"""Ends children that a killed daemon left behind, from records on disk.
 
-Always true: a process is signalled only if its pid is alive, its start time and boot are those
-recorded, and it looks like the child: it names the recorded binary among its arguments, or carries
-the mark of its spawn in its environment. A pid that was used again fails at least one of these.
-What outlived the child in its group is known by the mark alone, which is random.
+Always true: a process is signalled only if its pid exists, its start time and boot id are the
+recorded ones, and either its arguments name the recorded binary or its environment has the recorded
+mark. A pid that was reused fails at least one of these checks. Other processes of the child's group
+are recognized by the random mark alone.
 
-Needs Linux's /proc. Elsewhere nothing is recorded and nothing is reaped: there, a child ends by end
-of input.
+This needs Linux's /proc. On other systems nothing is recorded and nothing is ended; there, a child
+ends by itself at the end of its input.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from pathlib import Path
 import anyio
 import msgspec
 
-# In the child's environment: `<pid of the daemon>-<random>`. Whatever the child starts inherits it.
+# In the child's environment: `<pid of the daemon>-<random>`. The child's own children inherit it.
 CHILD_MARK = "TRIMPOINT_CHILD"
 
 _START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
 
 
 class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """The content of `child-<profile key>.pid`, as JSON."""
+    """The content of the file `child-<profile key>.pid`, as JSON."""
 
     pid: int
     start_time_ticks: int
@@ -38,7 +38,9 @@ class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def process_start_ticks(pid: int) -> int | None:
-    """Field 22 of `/proc/<pid>/stat`; None when there is no such process or no /proc."""
+    """Returns the start time of a process in clock ticks since boot (field 22 of
+    `/proc/<pid>/stat`), or None if there is no such process or no /proc.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -49,19 +51,20 @@ def process_start_ticks(pid: int) -> int | None:
 
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
-    """Returns whether this very process is what a trimpoint started as its Codex; going on would
-    start daemons forever.
+    """Returns whether trimpoint started this process as its Codex; it must then not go on, or
+    daemons would start without end.
 
-    Only the direct child counts: commands that an agent runs inherit the mark too, and may well run
-    trimpoint.
+    Only the direct child counts, because commands that an agent runs inherit the mark too, and may
+    run trimpoint.
     """
     return re.fullmatch(rf"{parent_pid}-\w+", environ.get(CHILD_MARK, "")) is not None
 
 
 def record_child(state_dir: Path, profile_key: str, *, pid: int, mark: str, codex: Path) -> None:
-    """Remember a child just spawned, replacing the profile's previous one. Owner-only, atomic.
+    """Records a child that was just spawned, in place of the profile's previous one. The file is
+    replaced atomically, with mode 0600.
 
-    :raises OSError: the folder cannot be written
+    :raises OSError: when the folder cannot be written.
     """
     start_time_ticks = process_start_ticks(pid)
     if start_time_ticks is None:
@@ -74,7 +77,7 @@ def record_child(state_dir: Path, profile_key: str, *, pid: int, mark: str, code
 
 
 def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
-    """Drop the record of a child that was seen to end; another child's record stays."""
+    """Removes the record of a child that has ended. The record of another child stays."""
     path = _record_path(state_dir, profile_key)
     record = _read(path)
     if record is not None and record.mark == mark:
@@ -82,7 +85,7 @@ def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:
 
 
 def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
-    """Returns every child on record, and whether it is known for certain to run. Only looks."""
+    """Returns every recorded child, and whether it is certain to be running. Ends no process."""
     records = filter(None, map(_read, _record_paths(state_dir)))
     return [(record, _is_ours(record)) for record in records]
 
@@ -90,14 +93,14 @@ def recorded_children(state_dir: Path) -> list[tuple[ChildRecord, bool]]:
 async def reap_orphans(
     state_dir: Path, *, term_grace_s: float = 2.0, kill_grace_s: float = 5.0
 ) -> list[ChildRecord]:
-    """End every recorded child that still runs, and wait until it has. Call with the state
-    directory locked.
+    """Ends every recorded child that is still running, and waits for its end. Call it with the
+    state directory locked.
 
-    SIGTERM to its group, SIGKILL after `term_grace_s`. A record is removed once its child is known
-    not to run; one that even SIGKILL does not end within `kill_grace_s` (stuck in the kernel) keeps
-    its record for the next start.
+    The child's group gets SIGTERM, and SIGKILL after `term_grace_s` seconds. The record is removed
+    once the child has ended; a child that has not ended `kill_grace_s` seconds after SIGKILL,
+    because it is stuck in the kernel, keeps its record for the next start.
 
-    :returns: those that ran and are gone now
+    :returns: the records of the children that were running and have ended.
     """
     reaped: list[ChildRecord] = []
     for path in _record_paths(state_dir):
@@ -129,7 +132,7 @@ def _read(path: Path) -> ChildRecord | None:
 
 
 async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) -> bool | None:
-    """Returns whether it could be ended; None when it does not run."""
+    """Returns whether the recorded child has ended, or None if it was not running."""
     with _watched(record) as pidfd:
         if pidfd is None:
             return None
@@ -142,8 +145,8 @@ async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) ->
 
 
 def _kill_members(record: ChildRecord) -> None:
-    """Returns the processes of its group that outlived it, recognized by a mark in their
-    environment.
+    """Kills the processes that outlived the child in its process group, recognized by the mark in
+    their environment.
     """
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -156,15 +159,16 @@ def _kill_members(record: ChildRecord) -> None:
 
 @contextlib.contextmanager
 def _watched(record: ChildRecord) -> Generator[int | None]:
-    """Yields a descriptor that turns readable when the recorded child ends; None when it does not
-    run any more.
+    """Yields a file descriptor that becomes readable when the recorded child ends, or None if the
+    child is not running.
     """
     try:
         pidfd = os.pidfd_open(record.pid) if sys.platform == "linux" else None
     except OSError:
         pidfd = None
     try:
-        # Identified after the descriptor was opened: from here on it can only mean this process.
+        # Checked after the descriptor was opened, so that the descriptor refers to the checked
+        # process.
         yield pidfd if _is_ours(record) else None
     finally:
         if pidfd is not None:
@@ -190,8 +194,8 @@ def _is_ours(record: ChildRecord) -> bool:
 
 
 def _looks_like(record: ChildRecord) -> bool:
-    # Either is enough: a launcher script execs another binary, and a hardened process hides its
-    # environment.
+    # One of the two is enough: a launcher script executes another binary, and a hardened process
+    # hides its environment.
     named = os.fsencode(record.codex) in _process_strings(record.pid, "cmdline")
     return named or _mark(record) in _process_strings(record.pid, "environ")
 

@@ -1,14 +1,16 @@
-"""The conversation with one Codex child: requests matched with their replies, everything else
-handed over.
+"""Exchanges JSON-RPC messages with one Codex child: matches responses to requests, and passes all
+other messages to a handler.
 
-Always true: messages are handled in wire order. One line is dealt with completely before the next
-is looked at, on the loop's own thread, without an await in between: a notification's handler has
-returned before a later reply is delivered. So a task that awaits a reply sees every effect of the
-notifications before it, and perhaps of some after it. A caller that needs the reply at its exact
-place in the stream (to pass both on to a client) uses `begin`, whose callback runs in the reader.
+Always true: messages are handled in the order in which Codex sent them. Each line is handled
+completely before the next one, on the event loop's thread and without an await in between: a
+notification's handler has returned before a later response is delivered. So a task that awaits a
+response sees the effects of all notifications before it, and perhaps of some after it. A caller
+that needs the response at its exact place in the stream uses `Peer.begin`, whose callback runs in
+the reader.
 
-Handlers and callbacks are therefore plain functions and must be cheap. They may call `begin`,
-`notify`, `respond` and `respond_error`, which never wait; to await a reply they start a task.
+Handlers and callbacks are therefore plain functions and must be fast. They may call `Peer.begin`,
+`Peer.notify`, `Peer.respond` and `Peer.respond_error`, which never wait. To await a response they
+start a task.
 """
 
 import asyncio
@@ -53,8 +55,8 @@ _NO_PARAMS = Raw()
 
 
 class FastPath(NamedTuple):
-    """Lines that begin so are notifications which are only passed on: `forward` takes a run of them
-    as they are.
+    """Notifications that are passed on without decoding: `forward` receives a run of lines that
+    begin with `prefix`.
     """
 
     prefix: bytes
@@ -62,37 +64,39 @@ class FastPath(NamedTuple):
 
 
 class PeerHandler(Protocol):
-    """Receives Codex's notifications and requests. The module's docstring says what the methods may
+    """Handles Codex's notifications and requests; the module's docstring says what the methods may
     do.
 
-    `params` is empty (`Raw()`) when there were none. A Raw keeps the whole line alive; `copy()` it
-    to keep a part.
+    `params` is empty (`Raw()`) for a message without parameters. A `Raw` keeps the whole line in
+    memory; use `copy()` to keep only a part.
     """
 
     @property
     def fast_path(self) -> FastPath | None:
-        """Lines that need not be decoded at present. Most of what Codex sends are deltas."""
+        """Returns the notifications that need not be decoded at present, or None. Most of Codex's
+        messages are deltas.
+        """
         ...
 
     def on_notification(self, method: str, params: Raw, line: bytes) -> None:
-        """Takes a notification; `line` is the whole message as it came, without the newline."""
+        """Handles a notification; `line` is the whole message without its newline."""
         ...
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
-        """Takes a request of Codex, to be answered with `respond` or `respond_error` and the same
-        id.
+        """Handles a request of Codex, which has to be answered with `respond` or `respond_error`
+        and the same id.
         """
         ...
 
 
 Outcome = Raw | ProviderFailure
-"""A result, or why there is none. From the wire: ProviderError; otherwise ProviderTimeout or
-ProviderExited.
+"""The result of a request, or its failure: ProviderError if Codex sent an error, otherwise
+ProviderTimeout or ProviderExited.
 """
 
 
 class Traffic:
-    """Counts of what was received: whole lines, and bytes."""
+    """Counters of received lines and bytes."""
 
     def __init__(self) -> None:
         self.messages = 0
@@ -100,15 +104,15 @@ class Traffic:
 
 
 class _Waiting(NamedTuple):
-    """Kept with each call."""
+    """The deadline and the callback of a request under way."""
 
     deadline_s: float
     on_outcome: Callable[[Outcome], None]
 
 
 class Peer:
-    """Requests, notifications and answers over one child, from construction until the child is
-    gone.
+    """The connection to one child: requests, notifications and responses, until the child has
+    ended.
     """
 
     def __init__(
@@ -130,37 +134,40 @@ class Peer:
         self._exit_reason: str | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self.dropped_lines = 0
-        """Lines that were no message, and replies that no task waits for, mostly late ones."""
+        """The number of lines that were no message, and of responses that came too late."""
         self._loop = asyncio.get_running_loop()
         child.attach(self)
 
     @property
     def in_flight(self) -> int:
-        """Requests without an outcome yet."""
+        """Returns the number of requests without an outcome."""
         return self._rpc.calls_in_flight
 
     def pause_reading(self) -> None:
-        """Leave what Codex says unread until `resume_reading`; answers wait as well."""
+        """Stops reading Codex's messages, responses included, until `resume_reading`."""
         self._child.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take in what Codex says again."""
+        """Reads Codex's messages again."""
         self._child.resume_reading()
 
     async def closed(self) -> ChildExit:
-        """Wait until the child has ended, all it said was handled, and every request in flight has
-        failed.
+        """Waits until the child has ended, its whole output was handled, and every request under
+        way has failed.
         """
         return await self._child.closed()
 
     async def request(self, method: str, params: Any = None, *, deadline_s: float) -> Raw:
-        """Ask and await the result. Cancelling forgets the request; Codex may still act on it.
+        """Sends a request and returns its result. Cancelling only forgets the request; Codex may
+        still act on it.
 
-        :param params: JSON-ready, or a Raw to send as it is; None sends no params
-        :raises ProviderError: Codex refused
-        :raises ProviderTimeout: no reply within `deadline_s`, waiting for room to send included
-        :raises ProviderExited: the child ended first
-        :raises ProviderOverloaded: too much is unsent
+        :param params: a value to encode as JSON, a `Raw` to send unchanged, or None for no
+            parameters.
+        :raises ProviderError: when Codex answered with an error.
+        :raises ProviderTimeout: when there was no response within `deadline_s` seconds, including
+            the time until the request could be sent.
+        :raises ProviderExited: when the child ended first.
+        :raises ProviderOverloaded: when too many bytes are unsent.
         """
         outcome = await self.request_raw(method, params, deadline_s=deadline_s)
         if isinstance(outcome, ProviderError):
@@ -170,8 +177,8 @@ class Peer:
     async def request_raw(
         self, method: str, params: Any = None, *, deadline_s: float
     ) -> Raw | ProviderError:
-        """Sends a request and returns the answer, or Codex's error as a value. Other failures are
-        raised.
+        """Sends a request and returns its result, or Codex's error as a value. Raises other
+        failures as `request` does.
         """
         expires_at = self._loop.time() + deadline_s
         await self._room_within(method, deadline_s)
@@ -194,34 +201,35 @@ class Peer:
         deadline_s: float,
         on_outcome: Callable[[Outcome], None],
     ) -> int:
-        """Ask without waiting; `on_outcome` is called once, at the reply's place in the stream.
+        """Sends a request without waiting. `on_outcome` is called once, when the response is read
+        or the request fails.
 
-        :returns: a number for `abandon`
-        :raises ProviderExited: the child has ended or is being stopped
-        :raises ProviderOverloaded: too much is unsent
+        :returns: a number for `abandon`.
+        :raises ProviderExited: when the child has ended or is being stopped.
+        :raises ProviderOverloaded: when too many bytes are unsent.
         """
         waiting = _Waiting(deadline_s, on_outcome)
         return self._begin(method, params, waiting, self._loop.time() + deadline_s)
 
     def abandon(self, request_id: int) -> None:
-        """Forget a request: its callback is not called any more, its reply is dropped."""
+        """Forgets a request: its callback is no longer called, and its response is dropped."""
         self._rpc.abandon(request_id)
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Send a notification, without waiting.
+        """Sends a notification, without waiting.
 
-        :raises ProviderExited: the child has ended or is being stopped
-        :raises ProviderOverloaded: too much is unsent
+        :raises ProviderExited: when the child has ended or is being stopped.
+        :raises ProviderOverloaded: when too many bytes are unsent.
         """
         self._send(self._rpc.notify(method, _or_none(params)))
 
     def respond(self, request_id: Raw, result: Any) -> None:
-        """Answer a server request, without waiting. Raises as `notify` does."""
+        """Answers a request of Codex with a result, without waiting. Raises as `notify` does."""
         self._send(self._rpc.encode(jsonrpc.encode_result(request_id, result, versioned=False)))
 
     def respond_error(self, request_id: Raw, code: int, message: str) -> None:
-        """Refuse a server request, without waiting. To Codex that is an answer. Raises as `notify`
-        does.
+        """Answers a request of Codex with an error, without waiting. Codex takes that as an answer.
+        Raises as `notify` does.
         """
         self._send(
             self._rpc.encode(jsonrpc.encode_error(request_id, code, message, versioned=False))
@@ -230,14 +238,13 @@ class Peer:
     async def initialize(
         self, client_info: Any, *, capabilities: Any = None, deadline_s: float = 30.0
     ) -> InitializeResult:
-        """Open the conversation: `initialize`, then `initialized`. Once per child, before anything
-        else.
+        """Sends `initialize` and `initialized`, once for each child and before any other message.
 
-        :param client_info: JSON-ready, `{"name", "title"?, "version"}`; Codex puts the name into
-            its user agent
-        :param capabilities: JSON-ready; None asks for the experimental API, without which half the
-            methods are refused
-        :raises ProviderFailure: as `request` does
+        :param client_info: `{"name", "title"?, "version"}`; Codex puts the name into its user
+            agent.
+        :param capabilities: the capabilities to request; None requests the experimental API,
+            without which Codex refuses half the methods.
+        :raises ProviderFailure: as `request` does.
         """
         params = {
             "clientInfo": client_info,
@@ -248,7 +255,7 @@ class Peer:
         return initialize_result(raw)
 
     def on_chunk(self, data: bytes) -> None:
-        """Takes bytes of the child's stdout."""
+        """Handles received bytes of the child's stdout."""
         if self._exit_reason is not None:
             return
         self._traffic.size_bytes += len(data)
@@ -268,7 +275,7 @@ class Peer:
                 self._on_event(event)
 
     def on_exit(self, exit_: ChildExit) -> None:
-        """The child's sink: nothing more will come."""
+        """Fails every request under way, because the child has ended."""
         self._exit_reason = self._exit_reason or f"it {exit_}"
         for call in self._rpc.close():
             self._resolve(call, self._exited())
@@ -290,7 +297,7 @@ class Peer:
         try:
             fast_path.forward(lines)
         except Exception:
-            # A defect in the fast path must not keep the next lines from being read.
+            # A defect in the fast path must not stop the reading of the next lines.
             _log.exception("codex_message_handler_failed", method="express", messages=len(lines))
 
     def _on_event(self, event: peer.Event[_Waiting]) -> None:
@@ -301,7 +308,7 @@ class Peer:
             case peer.Refused(call, error):
                 self._resolve(call, _provider_error(error))
             case jsonrpc.Notification() | peer.Asked():
-                # A defect in handling one message must not keep the next from being read.
+                # A defect in handling one message must not stop the reading of the next one.
                 try:
                     self._dispatch(event)
                 except Exception:
@@ -324,7 +331,7 @@ class Peer:
         try:
             self._handler.on_server_request(request_id, request.method, params)
         except Exception:
-            # Whatever the defect: Codex has no time-out, so without an answer its turn would hang.
+            # Codex has no timeout, so without an answer its turn would hang.
             self.respond_error(request_id, _INTERNAL_ERROR, "internal error")
             raise
 
@@ -332,11 +339,11 @@ class Peer:
         try:
             call.context.on_outcome(outcome)
         except Exception:
-            # A defect in one request's callback must not keep the others from being called.
+            # A defect in one callback must not stop the other callbacks.
             _log.exception("codex_outcome_callback_failed", method=call.method)
 
     def _schedule_expiry(self) -> None:
-        """Has `_expire` called at the earliest deadline, and not before."""
+        """Schedules `_expire` for the earliest deadline."""
         deadline = self._rpc.next_deadline
         if self._expiry is not None:
             if deadline is not None and self._expiry.when() <= deadline:
@@ -387,7 +394,7 @@ def _settle(future: asyncio.Future[Outcome]) -> Callable[[Outcome], None]:
 
 
 def _or_none(params: Any) -> Any:
-    """Returns None for an empty Raw, which stands for no parameters."""
+    """Returns None for an empty `Raw`, which stands for no parameters."""
     return None if isinstance(params, Raw) and not params else params
 
 

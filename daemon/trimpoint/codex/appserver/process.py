@@ -1,13 +1,14 @@
-"""One `codex app-server` child, owned from spawn to reaped.
+"""One `codex app-server` child process, from its start to its end.
 
-Always true: a child never outlives its owner. It leads a session of its own and ends on end of
-input, on its parent's death (Linux), and on `stop`, which closes stdin, waits, sends SIGTERM to the
-group, waits, sends SIGKILL, shielded and bounded. Whatever is left of its group goes with it. Its
-stdout and stderr are read until then: a full pipe would keep it from ending (measured: 0.163 blocks
-on an undrained stderr, even before its first answer).
+Always true: a child never outlives its owner. It leads its own session, and ends at the end of its
+input, at its parent's death (Linux), or by `CodexChild.stop`, which closes stdin, sends SIGTERM to
+the group, then SIGKILL, with a bounded wait after each step, shielded from cancellation. The rest
+of its process group is killed with it. Its stdout and stderr are read until the end, because a full
+pipe would keep it from ending (measured: 0.163 blocks on an unread stderr, even before its first
+response).
 
-Not ended: commands that Codex starts get sessions of their own, and what they leave in the
-background outlives Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is as
+Not ended: commands that Codex starts have their own sessions, and their background processes
+outlive Codex (measured: 0.163, on end of input, SIGTERM and SIGKILL alike). That is the same
 without trimpoint.
 """
 
@@ -48,14 +49,14 @@ _log = structlog.get_logger("trimpoint.codex.appserver.process")
 
 _STDERR_TAIL_BYTES = 16 * 1024
 _ROOM_BELOW_BYTES = 1024 * 1024
-# After the exit: for a pipe that some stranger still holds open. After the end of a pipe: for the
-# exit to follow.
+# The wait after the exit for a pipe that another process still holds open, and the wait after the
+# end of a pipe for the exit.
 _SETTLE_S = 0.5
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 class StopGrace(msgspec.Struct, frozen=True):
-    """The seconds that `stop` waits after each of its steps."""
+    """The seconds that `CodexChild.stop` waits after each of its steps."""
 
     after_eof_s: float = 2.0
     after_term_s: float = 2.0
@@ -63,7 +64,7 @@ class StopGrace(msgspec.Struct, frozen=True):
 
 
 class ChildExit(msgspec.Struct, frozen=True):
-    """The exit of a child: a status or a signal; neither if it was not seen to end after
+    """How a child ended: its exit status or its signal. Both are None if it did not end after
     SIGKILL.
     """
 
@@ -81,7 +82,7 @@ class ChildExit(msgspec.Struct, frozen=True):
 
 
 class ChildNotStarted(Exception):
-    """The operating system would not run the binary."""
+    """Raised when the operating system cannot run the binary."""
 
     def __init__(self, codex: Path, reason: str) -> None:
         super().__init__(codex, reason)
@@ -90,7 +91,7 @@ class ChildNotStarted(Exception):
 
     @property
     def hint(self) -> str:
-        """Returns what a person can do about it."""
+        """Returns advice for a person."""
         return "Name another with --codex; `trimpoint status` shows which one is used."
 
     def __str__(self) -> str:
@@ -98,19 +99,21 @@ class ChildNotStarted(Exception):
 
 
 class ChildSink(Protocol):
-    """Receives the output of a child. Called on the loop's thread; neither method may raise."""
+    """Receives the output of a child. Its methods are called on the event loop's thread, and must
+    not raise.
+    """
 
     def on_chunk(self, data: bytes) -> None:
-        """Takes bytes of stdout, in order, cut anywhere."""
+        """Handles bytes of the child's stdout, in order and divided anywhere."""
         ...
 
     def on_exit(self, exit_: ChildExit) -> None:
-        """Once, after the last chunk."""
+        """Handles the end of the child; called once, after the last bytes."""
         ...
 
 
 class CodexChild:
-    """A running child. Made by `spawn_codex`, which also ends it."""
+    """A running child. `spawn_codex` creates it and ends it."""
 
     def __init__(
         self, profile: LaunchProfile, grace: StopGrace, mark: str, popen: subprocess.Popen[bytes]
@@ -137,7 +140,7 @@ class CodexChild:
 
     @property
     def accepts_input(self) -> bool:
-        """Returns whether its stdin is still open; `write` is without effect otherwise."""
+        """Returns whether the child's stdin is open; otherwise `write` has no effect."""
         return self._stdin.is_open
 
     @property
@@ -152,12 +155,12 @@ class CodexChild:
 
     @property
     def exit(self) -> ChildExit | None:
-        """Returns how the child ended; None while it runs."""
+        """Returns how the child ended, or None while it is running."""
         return self._exit if self._closed.is_set() else None
 
     def attach(self, sink: ChildSink) -> None:
-        """Start reading stdout into `sink`. Once; until then the child may block on a full
-        stdout.
+        """Starts reading the child's stdout into `sink`. Call it once; until then, the child may
+        block on a full stdout.
         """
         assert self._sink is None, "a child has one reader"
         self._sink = sink
@@ -167,42 +170,45 @@ class CodexChild:
             self._stdout.resume()
 
     def pause_reading(self) -> None:
-        """Leave what the child says to the kernel's buffer until `resume_reading`."""
+        """Stops reading the child's stdout until `resume_reading`."""
         self._stdout.pause()
 
     def resume_reading(self) -> None:
-        """Take in what the child says again."""
+        """Reads the child's stdout again."""
         self._stdout.resume()
 
     def write(self, data: bytes) -> None:
-        """Send to stdin, in call order, without ever waiting; `unsent_bytes` is the caller's to
-        bound.
+        """Queues bytes for the child's stdin, without waiting. The caller has to bound
+        `unsent_bytes`.
         """
         self._stdin.append(data)
 
     async def room(self) -> None:
-        """Wait for `has_room`, or until nothing will be sent any more."""
+        """Waits until `has_room` is true, or no more bytes can be sent."""
         await self._stdin.room(_ROOM_BELOW_BYTES)
 
     def stderr_tail(self) -> str:
-        """Returns the last 16 KiB that it wrote to stderr, without colours, for error reports."""
+        """Returns the last 16 KiB of the child's stderr as text, without colours, for error
+        reports.
+        """
         return _ANSI.sub("", self._stderr_tail.decode(errors="replace"))
 
     async def closed(self) -> ChildExit:
-        """Wait until it has ended and all it said was handed over."""
-        # Not even a checkpoint when it has: `stop` ends with this, outside its shield.
+        """Waits until the child has ended and its whole output was passed to the sink."""
+        # If it has ended, this does not await at all, because `stop` calls it outside of its
+        # shield.
         if self._exit is None or not self._closed.is_set():
             await self._closed.wait()
         assert self._exit is not None
         return self._exit
 
     def kill(self) -> None:
-        """SIGKILL to its whole group, now."""
+        """Sends SIGKILL to the child's process group."""
         self._signal_group(signal.SIGKILL)
 
     async def stop(self) -> ChildExit:
-        """End it, gently first. Shielded from cancellation, bounded by the grace; may be called
-        again.
+        """Ends the child, at first gently, and returns how it ended. Shielded from cancellation,
+        and bounded by the grace periods. May be called again.
         """
         self._stopping = True
         with anyio.CancelScope(shield=True):
@@ -233,7 +239,7 @@ class CodexChild:
         self._finish()
 
     def _signal_group(self, number: int) -> None:
-        # Not after it was waited for: from then on its number may be that of another process.
+        # Not after the exit was collected: from then on another process may have the same pid.
         if self._exit is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
@@ -259,8 +265,8 @@ class CodexChild:
             self._loop.call_soon_threadsafe(self._on_exit)
 
     def _on_exit(self) -> None:
-        # Members that outlive their leader keep the group's number from being used again: this
-        # meets them or no process.
+        # While members of the group outlive the leader, the group's number is not reused, so this
+        # kills only members.
         self._signal_group(signal.SIGKILL)
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
@@ -291,8 +297,8 @@ class CodexChild:
         self._kill_soon()
 
     def _kill_soon(self) -> None:
-        # It usually ends by itself at this point, and its own status is worth having. If not, it is
-        # of no use.
+        # The child usually ends by itself now, and its own exit status is useful. If it does not
+        # end, it is killed.
         self._loop.call_later(_SETTLE_S, self._kill_unless_stopping)
 
     def _kill_unless_stopping(self) -> None:
@@ -330,7 +336,9 @@ def _signal_name(number: int) -> str:
 
 
 class _Discard:
-    """Drains the output of a child that is stopped before it has a reader, so that it can end."""
+    """Reads and drops the output of a child that is stopped before it has a sink, so that it can
+    end.
+    """
 
     def on_chunk(self, data: bytes) -> None:
         del data
@@ -343,11 +351,11 @@ class _Discard:
 async def spawn_codex(
     profile: LaunchProfile, *, state_dir: Path | None = None, grace: StopGrace | None = None
 ) -> AsyncGenerator[CodexChild]:
-    """Run `codex app-server` for as long as the block lasts. Enter it on the main thread's loop.
+    """Runs `codex app-server` until the block ends. Enter it on the event loop of the main thread.
 
-    With a `state_dir` the child is on record there while it runs, for `reap_orphans`.
+    With a `state_dir`, the child is recorded there while it runs, for `reap_orphans`.
 
-    :raises ChildNotStarted: the binary cannot be run
+    :raises ChildNotStarted: when the binary cannot be run.
     """
     child = _spawn(profile, grace or StopGrace())
     # No await between the spawn and this try: a cancellation in the gap would leak a live child.
@@ -367,8 +375,8 @@ def _record(state_dir: Path, child: CodexChild) -> None:
             state_dir, child.profile.key, pid=child.pid, mark=child.mark, codex=child.profile.codex
         )
     except OSError:
-        # A full disk must not keep Codex from running; end of input and the parent's death still
-        # end it.
+        # Codex runs even if the disk is full; the end of its input and its parent's death still end
+        # it.
         _log.warning("codex_child_not_recorded", pid=child.pid, exc_info=True)
 
 

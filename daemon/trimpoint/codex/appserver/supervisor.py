@@ -1,8 +1,8 @@
-"""The standing connection to Codex: spawned on demand, spawned again with growing pauses when it
-dies (docs/spec/sessions.md, "Recovery").
+"""The lasting connection to Codex: starts a child when it is needed, and restarts it with growing
+pauses when it ends (docs/spec/sessions.md, "Recovery").
 
-An *epoch* is the life of one child. Request ids, loaded threads and unanswered questions belong to
-an epoch and end with it.
+An *epoch* is the life of one child. Request ids, loaded threads and open requests belong to an
+epoch and end with it.
 """
 
 from contextlib import AsyncExitStack
@@ -44,7 +44,7 @@ HEALTHY_AFTER_S = 30.0
 
 
 class ProviderUnavailable(ProviderFailure):
-    """Codex cannot be reached now; `reason` says why and `hint` what to do."""
+    """Raised when Codex cannot be reached now; `reason` says why, and `hint` what to do."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -56,15 +56,19 @@ class ProviderUnavailable(ProviderFailure):
 
 
 class LinkHandler(PeerHandler, Protocol):
-    """Receives what Codex sends, and the end of each epoch."""
+    """Handles Codex's messages and the end of each epoch."""
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
-        """Handles the end of the child of `epoch`; everything that lived in it is over."""
+        """Handles the end of the child of an epoch, and with it of everything that belongs to the
+        epoch.
+        """
         ...
 
 
 class CodexLink:
-    """Give it a task group to live in with `start`; then `request` from anywhere."""
+    """The connection to the Codex of one launch profile. Call `start` once; afterwards, `request`
+    may be called from any task.
+    """
 
     def __init__(
         self, profile: LaunchProfile, state_dir: Path | None, request_deadline_s: float
@@ -72,7 +76,7 @@ class CodexLink:
         self.profile = profile
         self.epoch = 0
         self.traffic = Traffic()
-        """What all children together have said."""
+        """Counters of the messages of all children."""
         self.identity: InitializeResult | None = None
         self.request_deadline_s = request_deadline_s
         self._state_dir = state_dir
@@ -83,37 +87,43 @@ class CodexLink:
         self._failure: ProviderUnavailable | None = None
 
     def start(self, tasks: TaskGroup, handler: LinkHandler) -> None:
-        """Supervise in `tasks`; the first child is spawned with the first request or `wake`."""
+        """Supervises the child in `tasks`. The first child is started by the first request or
+        `wake`.
+        """
         self._handler = handler
         tasks.start_soon(self._supervise)
 
     def wake(self) -> None:
-        """Want a child even though nothing is asked of it yet."""
+        """Starts a child, even though there is no request for it."""
         self._wanted.set()
 
     def pause_reading(self) -> None:
-        """Leave what the present child says unread for now."""
+        """Stops reading the messages of the present child."""
         if self._peer is not None:
             self._peer.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take in what Codex says again; a child that began meanwhile is read anyway."""
+        """Reads the messages of the present child again. A child that was started meanwhile is read
+        in any case.
+        """
         if self._peer is not None:
             self._peer.resume_reading()
 
     @property
     def peer(self) -> Peer | None:
-        """Returns the initialized peer of the current epoch, if there is one right now."""
+        """Returns the initialized peer of the present epoch, or None."""
         return self._peer
 
     @property
     def version(self) -> tuple[int, int, int] | None:
-        """Codex's version, once it was reached."""
+        """Returns Codex's version, or None before the first connection."""
         return self.identity.version if self.identity is not None else None
 
     @property
     def state(self) -> CodexState:
-        """Returns `idle` while nothing was asked of Codex yet, and while it is being started."""
+        """Returns the state of the connection. It is `idle` before the first request, and while
+        Codex is starting.
+        """
         return (
             "connected"
             if self._peer is not None
@@ -124,13 +134,13 @@ class CodexLink:
 
     @property
     def problem(self) -> str | None:
-        """Returns why there is no Codex now, if that is known."""
+        """Returns the reason why Codex is not available, or None."""
         return self._failure.reason if self._failure is not None else None
 
     async def connected(self, deadline_s: float | None = None) -> Peer:
-        """Returns the peer, spawning the child if need be.
+        """Returns the peer, and starts the child if necessary.
 
-        :raises ProviderUnavailable: when none could be had within the deadline.
+        :raises ProviderUnavailable: when there is no connection within the deadline.
         """
         self.wake()
         with anyio.move_on_after(deadline_s or self.request_deadline_s):
@@ -146,9 +156,9 @@ class CodexLink:
     async def request(
         self, method: str, params: Any = None, *, deadline_s: float | None = None
     ) -> Raw:
-        """Sends one request to the current child and returns its result.
+        """Sends a request to the present child, and returns its result.
 
-        :raises ProviderFailure: see `Peer.request`; ProviderUnavailable when there is no child.
+        :raises ProviderFailure: see `Peer.request`; `ProviderUnavailable` when there is no child.
         """
         peer = await self.connected()
         return await peer.request(method, params, deadline_s=deadline_s or self.request_deadline_s)
@@ -167,7 +177,8 @@ class CodexLink:
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
                 self._failure = None
         finally:
-            # What tidies up on its way out must not wait for a child that nobody will start.
+            # Tasks that clean up while the daemon ends must not wait for a child that is not
+            # started.
             self._fail(ProviderUnavailable("its daemon ends", "Try again in a moment."))
 
     async def _run_epoch(self) -> str:
@@ -223,20 +234,22 @@ class CodexLink:
 
 
 def _last_words(stderr_tail: str) -> list[str]:
-    """Returns the line that says why Codex ended: its error, above a stack, else the last one."""
+    """Returns the line of stderr that tells why Codex ended: the last one that begins with "Error",
+    otherwise the last one.
+    """
     lines = [line.strip() for line in stderr_tail.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("Error")]
     return errors[-1:] or lines[-1:]
 
 
 def lacks_method(error: ProviderFailure) -> bool:
-    """Returns whether Codex refused because its version has no such method."""
+    """Returns whether Codex refused the request because its version lacks the method."""
     return missing_method(error) is not None
 
 
 def is_missing_error(error: ProviderFailure) -> bool:
-    """Returns whether Codex no longer has the thread; `thread/read` says so of one that is neither
-    loaded nor stored (measured: 0.163).
+    """Returns whether Codex does not have the thread. For `thread/read`, that means neither loaded
+    nor stored (measured: 0.163).
     """
     return isinstance(error, ProviderError) and any(
         phrase in error.message
@@ -245,10 +258,10 @@ def is_missing_error(error: ProviderFailure) -> bool:
 
 
 def is_archived_error(error: ProviderFailure) -> bool:
-    """Returns whether Codex has archived the thread."""
+    """Returns whether Codex refused because the thread is archived."""
     return isinstance(error, ProviderError) and "is archived" in error.message
 
 
 def is_in_use_error(error: ProviderFailure) -> bool:
-    """Returns whether another program has the thread open, so that Codex does not load it."""
+    """Returns whether Codex refused because another program has the thread open."""
     return isinstance(error, ProviderError) and "already has an active writer" in error.message

@@ -1,8 +1,7 @@
-"""The versions of Codex that trimpoint supports, and what is said about others
+"""The versions of Codex that trimpoint supports, and the messages about other versions
 (docs/codex-versions.md).
 
-The versions are those that `scripts/test-versions` was run with; what is newer is taken to work
-until it says otherwise.
+The versions are those that `scripts/test-versions` was run with. Newer ones are expected to work.
 """
 
 import re
@@ -13,24 +12,23 @@ Version = tuple[int, int, int]
 
 OLDEST_SUPPORTED: Version = (0, 133, 0)
 NEWEST_TESTED: Version = (0, 171, 0)
-# Codex decodes a request before it looks at it, so to Codex an unknown method is a value it has not
-# heard of (measured: 0.133 to 0.171). Every method that we use has a slash; values of other kinds,
-# a sandbox mode for one, have none.
+# Codex reports an unknown method as an unknown variant of the request's type (measured: 0.133 to
+# 0.171). Every method that we use contains a slash; other values, such as a sandbox mode, do not.
 _UNKNOWN_METHOD = re.compile(
     r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)"
 )
 
 
 def missing_method(error: ProviderFailure) -> str | None:
-    """Returns the method that Codex refused because its version has none of this name; None when it
-    refused for another reason.
+    """Returns the method that Codex refused because its version lacks it, or None if it refused for
+    another reason.
     """
     found = _UNKNOWN_METHOD.search(error.message) if isinstance(error, ProviderError) else None
     return found[1] if found is not None else None
 
 
 def lacking(method: str, version: Version | None) -> str:
-    """Returns a sentence for a command that needs a method which this Codex lacks."""
+    """Returns a sentence for a person about a method that this Codex lacks."""
     codex = "This Codex" if version is None else f"Codex {version_text(version)}"
     if version is not None and version >= OLDEST_SUPPORTED:
         return (
@@ -41,5 +39,5 @@ def lacking(method: str, version: Version | None) -> str:
 
 
 def version_text(version: Version) -> str:
-    """Returns the version as Codex writes it."""
+    """Returns the version as text, such as "0.171.0"."""
     return ".".join(map(str, version))

@@ -1,4 +1,4 @@
-"""Reads Codex's stored conversations: `rollout_files` reads its files, `rollout` finds in them what
-the model saw, `adoption` reads a whole thread, `resync` the turns that it ran while the daemon was
-not connected.
+"""Reads conversations that Codex has stored. `rollout_files` reads the files, `rollout` finds the
+turns' raw items in them, `model_input` derives the model's next input, `adoption` reads a whole
+thread, and `resync` reads turns that ran without the daemon.
 """

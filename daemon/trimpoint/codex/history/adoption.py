@@ -1,8 +1,7 @@
-"""A conversation that is new to our books: its turns as facts for a new ledger
-(docs/spec/clients.md, "adopted").
+"""Turns a conversation of Codex into facts for a new ledger (docs/spec/clients.md, "adopted").
 
-What Codex has of it comes from Codex. A fork of a thread of ours also has a past that Codex does
-not know: the generations before.
+Codex provides the turns that it knows. A fork of a thread of ours also has earlier generations,
+which Codex does not know.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -32,11 +31,11 @@ from trimpoint.core.model.state import Generation, ThreadState
 async def imported_turns(
     thread: dict[str, Any], turns: list[dict[str, Any]], parent: ThreadState | None = None
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns the facts of `turns` (Codex's display form, oldest first) with the raw items of the
-    thread's rollout. What was injected before the first turn is among them, unless the thread has a
-    `parent`, which knows it.
+    """Returns the facts about `turns` (Codex's display form, oldest first), with the raw items of
+    the thread's rollout.
 
-    A turn of the `parent` that was tried again is more than Codex knows of it.
+    A turn of `parent` that was repeated after an overflow is taken from the parent, because Codex
+    knows only a part of it.
     """
     path = thread.get("path")
     lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
@@ -57,10 +56,11 @@ async def imported_turns(
 
 
 async def started_with(thread: dict[str, Any]) -> dict[str, Any]:
-    """Returns the parameters of `thread/start` that Codex keeps in a thread's rollout and tells
-    nobody: instructions in place of the model's own, and dynamic tools.
+    """Returns the parameters of `thread/start` that only the thread's rollout has: instructions in
+    place of the model's own, and dynamic tools.
 
-    Of developer instructions it keeps no more than the message that it made of them, with others.
+    Developer instructions are missing: Codex keeps only the message that it made of them and of
+    others.
     """
     path = thread.get("path")
     lines = await anyio.to_thread.run_sync(conversation_lines, str(path)) if path else []
@@ -85,9 +85,7 @@ def _session_meta(line: bytes) -> dict[str, Any]:
 
 
 def is_reviewers(turn: dict[str, Any], turn_ids: Container[str]) -> bool:
-    """Returns whether a turn that Codex lists is the part of a review in which its reviewer works;
-    the review is in `turn_ids`.
-    """
+    """Returns whether a turn is the reviewer's part of a review whose own turn is in `turn_ids`."""
     root_id = turn.get("rootTurnId")
     return root_id is not None and root_id != turn["id"] and str(root_id) in turn_ids
 
@@ -99,7 +97,9 @@ def _retried_turn(parent: ThreadState, provider_turn_id: str) -> Iterator[ev.Any
 
 
 def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEvent]:
-    """Leaves a turn that still runs open: its end will be reported by Codex."""
+    """Yields the facts about a turn. A running turn stays open, because Codex will report its
+    end.
+    """
     is_running = turn.get("status") == "inProgress"
     for fact in turn_facts(turn, 1, items):
         if not (is_running and isinstance(fact, ev.TurnCompleted)):
@@ -107,8 +107,8 @@ def _adopted_turn(turn: dict[str, Any], items: TurnItems) -> Iterator[ev.AnyEven
 
 
 def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Iterator[ev.AnyEvent]:
-    """Returns all that is known of a turn in Codex's display form; `items` are its raw ones, when
-    they are at hand.
+    """Yields all facts about a turn in Codex's display form. `items` are its raw items, or
+    `NO_ITEMS` if they are not known.
     """
     turn_id = str(turn["id"])
     yield ev.TurnStarted(turn_id, generation)
@@ -124,10 +124,10 @@ def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Itera
 
 
 def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
-    """Returns the thread as it was after its first `kept` turns, all of which are past: no provider
-    thread holds any of them.
+    """Returns the thread's state after its first `kept` turns, with all of them marked as not held
+    by a provider thread.
 
-    `now`: with the trim points that were made since the last of them, too.
+    With `now`, trim points after the last of these turns are included.
     """
     past = copy(state)
     last = state.generation.number if now else state.turns[kept - 1].generation if kept else 0
@@ -146,11 +146,11 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:
-    """Returns the past that a fork shares with its parent beyond the parent's present provider
-    thread: earlier turns and the trim points.
+    """Returns the facts that a fork inherits from its parent and that Codex does not know: turns
+    before the parent's present provider thread, and the trim points.
 
-    They come before what Codex reports of the fork; items are kept only of turns that are still in
-    the context. What a parent that is a fork itself inherited is its past too.
+    They come before the turns that Codex reports of the fork. Items are included only for turns
+    that are in the context. The turns that the parent itself inherited are included.
     """
     generation = parent.generation
     given = set(generation.turn_ids)
@@ -202,7 +202,7 @@ def _injected_behind_fork(parent: ThreadState, params: dict[str, Any]) -> list[b
 
 
 def _discards(parent: ThreadState, turn_index: int, fork_id: str) -> Iterator[ev.AnyEvent]:
-    """Returns the parent's trim points that lie within the turns which the fork has."""
+    """Yields the parent's discards at a turn that the fork has."""
     for one in parent.discards:
         if one.turn_index == turn_index:
             items = tuple(one.positions.items())

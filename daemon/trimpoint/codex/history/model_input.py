@@ -1,8 +1,8 @@
-"""Derives the model's next input from a conversation's rollout, as Codex does. Pure.
+"""Derives the model's next input from a conversation's rollout, as Codex does. Pure functions.
 
-The first item is Codex's own instructions, which it keeps in the head of the file and sends as an
-item or beside the items, as the model has it (measured: 0.163). Then come all items since the
-newest compaction, and before them what that put in place of the context.
+The first item holds Codex's own instructions, which Codex keeps in the first line of the file, and
+sends as an item or beside the items (measured: 0.163). Then follow the items that the newest
+compaction put in place of the context, and all items since.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 def model_input(lines: Iterable[bytes]) -> list[bytes]:
-    """Returns the items that Codex has for the model, in order, its own included."""
+    """Returns the model's input items in order, Codex's own items included."""
     instructions = b""
     items: list[bytes] = []
     for line in lines:
         try:
             record = _decode_line(line)
         except msgspec.MsgspecError:
-            continue  # a record of a kind not known here, or damage: the rest is still good
+            continue  # an unknown or damaged record; the others are still valid
         match record.type:
             case "session_meta":
                 instructions = _instructions(record.payload) or instructions
@@ -45,7 +45,7 @@ def model_input(lines: Iterable[bytes]) -> list[bytes]:
 
 
 def own_beginning(items: Iterable[bytes]) -> list[bytes]:
-    """Returns the items that Codex writes before the conversation."""
+    """Returns the items at the beginning that Codex wrote itself, the preamble."""
     beginning: list[bytes] = []
     for item in items:
         if not is_preamble(msgspec.json.decode(item)):

@@ -1,9 +1,9 @@
-"""What Codex did without the daemon: turns that were under way when a daemon or a child died, and
-those of other programs.
+"""Finds turns that Codex ran without the daemon: those that were running when a daemon or Codex
+ended, and those of other programs.
 
-Read back when the session is loaded again, so that the ledger and what the model sees agree: a
-person may have gone on with `codex exec resume` or the terminal UI, compacted there, or taken turns
-back.
+They are read when the session is loaded again, so that the ledger agrees with the model's context.
+A person may have continued the thread with `codex exec resume` or the terminal UI, compacted it
+there, or taken turns back.
 """
 
 from typing import Any, NamedTuple
@@ -25,12 +25,12 @@ from trimpoint.core.model.state import Generation, ThreadState
 
 log = structlog.get_logger()
 
-# How many turns are looked at first, and how many a page holds where these are not enough.
+# The number of turns to read first, and the size of further pages.
 GLANCE, PAGE = 1, 25
-# What Codex puts into the context, in the user's name, when a turn was broken off.
+# Codex adds a message with this beginning, in the user's role, when a turn was interrupted.
 NOT_A_PROMPT = "<turn_aborted>"
 
-# Threads whose first turns came from elsewhere: of another thread, or of another program's session.
+# Origins of threads that inherited turns from another thread or from another program's session.
 INHERITING = ("forked", "imported")
 
 ListedTurn = dict[str, Any]
@@ -39,9 +39,9 @@ ListedTurn = dict[str, Any]
 class Missed(NamedTuple):
     """The differences between a provider thread and the ledger.
 
-    `facts` are those of turns that the ledger lacks, wholly or in part, oldest first; what it knows
-    already may be among them. `new_turns`: whether Codex has turns that the ledger has nothing of.
-    `taken_back` is the first turn that Codex has no more.
+    `facts` are those of turns that the ledger lacks wholly or in part, oldest first; some may be
+    known already. `new_turns` tells whether Codex has turns that are not in the ledger at all.
+    `taken_back` is the first turn that Codex no longer has, or None.
     """
 
     facts: tuple[ev.AnyEvent, ...] = ()
@@ -57,13 +57,13 @@ class Missed(NamedTuple):
 async def catch_up(
     link: CodexLink, state: ThreadState, generation: Generation, *, only_ended: bool = False
 ) -> Missed:
-    """Compare Codex's turns of a provider thread with the ledger's, from the newest back to one
-    that both have.
+    """Compares Codex's turns of a provider thread with the ledger's, from the newest back to a turn
+    that both have, and returns the differences.
 
-    `only_ended`: leave out a turn that runs, as another program that has the thread open may be at
-    work in it.
-    :raises ProviderFailure: Codex is gone or does not answer. Where it lists no turns, there is
-        nothing to add.
+    With `only_ended`, a running turn is left out, because another program that has the thread open
+    may be working on it. If Codex refuses to list turns, there are no differences.
+
+    :raises ProviderFailure: when Codex has ended or does not answer.
     """
     injected = await _injected_elsewhere(state, generation)
     try:
@@ -122,8 +122,8 @@ def _differ(first: bytes, second: bytes) -> bool:
 async def _unknown_turns(
     link: CodexLink, state: ThreadState, generation: Generation
 ) -> tuple[list[ListedTurn], ListedTurn | None]:
-    """Returns Codex's turns that the ledger lacks or has in part, newest first, and the turn before
-    them or None.
+    """Returns Codex's turns that the ledger lacks wholly or in part, newest first, and the turn
+    before them, or None.
     """
     unknown: list[ListedTurn] = []
     limit, cursor = (PAGE if state.may_have_missed else GLANCE), None
@@ -149,8 +149,8 @@ def _is_where_both_meet(state: ThreadState, generation: Generation, turn: Listed
     known = _known(state, turn)
     if known is not None:
         return state.turns[known].status != "interrupted" or not state.may_have_missed
-    # The compaction that this provider thread was made by: what is older came with it. Turns of its
-    # own come before that.
+    # The turn of the compaction that made this provider thread. Older turns were copied with it,
+    # and the thread's own turns are newer.
     was_compacted = (
         generation.bootstrap == "provider" and generation.number > 1 and generation.turn_count == 0
     )
@@ -165,13 +165,14 @@ def _is_compaction(turn: ListedTurn) -> bool:
 def _taken_back(
     state: ThreadState, missed: list[ListedTurn], meeting: ListedTurn | None
 ) -> str | None:
-    """Returns the first turn that ran in the present provider thread and is not there any more.
+    """Returns the first turn that ran in the present provider thread and is no longer there, or
+    None.
 
-    A turn that broke off may never have got there, so only one that was completed counts.
+    Only completed turns count, because an interrupted one may never have been stored.
     """
     met = _known(state, meeting) if meeting is not None else None
     if met is None and state.origin in INHERITING and state.generation.number == 1:
-        # turns that a fork has from its origin's earlier provider threads never were in its own
+        # turns inherited from earlier provider threads of the origin never ran in this one
         return None
     first = 0 if met is None else met + 1
     there = {_known(state, turn) for turn in missed}
@@ -190,7 +191,9 @@ def _known(state: ThreadState, turn: dict[str, Any]) -> int | None:
 
 
 def _drop_prompt_sent_again(state: ThreadState, turn: dict[str, Any]) -> None:
-    """The ledger has the prompt of a turn that was tried again from the first time."""
+    """Removes the prompt from a turn that was repeated after an overflow, because the ledger has it
+    from the first time.
+    """
     if str(turn["id"]) in state.turn_aliases:
         items = as_list(turn.get("items"))
         prompt = next((item for item in items if item.get("type") == "userMessage"), None)
@@ -203,8 +206,10 @@ def _is_silent(state: ThreadState, turn: dict[str, Any]) -> bool:
 
 
 async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str | None) -> None:
-    """Codex lists a prompt a moment after it has put it into the context (measured: 0.163), and may
-    die in between.
+    """Adds prompts from the rollout to turns for which Codex lists no items.
+
+    Codex lists a prompt shortly after adding it to the context (measured: 0.163), and may end in
+    between.
     """
     if not silent or rollout_path is None:
         return

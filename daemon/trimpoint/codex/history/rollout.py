@@ -1,9 +1,9 @@
-"""Raw items of turns, and what a compaction wrote, in the lines of Codex's rollout files. Pure;
-`rollout_files` reads the lines.
+"""Finds the raw items of turns, and the results of compactions, in the lines of Codex's rollout
+files. Pure functions; `rollout_files` reads the lines.
 
-A rollout is JSON lines `{type, payload}` (measured: codex 0.163 and 0.171). `response_item` is an
-item the model saw; `task_started` begins a turn and names it; `compacted` is the outcome of a
-compaction.
+A rollout has one JSON object `{type, payload}` on each line (measured: codex 0.163 and 0.171).
+`response_item` is a raw item; `task_started` begins a turn and names it; `compacted` is the result
+of a compaction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,9 +30,7 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 class TurnItems(NamedTuple):
-    """A turn's items as the model saw them, and those that a client put there after the turn had
-    ended.
-    """
+    """A turn's raw items, and the items that a client injected after the turn had ended."""
 
     own: list[bytes]
     injected: list[bytes]
@@ -42,8 +40,8 @@ NO_ITEMS = TurnItems([], [])
 
 
 def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
-    """Returns each turn's items, by turn id, in order; without preamble and what was answered to a
-    compaction.
+    """Returns the raw items of each turn in order, by turn id, without the preamble and without
+    answers to compactions.
     """
     found: dict[str, TurnItems] = {}
     current: list[bytes] | None = None
@@ -66,8 +64,10 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
 
 
 def _drop_summary(items: list[bytes], outcome: str) -> None:
-    """Takes the model's answer to a compaction off the end of the items, where Codex does not label
-    it: the outcome ends with its text. The model's reasoning stands before it.
+    """Removes the model's unlabelled answer to a compaction from the end of the items, with the
+    reasoning before it.
+
+    It is recognized because the compaction's result ends with the answer's text.
     """
     last = msgspec.json.decode(items[-1])
     text = message_text(last).strip() if last.get("role") == "assistant" else ""
@@ -79,8 +79,8 @@ def _drop_summary(items: list[bytes], outcome: str) -> None:
 
 
 def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
-    """Returns the turn that has ended. A review begins with the id of its reviewer's turn and ends
-    with its own (measured: 0.163).
+    """Returns the items of the turn that has ended. A review begins with the id of its reviewer's
+    turn and ends with its own id (measured: 0.163).
     """
     begun = next(reversed(found))
     if turn_id is not None and turn_id not in found:
@@ -106,8 +106,8 @@ def injected_before_turns(lines: Iterable[bytes]) -> list[bytes]:
 
 
 class Ending(NamedTuple):
-    """The end of a conversation: items that were injected behind its last turn, the id of which is
-    None when none ran.
+    """The injected items at the end of a conversation, and the id of the last turn before them, or
+    None if there is no turn.
     """
 
     last_turn_id: str | None
@@ -125,9 +125,7 @@ def lines_before_turn(lines: Sequence[bytes], turn_id: str) -> Sequence[bytes]:
 
 
 def injected_ending(lines: Sequence[bytes]) -> Ending | None:
-    """Returns the injected items that the conversation ends with; None when it ends with a turn, or
-    in one.
-    """
+    """Returns the injected items at the end of the conversation, or None if it ends with a turn."""
     injected: list[bytes] = []
     last_turn_id: str | None = None
     for line in _records(reversed(lines)):
@@ -149,10 +147,10 @@ def _answers_compaction(line: _Line) -> bool:
 
 
 def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int]] | None:
-    """Returns what the newest compaction put in place of the context, and how many items each turn
-    added since; or None.
+    """Returns the items that the newest compaction put in place of the context, and the number of
+    items that each turn has added since. Returns None without a compaction.
 
-    A compaction that does not say what it put there, as those of old versions, counts as none.
+    A compaction that does not record those items, as in old versions, does not count.
     """
     replacement: list[bytes] | None = None
     since: dict[str, int] = {}
@@ -184,11 +182,11 @@ def since_compaction(lines: Iterable[bytes]) -> tuple[list[bytes], dict[str, int
 
 
 def compaction_summary(lines: Iterable[bytes], compaction_turn_id: str) -> str | None:
-    """Returns the text a model answered to the inline compaction of this turn; "" when it answered
-    nothing, None when it was sealed.
+    """Returns the summary that a model gave in this compaction turn, "" if it gave none, or None if
+    it is sealed.
 
-    Codex takes the previous assistant message for the summary when the model's answer is empty
-    (measured), so only what was answered in the compaction's own turn counts.
+    If the model's answer is empty, Codex takes the assistant message before it for the summary
+    (measured), so only answers in the compaction's own turn count.
     """
     current: str | None = None
     previous_answer, answer, outcome = "", "", None
@@ -212,8 +210,8 @@ def _unlabelled_summary(outcome: str, previous_answer: str) -> str:
     """Returns the summary in a `compacted` record of a Codex that does not record the model's
     answer (measured: 0.133).
 
-    It stands behind a fixed preface, one line long. Such a Codex copies the whole conversation into
-    a fork's rollout, so that an answer that was empty shows as the previous one taken for it.
+    The summary follows a fixed first line. Such a Codex copies the whole conversation into a fork's
+    rollout; if the summary equals the previous answer, the model's answer was empty.
     """
     summary = outcome.partition("\n")[2].strip()
     return summary if previous_answer and summary != previous_answer.strip() else ""

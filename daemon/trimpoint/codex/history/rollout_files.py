@@ -1,8 +1,8 @@
-"""Codex's rollout files of one conversation, read as Codex itself would load them. Everything here
-blocks.
+"""Reads the rollout files of one conversation, as Codex itself would load them. All functions
+block.
 
-What must always be true: a conversation is never one file alone. Its newest file counts; before it
-stands what that file refers to, up to where it does (measured: 0.153 to 0.171):
+Always true: a conversation may consist of several files. The newest file counts, and before it the
+files that it refers to, up to the referenced line (measured: 0.153 to 0.171):
 
 - `thread/revert` begins another file, `rollout-<time>-<thread>_<segment>.jsonl`, that refers to the
   one before;
@@ -25,21 +25,23 @@ import structlog
 log = structlog.get_logger()
 
 COMPRESSED = ".zst"
-# Any part but the time may hold what stands between two parts, so the ids are known by their form.
+# Ids are matched by their form, because their parts contain the separators of the file name.
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAME = re.compile(rf"rollout-.+-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.jsonl(?:\.zst)?")
 
 
 class _Base(msgspec.Struct, frozen=True):
-    """`thread_id` is that of a file: its segment's, or the thread's for the first one."""
+    """The file that a file builds on, and how many of its lines count. `thread_id` is its segment
+    id, or the thread's id for the first file.
+    """
 
     thread_id: str
     end_ordinal_exclusive: int
 
 
 class _Meta(msgspec.Struct, frozen=True):
-    """The first line of a file, which names the file before. The last two are how 0.133 and its
-    successors said it.
+    """The first line of a file, which names the file that it builds on. The last two members are
+    the form of 0.133 and some later versions.
     """
 
     history_base: _Base | None = None
@@ -66,15 +68,15 @@ class _File(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Returns what other files call it."""
+        """Returns the id by which other files refer to this file."""
         return self.segment_id or self.thread_id
 
 
 def conversation_lines(path: str) -> list[bytes]:
-    """Returns all lines that count of the conversation that `path` belongs to, oldest first; empty
-    when its files are gone.
+    """Returns all lines of the conversation that the file at `path` belongs to, oldest first; empty
+    if its files are gone.
 
-    `path` may name any file of the thread, and where it was before the thread was archived.
+    `path` may be any file of the thread, and may be its path before the thread was archived.
     """
     named = Path(path)
     name, home = _NAME.fullmatch(named.name), _codex_home(named)
@@ -85,7 +87,9 @@ def conversation_lines(path: str) -> list[bytes]:
 
 
 def own_lines(path: str) -> list[bytes]:
-    """Returns the lines of the one file at `path`, wherever it is by now; empty when it is gone."""
+    """Returns the lines of the file at `path`, which may have been archived since; empty if it is
+    gone.
+    """
     return _lines_of(*_places(Path(path)))
 
 
@@ -136,7 +140,9 @@ def _file_called(home: Path, file_id: str) -> _File | None:
 
 
 def _files(home: Path, mentioned_id: str) -> Iterator[_File]:
-    """Files whose name has the id; plain ones first, and those of archived threads last."""
+    """Yields the files whose name contains the id: plain files before compressed ones, and archived
+    ones last.
+    """
     for suffix in ("", COMPRESSED):
         pattern = f"rollout-*{mentioned_id}*.jsonl{suffix}"
         for path in (
@@ -161,8 +167,8 @@ def _places(path: Path) -> Iterator[Path]:
 
 
 def _lines_of(*candidates: Path) -> list[bytes]:
-    """Returns the lines of the first file that is there. One without its newline is still being
-    written and is left out.
+    """Returns the lines of the first file that exists. A last line without a newline is left out,
+    because it is still being written.
     """
     for path in _with_compressed(candidates):
         try:
@@ -183,8 +189,8 @@ def _with_compressed(candidates: Iterable[Path]) -> Iterator[Path]:
 
 
 def _decompressed(data: bytes, path: Path) -> bytes:
-    """Empty, with a line in the log, when it cannot be done: what is missing then is said where it
-    is missed.
+    """Returns the decompressed data, or nothing, with a warning in the log, if it cannot be
+    decompressed.
     """
     try:
         zstandard: Any = importlib.import_module("zstandard")

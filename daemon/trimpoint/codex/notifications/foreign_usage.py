@@ -1,7 +1,7 @@
-"""The usage of threads that are none of ours: sub-agents, ephemeral threads. Kept in memory for as
-long as Codex has them loaded.
+"""The token usage of threads that are not ours, such as sub-agents and ephemeral threads, kept in
+memory while Codex has them loaded.
 
-A sub-agent's context is its own: what it reports must not be taken for its parent's
+A sub-agent has its own context, so its usage must not be taken for its parent's
 (docs/spec/context.md).
 """
 
@@ -18,7 +18,7 @@ USAGE_UPDATED = "thread/tokenUsage/updated"
 
 
 class ForeignThreadUsage:
-    """Token usage by thread id, for as long as Codex has the thread loaded."""
+    """The token usage of threads that are not ours, by thread id."""
 
     def __init__(self) -> None:
         self._subscribers: list[Callable[[str], None]] = []
@@ -29,18 +29,18 @@ class ForeignThreadUsage:
         self._subscribers.append(subscriber)
 
     def usage_of(self, thread_id: str) -> UsageTotals | None:
-        """Returns the usage that was reported of a thread in this epoch, or None."""
+        """Returns the usage of a thread that was reported in this epoch, or None."""
         return self._usage.get(thread_id)
 
     def on_notification(self, thread_id: str, message: CodexMessage) -> None:
-        """Take a notification of a thread that is none of ours."""
+        """Handles a notification about a thread that is not ours."""
         if message.method == "thread/closed":
             self._usage.pop(thread_id, None)
         elif message.method == USAGE_UPDATED:
             self._record(thread_id, message)
 
     def forget_epoch(self) -> None:
-        """Forgets all usage, because the child has ended."""
+        """Forgets all usage, because Codex has ended."""
         self._usage.clear()
 
     def _record(self, thread_id: str, message: CodexMessage) -> None:

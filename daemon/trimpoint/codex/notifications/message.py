@@ -1,4 +1,4 @@
-"""Decodes a notification of Codex, once for all readers."""
+"""A message of Codex, whose parameters are decoded once for all readers."""
 
 from contextlib import suppress
 from typing import Any, Self
@@ -9,7 +9,7 @@ from msgspec import Raw
 from trimpoint.core.model.lenient import as_dict
 
 _THREAD_ID_MEMBER = b',"params":{"threadId":"'
-# Of `{"method":"` and `"`, around the method's name, and the member above.
+# The bytes before the thread id, without the method's name.
 _LEADING_BYTES = len(b'{"method":""') + len(_THREAD_ID_MEMBER)
 _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -17,8 +17,8 @@ _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 class CodexMessage:
     """A notification of Codex, or a request if it has a `request_id`.
 
-    Parameters are decoded when they are first asked for, each member once. What is not an object
-    has no members; `member` and `object` raise `msgspec.MsgspecError` for what cannot be decoded.
+    Each parameter is decoded when it is first read. Parameters that are no object have no members.
+    `member` and `object` raise `msgspec.MsgspecError` for a member that cannot be decoded.
     """
 
     __slots__ = ("_members", "_values", "line", "method", "params", "request_id")
@@ -29,20 +29,22 @@ class CodexMessage:
         self.method = method
         self.params = params
         self.line = line
-        """The whole message as it came, without its newline; empty for a request."""
+        """The whole message without its newline; empty for a request."""
         self.request_id = request_id
         self._members: dict[str, Raw] | None = None
         self._values: dict[str, Any] = {}
 
     @classmethod
     def compose(cls, method: str, params: dict[str, Any]) -> Self:
-        """Returns a notification as Codex would have sent it."""
+        """Returns a notification with this method and these parameters, as Codex would have sent
+        it.
+        """
         encoded = Raw(msgspec.json.encode(params))
         line = msgspec.json.encode({"method": method, "params": encoded})
         return cls(method, encoded, line)
 
     def with_member(self, name: str, value: object) -> "CodexMessage":
-        """Returns the notification with one of its parameters exchanged; all else as it was."""
+        """Returns the notification with one parameter replaced."""
         whole = msgspec.json.decode(self.line, type=dict[str, Raw])
         members = {**_members_of(self.params), name: value}
         params = Raw(msgspec.json.encode(members))
@@ -51,7 +53,7 @@ class CodexMessage:
 
     @property
     def thread_id(self) -> str | None:
-        """Returns the `threadId` that the parameters begin with, or have anywhere."""
+        """Returns the parameter `threadId`, or None if it is no text."""
         leading = self.leading_thread_id
         if leading is not None:
             return leading
@@ -63,8 +65,8 @@ class CodexMessage:
 
     @property
     def leading_thread_id(self) -> str | None:
-        """Returns the thread id of a line that begins `{"method":M,"params":{"threadId":"`, as all
-        deltas do, without decoding it; None for any other.
+        """Returns the thread id of a line that begins with `{"method":M,"params":{"threadId":"`, as
+        all deltas do, without decoding it; None for other lines.
         """
         start = self._leading_end
         if self.line[start - len(_THREAD_ID_MEMBER) : start] == _THREAD_ID_MEMBER:
@@ -74,7 +76,7 @@ class CodexMessage:
 
     @property
     def leading_part(self) -> bytes:
-        """Returns the line to the end of its leading thread id."""
+        """Returns the line up to the end of its leading thread id."""
         return self.line[: self.line.find(b'"', self._leading_end) + 1]
 
     @property
@@ -82,20 +84,20 @@ class CodexMessage:
         return len(self.method) + _LEADING_BYTES
 
     def raw(self, name: str) -> Raw | None:
-        """Returns the text of a member of the parameters; None if there is none."""
+        """Returns the JSON text of a parameter, or None if it is absent."""
         if self._members is None:
             self._members = _members_of(self.params)
         return self._members.get(name)
 
     def member(self, name: str) -> Any:
-        """Returns the value of a member of the parameters; None if there is none."""
+        """Returns the value of a parameter, or None if it is absent."""
         if name not in self._values:
             text = self.raw(name)
             self._values[name] = None if text is None else _decode(text)
         return self._values[name]
 
     def object(self, name: str) -> dict[str, Any]:
-        """Returns a member of the parameters that is an object; empty if it is none."""
+        """Returns a parameter that is an object; empty if it is absent or no object."""
         return as_dict(self.member(name))
 
 

@@ -1,6 +1,7 @@
-"""When Codex compacts a thread automatically, in the middle of a turn, the model answers it as it
-answers anything else (measured: 0.163, 0.171). That answer stands for what came before and is
-nothing that was said in the turn: it must not be kept with it.
+"""Recognizes the model's answer to a compaction that Codex runs by itself in the middle of a turn.
+
+Codex reports that answer like any other (measured: 0.163, 0.171), but it stands for the earlier
+context and must not be recorded as a part of the turn.
 """
 
 from trimpoint.codex.notifications.message import CodexMessage
@@ -11,14 +12,14 @@ _WRITTEN_BY_OTHERS = frozenset({"user", "developer", "system"})
 
 
 class ProviderCompactions:
-    """Tracks which provider threads Codex is compacting, from its notifications in order."""
+    """Tracks which provider threads Codex is compacting, by its notifications in order."""
 
     def __init__(self) -> None:
         self._under_way: set[str] = set()
 
     def is_compaction_reply(self, provider_thread_id: str, message: CodexMessage) -> bool:
-        """Returns whether the notification is the model's answer to a compaction. Call it for each
-        that is no delta.
+        """Returns whether the notification is the model's answer to a compaction. Call it for every
+        notification except deltas.
         """
         method = message.method
         if method == "item/started":
@@ -34,5 +35,5 @@ class ProviderCompactions:
         return False
 
     def forget_epoch(self) -> None:
-        """Codex is gone, and its compactions with it."""
+        """Forgets all compactions, because Codex has ended."""
         self._under_way.clear()

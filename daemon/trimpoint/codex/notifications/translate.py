@@ -1,11 +1,10 @@
-"""Translates notifications of Codex into facts of a thread. Pure: bytes in, events out.
+"""Translates notifications of Codex into facts about a thread. Pure functions.
 
 Deltas yield no facts: they are forwarded and not journaled (docs/spec/journal.md). Items are
-recorded when they are completed, raw items as the model saw them.
+recorded when they are completed, and raw items as the model saw them.
 
-Always true: only what a fact is about must be as expected, above all its id. A detail of a shape
-that is not known is left out, and takes no fact along: a turn that has ended has ended, whatever
-its error looks like.
+Always true: a fact requires only its essential members, above all its ids. Other members of
+unexpected form are left out, so that for example a turn ends whatever form its error has.
 """
 
 from collections.abc import Callable
@@ -36,11 +35,12 @@ class Ending(NamedTuple):
 
 
 def translate(message: CodexMessage, generation: int, settings: bytes) -> Facts:
-    """Returns the facts in one notification of the provider thread that serves `generation`.
+    """Returns the facts in one notification about the provider thread of `generation`.
 
-    :param settings: the thread's settings before it (`trimpoint.operations.provider.settings`)
-    :raises msgspec.MsgspecError: the notification lacks what it must have; the caller logs and
-        relays it all the same
+    :param settings: the thread's settings before the notification
+        (`trimpoint.operations.provider.settings`).
+    :raises msgspec.MsgspecError: when the notification lacks an essential member; the caller logs
+        that, and forwards the notification all the same.
     """
     reader = _READERS.get(message.method)
     return reader(message, generation, settings) if reader is not None else ()
@@ -89,7 +89,7 @@ def _confirmed_by_its_end(settings: bytes) -> Facts:
 def _item_completed(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     turn_id, item, text = _item_of(message)
     entry = entry_of(turn_id, item, text)
-    # Nothing else says that a review has begun.
+    # No other notification reports the start of a review.
     return (ev.TurnStarted(turn_id, generation), entry) if entry.role == ENTERED else (entry,)
 
 
@@ -119,7 +119,7 @@ def _usage(message: CodexMessage, generation: int, settings: bytes) -> Facts:
 
 
 def _item_of(message: CodexMessage) -> tuple[str, dict[str, Any], bytes]:
-    """Returns the turn's id, the item, and the item's own text."""
+    """Returns the turn's id, the item, and the item's JSON text."""
     item, text = message.member("item"), message.raw("item")
     if not isinstance(item, dict) or text is None:
         raise msgspec.ValidationError("the item is no object")
@@ -174,8 +174,8 @@ ENDINGS = frozenset({"completed", "interrupted", "failed"})
 
 
 def ending_of(turn: dict[str, Any]) -> Ending:
-    """Returns how a turn in Codex's display form ended, as far as that can be read; `inProgress` is
-    no way to end.
+    """Returns how a turn in Codex's display form ended, as far as that can be read. A turn with an
+    unknown status has failed.
     """
     status, error = turn.get("status"), turn.get("error")
     message, kind = _error_of(error)
@@ -190,8 +190,8 @@ def ending_of(turn: dict[str, Any]) -> Ending:
 
 
 def _error_of(error: Any) -> tuple[str | None, str]:
-    """Returns the message and the kind of a turn's error; of one that is no object, itself is the
-    message.
+    """Returns the message and kind of a turn's error. An error that is no object becomes the
+    message itself.
     """
     if error is None or isinstance(error, str):
         return error, ""
@@ -204,11 +204,11 @@ def _error_of(error: Any) -> tuple[str | None, str]:
 
 
 def error_kind(info: Any, message: str) -> str:
-    """Returns Codex's `codexErrorInfo` as one word; it is a word or an object with one member. ""
-    without one.
+    """Returns Codex's `codexErrorInfo`, a word or an object with one member, as one word; "" if
+    there is none.
 
-    `message` is Codex's own. An overflow that the provider answers with HTTP 400 is `other` to some
-    versions, with the provider's answer for a message (measured: 0.163); it is called what it is.
+    Some versions report an overflow that the provider answered with HTTP 400 as `other`, with the
+    provider's answer as `message` (measured: 0.163); it is returned as an overflow.
     """
     kind = info if isinstance(info, str) else next(iter(as_dict(info)), "")
     return (
@@ -219,10 +219,10 @@ def error_kind(info: Any, message: str) -> str:
 
 
 def entry_of(turn_id: str, item: dict[str, Any], raw_item: bytes) -> ev.EntryRecorded:
-    """Returns a completed item as a ledger entry: prompts and answers are messages, everything else
-    is an activity.
+    """Returns a completed item as a ledger entry: prompts and answers are messages, all other items
+    are activities.
 
-    :param raw_item: the text of the item
+    :param raw_item: the JSON text of the item.
     """
     kind = str(item.get("type", "unknown"))
     item_id = str(item.get("id", ""))
@@ -246,7 +246,9 @@ def _input_text(part: dict[str, Any]) -> str:
 
 
 def _is_plain(item: dict[str, Any]) -> bool:
-    """Returns whether a prompt is one piece of text, so that its text is all of it."""
+    """Returns whether a prompt is a single text without further elements, so that nothing but the
+    text has to be kept.
+    """
     content = [as_dict(part) for part in as_list(item.get("content"))]
     return (
         all(part.get("type") == "text" and not part.get("text_elements") for part in content)
@@ -255,7 +257,7 @@ def _is_plain(item: dict[str, Any]) -> bool:
 
 
 def activity_title(kind: str, item: dict[str, Any]) -> str:
-    """Returns a one-line title of an activity."""
+    """Returns the title of an activity, one line of at most 200 characters."""
     titler = _TITLES.get(kind)
     title = titler(item) if titler is not None else kind
     if kind == "commandExecution":

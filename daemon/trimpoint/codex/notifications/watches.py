@@ -1,4 +1,4 @@
-"""Watches follow one Codex thread that no client sees, through its notifications."""
+"""Watches, which follow a provider thread that no client sees, by its notifications."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -10,8 +10,8 @@ from trimpoint.codex.notifications.translate import ending_of
 
 
 class TurnOutcome(NamedTuple):
-    """The outcome of a watched turn. `compacted`: its `contextCompaction` item completed; `text`:
-    the last answer in it.
+    """The outcome of a watched turn. `compacted` tells whether its `contextCompaction` item was
+    completed, and `text` is its last answer.
     """
 
     turn_id: str
@@ -26,27 +26,25 @@ class Watch(Protocol):
 
     @property
     def turn_id(self) -> str | None:
-        """Codex's id of the turn that runs or ran in it."""
+        """Returns Codex's id of the thread's newest turn, or None before it has begun."""
         ...
 
     def on_message(self, message: CodexMessage) -> None:
-        """Takes one notification or request of the thread."""
+        """Handles a notification or request about the thread."""
         ...
 
     def abort(self, reason: str) -> None:
-        """Ends the wait, because the session has ended."""
+        """Ends the wait, because Codex has ended."""
         ...
 
 
 class TurnWatch:
-    """Follows the turn of a scratch thread through its notifications; at most one turn at a
-    time.
-    """
+    """Follows one turn of a temporary thread by its notifications."""
 
     def __init__(self) -> None:
         self.turn_id: str | None = None
         self.usage: Raw | None = None
-        """What was last said of the thread's tokens, as it came."""
+        """The parameters of the newest notification about the thread's token usage."""
         self._ended = anyio.Event()
         self._outcome: TurnOutcome | None = None
         self._error = ""
@@ -54,7 +52,7 @@ class TurnWatch:
         self._text = ""
 
     def on_message(self, message: CodexMessage) -> None:
-        """Takes one notification or request of the thread."""
+        """Handles a notification about the thread."""
         match message.method:
             case "turn/started":
                 turn_id = message.object("turn").get("id")
@@ -72,16 +70,16 @@ class TurnWatch:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the turn is over."""
+        """Returns whether the turn has ended."""
         return self._ended.is_set()
 
     def abort(self, reason: str) -> None:
-        """Ends the wait, because the session has ended."""
+        """Ends the turn as failed with this reason, because Codex has ended."""
         self._outcome = TurnOutcome(self.turn_id or "", "failed", reason, False, "")
         self._ended.set()
 
     async def outcome(self) -> TurnOutcome:
-        """Wait for the turn's end."""
+        """Waits for the end of the turn, and returns its outcome."""
         await self._ended.wait()
         assert self._outcome is not None
         return self._outcome

@@ -1,4 +1,4 @@
-"""Puts the daemon together. No other module knows every part."""
+"""Builds the daemon from its parts. No other module knows all of them."""
 
 import socket
 import time
@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 
 class Parts(NamedTuple):
-    """The parts that a daemon is built from; `files` counts the calls to the disk."""
+    """The parts that a daemon is built from. `files` counts the calls to the disk."""
 
     engine: ThreadRegistry
     profile: LaunchProfile
@@ -56,8 +56,8 @@ class Parts(NamedTuple):
 
 
 class Daemon:
-    """A running daemon. `serve` talks to one client; `stop_requested` is set when a client asked it
-    to end.
+    """A running daemon. `serve` serves one client; `stop_requested` is set when a client has asked
+    the daemon to end.
     """
 
     def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
@@ -105,7 +105,9 @@ class Daemon:
     def _join_fleet(
         self, config: Config, state_dir: Path, gateway: Gateway, tasks: TaskGroup
     ) -> None:
-        """Imported here, because few daemons are part of a fleet, and nats takes memory."""
+        """Starts the fleet service, or logs why it cannot. The fleet is imported here because few
+        daemons use it, and nats takes memory.
+        """
         try:
             from trimpoint.fleet.commands.local_client import local_client
             from trimpoint.fleet.service import Fleet, FleetDeps, host_name
@@ -124,8 +126,8 @@ class Daemon:
         tasks.start_soon(Fleet(config.fleet, host, deps, tasks).run)
 
     def describe(self) -> str:
-        """Returns one line for people: threads, clients, Codex. It contains nothing of a
-        conversation.
+        """Returns one line for people, with the number of threads and clients and the state of
+        Codex, and without any content of a conversation.
         """
         link = self._link
         version = (
@@ -142,30 +144,32 @@ class Daemon:
         )
 
     def running_turns(self) -> int:
-        """Returns in how many threads the agent is at work."""
+        """Returns the number of threads in which a turn is running."""
         writers = self._engine.loaded_writers()
         return sum(writer.state.running_turn_id is not None for writer in writers)
 
     async def serve(self, transport: Transport) -> None:
-        """Talks to the client at the other end of `transport` until it is gone, or has not
-        introduced itself in time.
+        """Serves the client at the other end of `transport` until it disconnects, or is
+        disconnected because it sent no `initialize` in time.
         """
         await self.front.serve(transport)
 
 
 def _fleet_view(config: Config) -> FleetView:
-    """Imported here for the same reason."""
+    """Returns the view of the configured fleet, or an empty one. The fleet is imported only if it
+    is configured, because it takes memory.
+    """
     if not config.fleet.servers:
         return NoFleet()
     try:
         from trimpoint.fleet.viewing import PersonsView
     except ImportError:
-        return NoFleet()  # what joins the fleet logs it
+        return NoFleet()  # the error is logged where the fleet is joined
     return PersonsView(config.fleet)
 
 
 def policy_of(config: Config, profile: LaunchProfile) -> Policy:
-    """Returns the configured rules, as the core knows them."""
+    """Returns the core's policy for this configuration and launch profile."""
     context = config.context
     return Policy(
         min_messages=config.compaction.min_messages,
@@ -203,13 +207,12 @@ async def running_daemon(
     *,
     http_listeners: Sequence[socket.socket] = (),
 ) -> AsyncGenerator[Daemon]:
-    """Runs a daemon over `state_dir` for as long as the block lasts; on leaving it everything is
-    durable and the child is gone.
+    """Runs a daemon over `state_dir` until the block ends. Then everything is durable and Codex has
+    ended.
 
-    :param http_listeners: TCP sockets that a service manager opened for us, beside the configured
+    :param http_listeners: TCP sockets that a service manager opened, in addition to the configured
         one.
-
-    :raises StateDirectoryBusy: another daemon holds the directory.
+    :raises StateDirectoryBusy: when another daemon uses the directory.
     """
     files = InstrumentedFiles()
     store = StateDirectory(state_dir, files=files)
@@ -233,15 +236,15 @@ async def running_daemon(
                         await daemon.captures.finish()
                         tasks.cancel_scope.cancel()
             finally:
-                # What the engine still makes durable must not wake what has ended.
+                # Records that the registry still writes must not call parts that have ended.
                 engine.clear_subscribers()
                 if daemon is not None:
                     await daemon.captures.capture_unfinished()
 
 
 def _expire(store: StateDirectory, config: Config) -> None:
-    """Removes expired threads before they are loaded. If the disk refuses, they stay and the daemon
-    starts.
+    """Removes expired threads before the threads are loaded. If the disk cannot be written, the
+    threads stay and the daemon starts.
     """
     rule = RetentionRule(config.retention.archived_after_days, config.retention.delete)
     try:

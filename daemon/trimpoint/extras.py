@@ -1,9 +1,9 @@
-"""Says how to install an optional part of trimpoint here: a command that can be pasted as it
-stands.
+"""Returns the command that installs an optional part of trimpoint, in a form that can be pasted
+into a shell.
 
-pip, pipx and uv keep a program's packages in different places, and `pip install` alone would fill
-the wrong one. What each leaves beside the packages says which it was (measured: pipx 1.17,
-uv 0.9).
+pip, pipx and uv keep a program's packages in different places, so a plain `pip install` could use
+the wrong one. The files that each leaves beside the packages tell which one was used (measured:
+pipx 1.17, uv 0.9).
 """
 
 import json
@@ -22,16 +22,17 @@ from urllib.parse import unquote, urlsplit
 from trimpoint.core.model.lenient import as_dict
 
 _NAME = "trimpoint"
-# `name[extra]==1`, or the path of a folder or a wheel in the place of the name.
+# `name[extra]==1`, where the name may be the path of a folder or a wheel.
 _REQUIREMENT = re.compile(r"([^\[]*)(?:\[([^\]]*)\])?(.*)", re.DOTALL)
-# Where `uvx` keeps the environments that it makes for one run.
+# The folders in which `uvx` makes environments for a single run.
 _UVX = re.compile(r"/uv/(archive|environments)-v\d+/")
 
 
 def install_command(extra: str, prefix: str = sys.prefix) -> str:
-    """Returns what installs `extra` beside this trimpoint; extras that are there stay.
+    """Returns the command that installs `extra` into this trimpoint's environment, and keeps
+    installed extras.
 
-    :param prefix: the environment that trimpoint runs in
+    :param prefix: the environment that trimpoint runs in.
     """
     root = Path(prefix)
     if requirement := _of_pipx(root):
@@ -70,7 +71,9 @@ def _of_uv(root: Path) -> str | None:
 
 
 def _source() -> tuple[str, bool]:
-    """What was installed, a local path where it was one; and whether it is used in place."""
+    """Returns the source that trimpoint was installed from, a local path or its name, and whether
+    it is an editable install.
+    """
     try:
         noted = distribution(_NAME).read_text("direct_url.json")
         direct: dict[str, Any] = json.loads(noted or "{}")
@@ -79,7 +82,7 @@ def _source() -> tuple[str, bool]:
     address = urlsplit(str(direct.get("url") or ""))
     path = unquote(address.path) if address.scheme == "file" else ""
     editable = bool(as_dict(direct.get("dir_info")).get("editable"))
-    # A wheel that was built in passing is gone by now.
+    # A wheel that was built temporarily no longer exists.
     return (path, editable) if path and os.path.exists(path) else (_NAME, False)
 
 

@@ -1,5 +1,5 @@
-"""Logging: JSON lines on stderr through structlog, readable on a terminal (docs/spec/running.md).
-Message content is never logged.
+"""Sets up logging with structlog: JSON lines on stderr, or readable text on a terminal
+(docs/spec/running.md). Message content is never logged.
 """
 
 import logging
@@ -15,7 +15,7 @@ LEVELS = {
 }
 
 
-# To a person at the terminal of a daemon they are noise, or are said in a sentence.
+# Not shown on a terminal, where they are noise or are printed as a sentence.
 _NOT_FOR_PEOPLE = frozenset(
     {"client_connected", "client_disconnected", "daemon_ready", "listening"}
 )
@@ -30,7 +30,7 @@ def _for_people(
 
 
 def configure_logging(level: str) -> None:
-    """Configures structlog for the whole process. Call it once, before anything logs.
+    """Sets up structlog for the whole process. Call it once, before anything is logged.
 
     :raises ValueError: when there is no such level.
     """

@@ -1,9 +1,10 @@
-"""One Codex for each launch profile: started when first needed, ended when nothing needs it.
+"""Runs one Codex for each launch profile: started when it is first needed, and ended when it is no
+longer needed.
 
-Always true: a client gets the Codex that it asked for, and a thread the one that it was begun with.
-Everything that talks to one Codex is made once for each (its link, routes, operations and handles),
-sees only the threads of its profile, and ends with it. What is left is in the journals, as when the
-daemon itself ends; so the next one takes up where this one was.
+Always true: a client is served by the Codex that it asked for, and a thread by the one that it was
+begun with. Each Codex has its own link, routes, operations and handles, which see only the threads
+of its launch profile and end with it. Its durable state is in the journals, as when the daemon
+itself ends, so the next Codex of the profile continues it.
 """
 
 import os
@@ -54,8 +55,8 @@ _LOOK_AGAIN_S = 5.0
 
 
 class ProfileRules(NamedTuple):
-    """At most `max_profiles` run beside the daemon's own; one that nothing has needed for `idle_s`
-    ends.
+    """The rules for launch profiles. At most `max_profiles` run beside the daemon's own, and each
+    ends after it was not needed for `idle_s` seconds.
     """
 
     operations: OperationRules
@@ -66,7 +67,7 @@ class ProfileRules(NamedTuple):
 
 
 class SharedParts(NamedTuple):
-    """The objects that all profiles share."""
+    """The objects that all launch profiles share."""
 
     engine: ThreadRegistry
     clients: Clients
@@ -77,19 +78,21 @@ class SharedParts(NamedTuple):
 
     @property
     def running(self) -> RunningProfiles:
-        """Returns the profiles that run."""
+        """Returns the running launch profiles."""
         return self.daemon.profiles
 
 
 class _Built(NamedTuple):
-    """Everything that talks to one Codex. `engine` is the registry as it sees it."""
+    """The objects that were built for one Codex. `engine` is the registry with only the profile's
+    threads.
+    """
 
     served: ProfileRoutes
     engine: PartOfRegistry
 
 
 class _Live:
-    """A profile that runs, and how to end it. `gone` is set when its Codex has ended."""
+    """A running launch profile. Set `is_unwanted` to end it; `gone` is set when it has ended."""
 
     def __init__(self, built: _Built) -> None:
         self.served, self.engine = built
@@ -98,7 +101,7 @@ class _Live:
 
 
 class Profiles:
-    """`trimpoint.gateway.gateway.Profiles`. `start` before anything else."""
+    """Starts and ends launch profiles. Implements `trimpoint.gateway.gateway.Profiles`."""
 
     def __init__(
         self, default: LaunchProfile, parts: SharedParts, rules: ProfileRules, tasks: TaskGroup
@@ -114,14 +117,16 @@ class Profiles:
         self.default = self._build(b"", tasks).served
 
     def resume(self) -> None:
-        """Starts the profiles of threads at which an earlier daemon was at work."""
+        """Starts the launch profiles of threads on which an earlier daemon left work unfinished."""
         for writer in self._parts.engine.loaded_writers():
             launch = writer.state.launch
             if self.key_of(launch) and writer.read_only is None and is_unfinished(writer.state):
                 self._tasks.start_soon(self._wake, launch)
 
     def key_of(self, launch: bytes) -> str:
-        """See `Profiles.key_of` of the gateway."""
+        """Returns the key of the launch profile for an encoded launch request; empty for the
+        daemon's own.
+        """
         if not launch:
             return ""
         key = self._keys.get(launch)
@@ -132,7 +137,11 @@ class Profiles:
         return key
 
     def choose(self, params: ProfileParams) -> bytes:
-        """See `Profiles.choose` of the gateway."""
+        """Returns a client's launch request, encoded as in journals.
+
+        :raises Refusal: when a path is not absolute, there is no such Codex, or an override is not
+            of the form key=value.
+        """
         request = LaunchRequest(
             tuple(params.overrides), _binary(params.codex), self._own_home(params.codex_home)
         )
@@ -145,8 +154,9 @@ class Profiles:
         return request.encode()
 
     def _own_home(self, asked: str | None) -> str | None:
-        """Returns the home that a client asks for; None if it is the usual one of all that do not
-        choose, which threads then follow should the user's home folder move.
+        """Returns the `CODEX_HOME` that a client asks for, or None if it is the default one.
+
+        With None, threads follow the user's home folder if that is moved.
         """
         with suppress(HomeUnknown):
             usual = home(os.environ) / ".codex"
@@ -159,12 +169,16 @@ class Profiles:
         return asked
 
     def chosen(self, key: str) -> ProfileChosen:
-        """See `Profiles.chosen` of the gateway."""
+        """Returns the answer for a client that has chosen the launch profile with this key."""
         return ProfileChosen(profile=key, pid=os.getpid(), state_dir=self._parts.daemon.state_dir)
 
     @asynccontextmanager
     async def using(self, launch: bytes) -> AsyncGenerator[ProfileRoutes]:
-        """See `Profiles.using` of the gateway."""
+        """Yields the routes of a launch request's profile. Starts its Codex if necessary, and keeps
+        it running until the block ends.
+
+        :raises Refusal: when too many other profiles are in use.
+        """
         served = await self._served(launch) if launch else self.default
         served.profile.requests += 1
         try:
@@ -193,9 +207,9 @@ class Profiles:
         return self._live[key]
 
     async def _make_room(self, launch: bytes) -> None:
-        """Ends a profile that nothing needs just now.
+        """Ends a launch profile that is not needed at present.
 
-        :raises Refusal: all are needed.
+        :raises Refusal: when all are needed.
         """
         for live in list(self._live.values()):
             if live.is_unwanted.is_set() or not await self._is_needed(live):
@@ -227,7 +241,9 @@ class Profiles:
         log.info("profile_ended", profile=key)
 
     async def _unneeded(self, live: _Live) -> None:
-        """Returns when nothing has needed a profile for a while, or its place is wanted."""
+        """Waits until the launch profile was not needed for `idle_s` seconds, or has to end for
+        another one.
+        """
         idle_s, unused_since = self._rules.idle_s, anyio.current_time()
         while not live.is_unwanted.is_set():
             with anyio.move_on_after(min(idle_s, _LOOK_AGAIN_S)):
@@ -238,8 +254,9 @@ class Profiles:
                 return
 
     async def _is_needed(self, live: _Live) -> bool:
-        """Returns whether clients use a profile, or it is at work without one. Between the answer
-        no and the return nothing is awaited.
+        """Returns whether a client uses the launch profile, or it has work under way.
+
+        Between the last check and a return of False nothing is awaited.
         """
         is_working = self._is_in_use(live) or await live.served.profile.is_working()
         return is_working or self._is_in_use(live)
@@ -255,7 +272,7 @@ class Profiles:
     async def _wake(self, launch: bytes) -> None:
         try:
             async with self.using(launch):
-                pass  # it takes up its open operations as it starts, and is needed until their end
+                pass  # it continues its open operations when it starts, and runs until they end
         except Refusal as refusal:
             log.warning("profile_not_resumed", detail=refusal.message)
 
@@ -294,7 +311,9 @@ class Profiles:
         return _Built(served, engine)
 
     def _keeps(self, profile: LaunchProfile) -> Callable[[str], bool]:
-        """Returns whether a thread is in the home of `profile`, by its id."""
+        """Returns a function that tells, for a thread's id, whether the thread is stored in the
+        profile's `CODEX_HOME`.
+        """
         home, launches = codex_home(profile, os.environ), self._parts.engine.launches
 
         @cache
@@ -305,9 +324,10 @@ class Profiles:
 
 
 def _binary(named: str | None) -> str | None:
-    """Returns the binary behind what a client named.
+    """Returns the path of the Codex binary for a path that a client named, or None if it named
+    none.
 
-    :raises Refusal: there is none.
+    :raises Refusal: when there is no usable binary.
     """
     if named is None:
         return None

@@ -1,6 +1,6 @@
-"""The product in a minute: the real Codex, a scripted model, and what the model is sent before and
-after each trim.
+"""Shows the product in a minute: with the real Codex and a scripted model, it shows the model's
+input before and after each trim.
 
-`story` runs it, on the `stage`, with the lines of `script`; `model_input` reads what the model was
-sent, `show` draws it.
+`story` runs the demo on the `stage` with the conversation in `script`. `model_input` reads the
+model's input, `show` prints it, and `proof` checks it.
 """

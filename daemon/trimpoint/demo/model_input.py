@@ -1,5 +1,5 @@
-"""Renders the model's input as rows for a person: who says what, and which of it is left after a
-trim. Pure.
+"""Turns the model's input into rows for a person: role and text, and whether the item is left after
+a trim. Pure functions.
 """
 
 import re
@@ -13,8 +13,8 @@ Item = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """One item of the model's input. `before` and `after`: whether it is in the one and the
-    other.
+    """One item of the model's input. `before` and `after` tell whether the item is in the input
+    before and after the trim.
     """
 
     role: str
@@ -29,12 +29,12 @@ class Row(NamedTuple):
 
 
 def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
-    """Returns the two inputs in one list; `answer` was given to `before` and so stood in the
-    context, too.
+    """Returns the items of two inputs as one list of rows. `answer` is the model's answer to
+    `before`, which is in the context too.
     """
     spoken_before = [*map(_spoken, _conversation(before)), ("assistant", answer)]
     spoken_after = list(map(_spoken, _conversation(after)))
-    # From the end, because that is where a trim keeps: of two equal items the later one is left.
+    # From the end, because a trim keeps the newest: of two equal items, the later one is left.
     rows = [
         Row(*spoken, before=True, after=_taken(spoken, spoken_after))
         for spoken in reversed(spoken_before)
@@ -43,7 +43,7 @@ def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
 
 
 def preamble_size(items: list[Item]) -> int:
-    """Returns how many items are Codex's own: instructions, environment."""
+    """Returns how many items are Codex's own preamble, such as instructions and environment."""
     return sum(map(is_preamble, items))
 
 
@@ -52,8 +52,8 @@ def _conversation(items: list[Item]) -> list[Item]:
 
 
 def _taken(spoken: tuple[str, str], remaining: list[tuple[str, str]]) -> bool:
-    """Returns whether it is among those that remain; takes it away, so that two equal items are not
-    one.
+    """Removes an item from those that remain, and returns whether it was there. Each of two equal
+    items counts once.
     """
     if spoken not in remaining:
         return False
@@ -86,6 +86,6 @@ def _output(item: Item) -> str:
         if isinstance(output, str)
         else " ".join(str(part.get("text", "")) for part in output or ())
     )
-    # Codex puts a head with ids and times before what the command printed.
+    # Codex puts a header with ids and times before the command's output.
     printed = text.partition("Output:\n")[2] if "Output:\n" in text else text
     return printed.strip() or "(nothing)"

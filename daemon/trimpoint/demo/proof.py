@@ -1,8 +1,8 @@
-"""Checks the claim of the demo: from a trim on, no input of the model has anything of what it
-pruned, and the next has all that it kept.
+"""Checks the demo's claim: after a trim, no input of the model contains a pruned text, and the next
+input contains all kept texts.
 
-Always true: it looks at the requests that the model received, for texts that the script knows; it
-does not ask the daemon.
+Always true: it searches the requests that the model received for texts of the script, and does not
+ask the daemon.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from trimpoint.testkit import ModelRequest
 
 
 class Findings(NamedTuple):
-    """`leaked`: pruned texts that the model was sent all the same; `missing`: kept ones that it was
-    not.
+    """The result of the check. `leaked` has pruned texts that the model received, and `missing`
+    kept texts that it did not receive.
     """
 
     leaked: list[str]
@@ -24,12 +24,14 @@ class Findings(NamedTuple):
 
     @property
     def are_good(self) -> bool:
-        """Returns whether the demo showed what it promises."""
+        """Returns whether the demo has shown its claim."""
         return not self.leaked and not self.missing and self.looked_for > 0 and self.file_is_right
 
 
 class _Trim(NamedTuple):
-    """`end` is the number of requests after which pruned texts may be seen again."""
+    """The texts that a trim pruned and kept. `end` is the number of requests after which pruned
+    texts are allowed again, or None.
+    """
 
     first_request: int
     pruned: list[str]
@@ -38,7 +40,7 @@ class _Trim(NamedTuple):
 
 
 class Proof:
-    """`requests` is the model's growing list of what it was asked."""
+    """Checks the requests that the model receives; `requests` grows while the demo runs."""
 
     def __init__(self, requests: Sequence[ModelRequest]) -> None:
         self._requests = requests
@@ -46,7 +48,9 @@ class Proof:
         self._looked_up: list[tuple[int, str]] = []
 
     def trimmed(self, *, pruned: Sequence[Line], kept: Sequence[Line], summary: str | None) -> None:
-        """Starts the check after a trim, for all requests to the model from now on."""
+        """Checks, for all requests from now on, that pruned texts are absent, and that the next
+        turn contains the kept texts.
+        """
         kept_texts = [text for line in kept for text in line.texts()]
         pruned_texts = [text for line in pruned for text in line.texts() if text not in kept_texts]
         self._trims.append(
@@ -54,18 +58,18 @@ class Proof:
         )
 
     def seen_again(self) -> None:
-        """Allows pruned texts in the model's input from now on: it was undone, or the agent looks
-        it up.
+        """Allows pruned texts in requests from now on, because the trim was undone or the agent
+        looks them up.
         """
         now = len(self._requests)
         self._trims = [trim._replace(end=trim.end or now) for trim in self._trims]
 
     def looked_up(self, text: str) -> None:
-        """The agent has just looked this up: it must be in what the model is sent from there on."""
+        """Checks that a text that the agent has looked up is in a request from now on."""
         self._looked_up.append((len(self._requests), text))
 
     def findings(self, *, file_is_right: bool) -> Findings:
-        """Returns what holds for all requests so far."""
+        """Returns the result for all requests so far."""
         leaked = [
             text
             for trim in self._trims

@@ -1,4 +1,4 @@
-"""The conversation of the demo: what the person types and what the scripted model answers."""
+"""The conversation of the demo: the person's prompts, and the scripted model's answers."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ SUMMARY = (
 
 
 class Line(NamedTuple):
-    """One turn: a prompt, commands that the model has run and what they print, its answer."""
+    """One turn: a prompt, the commands that the model runs and their output, and its answer."""
 
     prompt: str
     answer: str
@@ -26,12 +26,12 @@ class Line(NamedTuple):
     printed: tuple[str, ...] = ()
 
     def replies(self, context_tokens: int) -> list[Reply]:
-        """Returns the replies of the model, one for each request."""
+        """Returns the replies of the scripted model, one for each request."""
         calls = [run(command) for command in self.commands]
         return [*calls, say(self.answer, usage=Usage(input_tokens=context_tokens))]
 
     def texts(self) -> list[str]:
-        """Returns the parts of the turn that can be found in the model's input."""
+        """Returns the texts of the turn that can be found in the model's input."""
         return [self.prompt, self.answer, *self.printed]
 
 
@@ -73,7 +73,7 @@ LOOKED_UP = Line(
 
 
 def looking_up() -> list[Reply | Callable[[ModelRequest], Reply]]:
-    """Returns what the model does to look up the answer that has left its context."""
+    """Returns the replies with which the model looks up the answer that has left its context."""
     return [
         call("search_history", {"query": "docstring README"}),
         lambda request: call("read_history", {"id": _first_found(request)}),

@@ -1,6 +1,4 @@
-"""Prints the demo: what is typed and answered, and the model's input before and after each
-command.
-"""
+"""Prints the demo: prompts and answers, and the model's input before and after each command."""
 
 from rich.console import Console
 from rich.rule import Rule
@@ -22,14 +20,14 @@ _TEXT_WIDTH = 64
 
 
 def title(console: Console, text: str, explanation: str) -> None:
-    """The head of a part."""
+    """Prints the heading of a part."""
     console.print()
     console.print(Rule(Text(text, "bold cyan"), style="cyan", align="left"))
     console.print(Text(explanation, "dim"))
 
 
 def turn(console: Console, line: Line) -> None:
-    """A prompt, what the agent did, its answer."""
+    """Prints a turn: the prompt, the agent's commands, and its answer."""
     console.print(Text.assemble(("❯ ", "bold cyan"), (line.prompt, "bold")))
     for command in line.commands:
         console.print(Text.assemble(("  $ ", "yellow"), (_cut(command), "bright_black")))
@@ -37,13 +35,13 @@ def turn(console: Console, line: Line) -> None:
 
 
 def command(console: Console, text: str, message: str) -> None:
-    """A slash command and what the daemon says of it."""
+    """Prints a slash command and the daemon's answer."""
     console.print(Text.assemble(("❯ ", "bold magenta"), (text, "bold magenta")))
     console.print(Text.assemble(("✓ ", "bold green"), message))
 
 
 def model_input(console: Console, rows: list[Row], preamble: int) -> None:
-    """The comparison, one line an item."""
+    """Prints the comparison of two inputs, one line for each item."""
     table = Table(
         title="what the model is sent",
         title_style="italic dim",
@@ -99,13 +97,15 @@ def _cells(row: Row) -> tuple[Text, Text, Text, Text]:
 
 
 def _struck(text: str) -> Text:
-    """Returns the text struck through, and not the blanks behind it."""
+    """Returns the text struck through, without striking the padding after it."""
     struck = Text()
     return struck.append(text, "red dim strike")
 
 
 def verdict(console: Console, findings: Findings) -> None:
-    """Shows the verdict: how much of the pruned turns the model was sent."""
+    """Prints the result of the check: the pruned texts that the model received, and the kept ones
+    that it lacked.
+    """
     console.print()
     mark = Text("✓ ", "bold green") if findings.are_good else Text("✗ ", "bold red")
     console.print(

@@ -1,8 +1,8 @@
-"""Prepares the place of the demo: a throw-away git worktree, Codex home and state, a scripted
-model, and the daemon in this process.
+"""Prepares the demo's environment: a temporary git worktree, `CODEX_HOME` and state directory, a
+scripted model, and a daemon in this process.
 
-Nothing of it outlives the block, and nothing of the person's own Codex, git configuration or state
-is touched.
+All of it is removed when the block ends, and the person's own Codex, git configuration and state
+are not touched.
 """
 
 import os
@@ -45,9 +45,9 @@ class DemoEnvironment(NamedTuple):
 
 @asynccontextmanager
 async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
-    """Everything up and running.
+    """Yields the running environment of the demo.
 
-    :raises ValueError: there is no place for a Codex home (see `throwaway_codex_home`).
+    :raises ValueError: when there is no place for a `CODEX_HOME` (see `throwaway_codex_home`).
     """
     script = Script(summary=SUMMARY)
     with TemporaryDirectory(prefix="trimpoint-demo-", ignore_cleanup_errors=True) as folder:
@@ -75,16 +75,15 @@ async def _daemon(state_dir: Path, socket: Path, profile: LaunchProfile) -> Asyn
 
 
 def _codex_environment(codex_home: Path, folder: Path) -> dict[str, str]:
-    # Codex runs commands in a login shell: a profile that is slow, or that prints, has no place in
-    # the demo.
+    # Codex runs commands in a login shell; a person's shell profile could be slow or print text.
     home = folder / "home"
     home.mkdir()
     return codex_environment(codex_home) | {"HOME": str(home)}
 
 
 async def _git_worktree(folder: Path) -> Path:
-    """Returns a worktree of a small repository; a plain folder with the same file where there is no
-    git.
+    """Returns a worktree of a small repository, or a plain folder with the same file if git is not
+    installed.
     """
     repository, worktree = folder / "project", folder / "worktree"
     git = shutil.which("git")

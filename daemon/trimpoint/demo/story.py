@@ -1,7 +1,7 @@
-"""The demo from the first prompt to the verdict.
+"""Runs the demo, from the first prompt to the result of the check.
 
-Always true: nothing is claimed that was not looked up. What is shown is read from the requests that
-the model received, and the last line is computed from them.
+Always true: the demo claims only what it has checked. The shown inputs are the requests that the
+model received, and the last line is computed from them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -36,14 +36,14 @@ TURN_DEADLINE_S = 30.0
 
 
 class Pauses(NamedTuple):
-    """Waits long enough for a person to see that something happened."""
+    """Pauses, in seconds, that let a person see what happened."""
 
     after_turn_s: float = 0.0
     after_command_s: float = 0.0
 
 
 IN_TERMINAL = Pauses(0.4, 2.0)
-"""The whole stays below 20 s."""
+"""With these pauses, the whole demo takes less than 20 s."""
 IN_PAGE = Pauses(2.0, 4.0)
 
 
@@ -51,18 +51,18 @@ class Caller(Protocol):
     """A client of the daemon."""
 
     async def request(self, method: str, /, **params: Any) -> Any:
-        """Asks and awaits the result."""
+        """Sends a request, and returns its result."""
         ...
 
     async def expect(
         self, wanted: Callable[[dict[str, Any]], bool], after: int = 0
     ) -> dict[str, Any]:
-        """Waits for the first message that is wanted."""
+        """Waits for the first message for which `wanted` is true, and returns it."""
         ...
 
 
 class DemoFailed(Exception):
-    """The daemon did not do what the demo is about; `message` is what it said."""
+    """Raised when a command of the demo did not complete; `message` is the daemon's answer."""
 
     def __init__(self, command: str, message: str) -> None:
         super().__init__(command, message)
@@ -74,7 +74,9 @@ class DemoFailed(Exception):
 
 
 class Step(NamedTuple):
-    """A slash command, and the model's input before and after it."""
+    """A slash command with its answer, and the rows that compare the model's input before and after
+    it.
+    """
 
     command: str
     message: str
@@ -85,7 +87,7 @@ ShowTimeline = Callable[[str], Awaitable[None]]
 
 
 class Story:
-    """`show_timeline` prints the timeline of a thread."""
+    """Runs the demo with a client. `show_timeline` prints the timeline of a thread."""
 
     def __init__(
         self,
@@ -106,9 +108,9 @@ class Story:
         self.steps: list[Step] = []
 
     async def play(self) -> Findings:
-        """Returns all of it. Whether it was good is for the caller to say with an exit code.
+        """Runs the whole demo, and returns the result of the check.
 
-        :raises DemoFailed: a command did not do its work.
+        :raises DemoFailed: when a command did not complete.
         """
         await self.begin()
         show.title(
@@ -155,7 +157,7 @@ class Story:
         return findings
 
     async def begin(self) -> str:
-        """Starts the thread, unless it has begun; returns its id."""
+        """Starts the thread, unless it was started, and returns its id."""
         if self._thread_id:
             return self._thread_id
         answer = await self._client.request(
@@ -169,7 +171,7 @@ class Story:
         return self._thread_id
 
     async def _look_up(self) -> None:
-        """The agent finds and reads what is in its context no more."""
+        """Lets the agent find and read an answer that has left its context."""
         show.title(
             self._console,
             "search_history",
@@ -183,7 +185,7 @@ class Story:
     async def _turn(
         self, line: Line, replies: Sequence[Reply | Callable[[ModelRequest], Reply]] = ()
     ) -> ModelRequest:
-        """One turn, shown; the model's last request in it."""
+        """Runs and prints one turn, and returns the last request that the model received in it."""
         tokens = 1_000 + 200 * len(self._stage.model.requests)
         self._stage.script.then(*(replies or line.replies(context_tokens=tokens)))
         with anyio.fail_after(TURN_DEADLINE_S):
@@ -211,7 +213,7 @@ class Story:
         kept: Sequence[Line] = (),
         summary: str | None = None,
     ) -> None:
-        """A command, the next turn, and what became of the model's input."""
+        """Runs a command and the next turn, and prints the change of the model's input."""
         show.title(self._console, command, explanation)
         before, answer = self._stage.model.turn_requests()[-1], self._said[-1].answer
         message = await self._type(command)

@@ -1,6 +1,6 @@
-"""What is found on this machine and what is wrong with it: `trimpoint doctor`.
+"""Checks the installation on this machine, for `trimpoint doctor`.
 
-Always true: looking changes nothing. No file is made, touched or locked, no daemon and no Codex is
-started or spoken to beyond one question that it answers at once. What is shown holds no secret and
-no word of a conversation.
+Always true: the checks change nothing. No file is created, touched or locked, and no daemon or
+Codex is started; a running daemon is sent one request that it answers at once. The output contains
+no secret and no content of a conversation.
 """

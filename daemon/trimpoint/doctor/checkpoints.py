@@ -1,5 +1,5 @@
-"""Checkpoints: how many there are in the repositories that threads work in, and what only they keep
-on disk.
+"""Checks the checkpoints: how many there are in the repositories of threads, and how much disk
+space only they use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,14 +21,16 @@ _PRUNE_HINT = (
 
 
 class _Measured(NamedTuple):
-    """`disk_bytes` is None where git cannot tell."""
+    """The checkpoints of a repository and their size in bytes, or None if git does not report the
+    size.
+    """
 
     kept: RepositoryCheckpoints
     disk_bytes: int | None
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """Yields a finding for each repository that has some, or that there are none."""
+    """Yields a finding for each repository with checkpoints, or one that there are none."""
     store = StateDirectory(installation.state_dir)
     listed = decode_catalogue(store.read(FILE_NAME))
     known = {

@@ -1,5 +1,5 @@
-"""The table of all checks, in the order they are shown. To add one, write a function that yields
-findings and give it a row.
+"""The table of all checks, in the order of display. To add a check, write a function that yields
+findings, and add a row.
 """
 
 from trimpoint.doctor import checkpoints, codex, configuration, environment, fleet, paths, processes

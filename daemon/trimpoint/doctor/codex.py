@@ -1,5 +1,5 @@
-"""Codex: which binary, which version, whether it is logged in, whether its sandbox can work
-here.
+"""Checks Codex: its binary and version, its login, and whether its sandbox can work on this
+machine.
 """
 
 import os
@@ -22,7 +22,7 @@ from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 _VERSION_DEADLINE_S = 10.0
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
-# A home that is none: with its own one, Codex would write a few files even to say its version
+# A `CODEX_HOME` that cannot exist: with a real one, Codex would write files even for --version
 # (measured: 0.163).
 _NO_HOME = "/proc/self/no-codex-home"
 _SOURCES = {
@@ -38,7 +38,7 @@ _LOGIN_HINT = (
 
 
 class _Auth(msgspec.Struct):
-    """The fields of Codex's `auth.json` that tell whether there is a login, without secrets."""
+    """The members of Codex's `auth.json` that show whether there is a login."""
 
     api_key: Any = msgspec.field(name="OPENAI_API_KEY", default=None)
     tokens: Any = None
@@ -46,7 +46,7 @@ class _Auth(msgspec.Struct):
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """Yields the binary that a daemon would run, and its version."""
+    """Yields the binary that a daemon would run, with its version."""
     flag, configured = installation.flags.get("codex.path"), installation.config.codex.path
     try:
         binary = find_codex(
@@ -85,7 +85,7 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
 
 
 def binary_version(binary: Path) -> Version | None:
-    """Returns the version that a Codex says it has; None when it says none."""
+    """Returns the version that a Codex binary prints, or None if it prints none."""
     environment = {**os.environ, "CODEX_HOME": _NO_HOME}
     try:
         done = subprocess.run(
@@ -105,9 +105,7 @@ def binary_version(binary: Path) -> Version | None:
 
 
 def check_login(installation: Installation) -> Iterator[Finding]:
-    """Returns whether Codex has something to show its provider; not whether the provider takes
-    it.
-    """
+    """Yields whether Codex has a login. Whether the provider accepts it is not checked."""
     path = installation.codex_home / "auth.json"
     try:
         auth = msgspec.json.decode(path.read_bytes(), type=_Auth)
@@ -142,7 +140,7 @@ def check_login(installation: Installation) -> Iterator[Finding]:
 
 
 def check_sandbox(installation: Installation) -> Iterator[Finding]:
-    """Codex's sandbox is bubblewrap in a user namespace, which a system can forbid."""
+    """Yields whether user namespaces are allowed, which Codex's sandbox (bubblewrap) needs."""
     del installation
     forbidden = [
         name

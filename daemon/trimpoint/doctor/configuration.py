@@ -1,4 +1,4 @@
-"""The configuration: what counts, and where each value comes from."""
+"""Checks the configuration: which values are in effect, and where each comes from."""
 
 import tomllib
 from collections.abc import Iterator
@@ -10,12 +10,14 @@ from trimpoint.config.loading import ENVIRONMENT
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.findings import Finding, Installation, fail, ok
 
-# An override can be a bearer token or a header: its key is shown, never its value.
+# An override's value can be a bearer token or a header, so only its key is shown.
 _SECRETIVE = "codex.overrides"
 
 
 class Setting(NamedTuple):
-    """`origin`: default, the file's path, an environment variable or a flag."""
+    """A value of the configuration. `origin` is `default`, the path of the file, the name of an
+    environment variable, or `flag`.
+    """
 
     key: str
     value: Any
@@ -23,7 +25,7 @@ class Setting(NamedTuple):
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """Yields the file, and as facts each value that counts with its origin."""
+    """Yields the configuration file, with each effective value and its origin as facts."""
     if installation.config_problem is not None:
         yield fail(installation.config_problem, "Correct the file; until then no daemon starts.")
         return
@@ -38,7 +40,7 @@ def check(installation: Installation) -> Iterator[Finding]:
 
 
 def settings(installation: Installation) -> Iterator[Setting]:
-    """Yields every value that counts, with its origin."""
+    """Yields every effective value with its origin."""
     written = _leaves(_document(installation), ())
     from_file = dict.fromkeys(written, str(installation.config_path))
     from_environment = {

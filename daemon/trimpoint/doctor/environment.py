@@ -1,5 +1,5 @@
-"""Checks the rest of a daemon's environment: git, descriptors, systemd; and the journals, whether
-they can be read.
+"""Checks the daemon's environment: the user, git, file descriptors and systemd, and whether the
+journals can be read.
 """
 
 import os
@@ -24,7 +24,7 @@ _GIT_DEADLINE_S = 10.0
 
 
 def check_user(installation: Installation) -> Iterator[Finding]:
-    """Returns whose processes the daemon and its agents are."""
+    """Yields the user that the daemon and its agents run as."""
     del installation
     uid = os.geteuid()
     if uid == 0:
@@ -35,7 +35,7 @@ def check_user(installation: Installation) -> Iterator[Finding]:
 
 
 def check_git(installation: Installation) -> Iterator[Finding]:
-    """Returns whether checkpoints can be made."""
+    """Yields whether git is recent enough for checkpoints."""
     del installation
     path = shutil.which("git")
     if path is None:
@@ -65,8 +65,8 @@ def check_git(installation: Installation) -> Iterator[Finding]:
 
 
 def check_journals(installation: Installation) -> Iterator[Finding]:
-    """Reads every journal through. Those with damage in the middle or from a newer version can be
-    read, not continued.
+    """Yields how many journals are whole, after reading each of them. One with damage in the
+    middle, or from a newer version, can only be read.
     """
     paths = sorted((installation.state_dir / "threads").glob("*.journal"))
     kinds = Counter(inspect(path).report.damage for path in paths)
@@ -95,7 +95,7 @@ def check_journals(installation: Installation) -> Iterator[Finding]:
 
 
 def check_descriptors(installation: Installation) -> Iterator[Finding]:
-    """Returns whether as many clients can connect as are allowed."""
+    """Yields whether enough file descriptors are allowed for `max_clients` clients."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = installation.config.limits.descriptors
     if hard != resource.RLIM_INFINITY and hard < wanted:
@@ -113,7 +113,7 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
 
 
 def check_service(installation: Installation) -> Iterator[Finding]:
-    """Yields the units of this user, if there are any."""
+    """Yields whether this user's systemd units are installed."""
     try:
         folder = units.unit_folder(installation.environ)
     except HomeUnknown:

@@ -1,4 +1,4 @@
-"""Defines the result of a check, and the things that it may read."""
+"""Defines the result of a check, and the installation that checks read."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,9 @@ Status: TypeAlias = Literal["ok", "warn", "fail"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line. `hint` says what to do; `facts` are the same for scripts."""
+    """One line of the result. `hint` tells what to do, and `facts` has the same information for
+    scripts.
+    """
 
     status: Status
     text: str
@@ -23,23 +25,25 @@ class Finding:
 
 
 def ok(text: str, **facts: Any) -> Finding:
-    """Returns all is well."""
+    """Returns a finding that needs no action."""
     return Finding("ok", text, facts=facts)
 
 
 def warn(text: str, hint: str, **facts: Any) -> Finding:
-    """It works, but not as one may expect."""
+    """Returns a finding about something that works, but not as one may expect."""
     return Finding("warn", text, hint, facts)
 
 
 def fail(text: str, hint: str, **facts: Any) -> Finding:
-    """It will not work like this."""
+    """Returns a finding about something that does not work."""
     return Finding("fail", text, hint, facts)
 
 
 @dataclass(frozen=True)
 class Installation:
-    """The settings in force: flags, environment and file, combined as a daemon would."""
+    """The effective settings, combined from flags, environment and file as a daemon combines
+    them.
+    """
 
     config: Config
     config_path: Path
@@ -47,39 +51,41 @@ class Installation:
     socket: Path
     environ: Mapping[str, str]
     flags: Mapping[str, str]
-    """Key of the configuration to what a flag said of it."""
+    """The values given by flags, by the key of the configuration."""
     config_problem: str | None = None
-    """Why the file cannot be used; `config` is the default then."""
+    """Why the file cannot be used, in which case `config` has the defaults; otherwise None."""
 
     @property
     def codex_home(self) -> Path:
-        """Returns where Codex keeps its login and threads."""
+        """Returns the folder in which Codex keeps its login and threads."""
         named = self.environ.get("CODEX_HOME")
         return Path(named) if named else home(self.environ) / ".codex"
 
 
 class Check(NamedTuple):
-    """`run` yields at least one finding."""
+    """A check with its name. `run` yields at least one finding."""
 
     name: str
     run: Callable[[Installation], Iterable[Finding]]
 
 
 class CheckResult(NamedTuple):
-    """A finding and the check that made it."""
+    """A finding, and the name of the check that made it."""
 
     check: str
     finding: Finding
 
 
 def examine(checks: Iterable[Check], installation: Installation) -> list[CheckResult]:
-    """Carries out all checks, in order. One that cannot look is a finding like any other."""
+    """Runs all checks in order, and returns their findings. A check that raises an `OSError` yields
+    a finding about that.
+    """
     results: list[CheckResult] = []
     for check in checks:
         try:
             results += [CheckResult(check.name, finding) for finding in check.run(installation)]
         except NotADirectoryError:
-            # The check of that folder says so, and what to do about it.
+            # The check of that folder reports it, with a hint.
             results.append(CheckResult(check.name, ok("not looked at, because its folder is none")))
         except HomeUnknown as error:
             results.append(CheckResult(check.name, fail(str(error).rstrip("."), "Set HOME.")))
@@ -96,6 +102,6 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
 
 
 def max_severity(results: Iterable[CheckResult]) -> Status:
-    """Returns the highest severity of all."""
+    """Returns the highest severity of all results."""
     found = {result.finding.status for result in results}
     return "fail" if "fail" in found else "warn" if "warn" in found else "ok"

@@ -1,4 +1,4 @@
-"""The fleet: whether its hub can be reached, where one is configured."""
+"""Checks whether the fleet's hub can be reached, if a fleet is configured."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _GOES_ON = "The daemon works all the same; what the hub misses is sent when it i
 
 
 def check(installation: Installation) -> Iterator[Finding]:
-    """Connects as the daemon does."""
+    """Yields whether the hub accepts a connection like the daemon's."""
     section = installation.config.fleet
     if not section.servers:
         yield ok("not configured")

@@ -1,4 +1,6 @@
-"""Reads files and processes from /proc: who holds a lock, who listens, who runs. Only looks."""
+"""Reads from /proc which processes hold a lock, listen at a socket, or are running. Changes
+nothing.
+"""
 
 import os
 from collections.abc import Iterator
@@ -10,23 +12,23 @@ _ACCEPTS_CONNECTIONS = 0x10000  # __SO_ACCEPTCON in /proc/net/unix
 
 
 class Process(NamedTuple):
-    """A process of this user."""
+    """A process of this user; `words` are its command line."""
 
     pid: int
     words: tuple[str, ...]
 
     @property
     def label(self) -> str:
-        """Program and sub-command. Not its other words: those may hold secrets."""
+        """Returns the program's name and its subcommand. Other words of the command line may hold
+        secrets.
+        """
         words = _without_interpreter(self.words)
         plain = [word for word in words[1:3] if word.isascii() and word.replace("-", "").isalpha()]
         return " ".join([Path(words[0]).name, *plain[:1]])
 
 
 def _without_interpreter(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the words from the program on that a Python runs, which says more than the Python
-    does.
-    """
+    """Returns the command line from the Python program on, without the interpreter before it."""
     if Path(words[0]).name.startswith("python"):
         for position, word in enumerate(words[1:4], 1):
             if word == "-m" and len(words) > position + 1:
@@ -39,13 +41,15 @@ def _without_interpreter(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def lock_holders(path: Path) -> list[int]:
-    """Processes that hold a `flock` on a file; 0 stands for one that cannot be seen from here."""
+    """Returns the ids of the processes that hold a `flock` on a file; 0 stands for a process that
+    is not visible from here.
+    """
     try:
         wanted = path.stat()
     except FileNotFoundError:
         return []
-    # By inode, and then by what the process has open: some file systems give the kernel's table
-    # another device than `stat`.
+    # Compared by inode, then by the process's open files: on some file systems the kernel's table
+    # has another device number than `stat`.
     return [
         pid
         for pid, inode in _locks()
@@ -69,9 +73,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def is_listening(socket: Path) -> bool:
-    """Returns whether some process accepts connections at a Unix socket, which is not disturbed by
-    the question.
-    """
+    """Returns whether a process accepts connections at a Unix socket, without connecting to it."""
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
         words = line.split(maxsplit=7)
         if len(words) == 8 and int(words[3], 16) & _ACCEPTS_CONNECTIONS and words[7] == str(socket):
@@ -90,7 +92,7 @@ def own_processes() -> list[Process]:
 
 
 def process(pid: int) -> Process | None:
-    """One process; None if there is none or it cannot be seen."""
+    """Returns a process by its id, or None if there is none or it is not visible."""
     with suppress(OSError):
         words = _command_line(Path(f"/proc/{pid}"))
         return Process(pid, words) if words else None

@@ -1,5 +1,5 @@
-"""Folders and sockets: the runtime folder, the state directory and who holds it, the socket and who
-answers there.
+"""Checks folders and sockets: the runtime folder, the state directory and its daemon, and the
+socket.
 """
 
 import os
@@ -35,7 +35,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
-    """Returns where sockets of this user belong."""
+    """Yields whether this user's runtime folder can be used for the socket."""
     named = installation.environ.get("XDG_RUNTIME_DIR")
     if not named:
         hint = "The socket is in the state directory instead, which works as well."
@@ -49,7 +49,7 @@ def check_runtime_folder(installation: Installation) -> Iterator[Finding]:
 
 
 def check_state_directory(installation: Installation) -> Iterator[Finding]:
-    """Returns whether it is there, ours alone, writable, and has room."""
+    """Yields whether the state directory exists, is private and writable, and has free space."""
     path = installation.state_dir
     if not path.exists():
         yield _absent_state_directory(path)
@@ -79,7 +79,7 @@ def _absent_state_directory(path: Path) -> Finding:
 
 
 def _remedy(path: Path) -> str:
-    """Returns what to do about a folder that `_unsafe` does not accept."""
+    """Returns advice about a folder that `_unsafe` rejects."""
     if not path.is_dir():
         return f"Move it away, or do without it. {_ELSEWHERE}"
     owner = path.stat().st_uid
@@ -107,15 +107,15 @@ def _room(path: Path) -> Finding:
 
 
 def daemon_pid(installation: Installation) -> int | None:
-    """Returns the process that holds the state directory; 0 if there is one that cannot be seen
-    from here.
+    """Returns the id of the process that holds the state directory's lock, 0 if that process is not
+    visible from here, or None if there is none.
     """
     holders = kernel.lock_holders(installation.state_dir / "lock")
     return holders[0] if holders else None
 
 
 def check_daemon(installation: Installation) -> Iterator[Finding]:
-    """Returns whether one runs on this state directory."""
+    """Yields whether a daemon is running on the state directory."""
     pid = daemon_pid(installation)
     if pid is None:
         yield ok("none runs on this state directory", pid=None)
@@ -130,7 +130,7 @@ def check_daemon(installation: Installation) -> Iterator[Finding]:
 
 
 def check_socket(installation: Installation) -> Iterator[Finding]:
-    """Returns whether clients can connect, and if not, what is in the way."""
+    """Yields whether clients can connect to the socket, or why they cannot."""
     path, facts = installation.socket, {"path": str(installation.socket)}
     size_bytes = len(os.fsencode(path))
     if size_bytes > MAX_SOCKET_PATH_BYTES:
@@ -210,8 +210,8 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
 
 
 def _silence(path: Path) -> str | None:
-    """Returns why no daemon answers. The probe is refused before initialize, so that nothing is
-    started.
+    """Returns why no daemon answers at the socket, or None if one does. The request comes before
+    `initialize`, so it is refused and starts nothing.
     """
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(_ANSWER_WITHIN_S)

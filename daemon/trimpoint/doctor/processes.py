@@ -1,4 +1,6 @@
-"""Processes: what a killed daemon left behind, other daemons, other Codexes that hold threads."""
+"""Checks processes: children that a killed daemon left behind, other daemons, and other Codexes
+that have threads open.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ WAY_OUT = "If it is Codex's own shared daemon: trimpoint codex app-server daemon
 
 
 def check_orphans(installation: Installation) -> Iterator[Finding]:
-    """Codex processes on record, and whether a daemon still owns them."""
+    """Yields the recorded Codex processes that are running, and whether a daemon owns them."""
     recorded = recorded_children(installation.state_dir)
     running = [record.pid for record, is_running in recorded if is_running]
     facts = {"running": running, "records": len(recorded)}
@@ -36,7 +38,7 @@ def check_orphans(installation: Installation) -> Iterator[Finding]:
 
 
 def check_other_daemons(installation: Installation) -> Iterator[Finding]:
-    """Other trimpoints, and other Codexes that keep threads to themselves."""
+    """Yields other daemons of trimpoint, and other Codexes that have threads open."""
     own = daemon_pid(installation)
     others = [found for found in kernel.own_processes() if found.pid != own and _is_daemon(found)]
     for other in others:
@@ -59,7 +61,9 @@ def check_other_daemons(installation: Installation) -> Iterator[Finding]:
 
 
 def _is_daemon(found: kernel.Process) -> bool:
-    """A Python that runs trimpoint's daemon, by its script or as a module."""
+    """Returns whether the process is a Python that runs trimpoint's daemon, as a script or a
+    module.
+    """
     words = [Path(word).name for word in found.words[:5]]
     return any(
         word == "trimpoint" and "serve" in words[position + 1 : position + 2]
@@ -68,8 +72,8 @@ def _is_daemon(found: kernel.Process) -> bool:
 
 
 def thread_writers(codex_home: Path) -> dict[int, list[str]]:
-    """Process id to the Codex threads that only it may write to (measured: 0.163 holds a lock on a
-    file for each).
+    """Returns the Codex threads that each process has open for writing, by process id (measured:
+    0.163 locks a file for each thread).
     """
     found: dict[int, list[str]] = defaultdict(list)
     for path in sorted((codex_home / "thread-writer-locks").glob("[!.]*.lock")):
@@ -79,7 +83,7 @@ def thread_writers(codex_home: Path) -> dict[int, list[str]]:
 
 
 def named(pid: int) -> str:
-    """Returns a process as a person knows it."""
+    """Returns a description of a process for people."""
     found = kernel.process(pid)
     return (
         f"{found.label}, pid {pid}"

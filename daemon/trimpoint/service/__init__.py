@@ -1,3 +1,3 @@
-"""Life under systemd: its notifications, the sockets it hands over, and the user units that make
-trimpoint a service.
+"""The daemon as a systemd service: `notify` and `reporting` send its state, `activation` takes over
+its sockets, `units` writes the user units, and `systemctl` runs systemd's tools.
 """

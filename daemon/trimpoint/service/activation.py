@@ -1,8 +1,8 @@
-"""Sockets that a service manager opened and handed over: `sd_listen_fds(3)`.
+"""Takes over the sockets that a service manager opened for the daemon: `sd_listen_fds(3)`.
 
-Always true: only what was meant for this process and is a listening socket of ours by name is
-taken: one Unix socket for clients, and any number of TCP sockets for HTTP. Nothing that was handed
-over, taken or not, is inherited by what the daemon starts.
+Always true: only sockets that were passed to this process and have our name are used: at most one
+Unix socket for clients, and any number of TCP sockets for HTTP. No passed descriptor is inherited
+by the daemon's children.
 """
 
 import os
@@ -16,13 +16,13 @@ from trimpoint.gateway.transport.listeners import ListenError
 
 FIRST_FD = 3
 OUR_NAME = "trimpoint"
-# What systemd calls a socket that its unit gives no name, and what `systemd-socket-activate` does.
+# The names that systemd and `systemd-socket-activate` give to sockets without a name.
 _OUR_NAMES = frozenset({OUR_NAME, f"{OUR_NAME}.socket"})
 _UNNAMED = frozenset({"", "unknown"})
 
 
 class HandedOver(NamedTuple):
-    """A listening Unix socket and the path that clients find it at, if there is one; and the TCP
+    """The sockets that were taken over: a listening Unix socket with its path, or None, and the TCP
     sockets for HTTP.
     """
 
@@ -32,7 +32,7 @@ class HandedOver(NamedTuple):
 
 
 class NothingForUs(ListenError):
-    """Descriptors were handed over, and none or too many could be ours."""
+    """Raised when descriptors were passed, but none or too many of them can be ours."""
 
     hint = (
         f"Set FileDescriptorName={OUR_NAME} on one ListenStream= path in the socket unit; see "
@@ -41,10 +41,10 @@ class NothingForUs(ListenError):
 
 
 def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | None:
-    """Returns the socket to serve, if this process was started by a connection to one. The
-    variables are taken out of `environ`.
+    """Returns the sockets that were passed to this process, or None if there are none. Removes the
+    variables from `environ`.
 
-    :raises ListenError: something was handed over that cannot be served.
+    :raises ListenError: when a passed socket cannot be used.
     """
     fds = list(_descriptors(environ, pid))
     if not fds:
@@ -68,7 +68,9 @@ def handed_over(environ: MutableMapping[str, str], pid: int) -> HandedOver | Non
 
 
 def _descriptors(environ: MutableMapping[str, str], pid: int) -> list[tuple[int, str]]:
-    """Number and name of each; none when they were meant for another process."""
+    """Returns the number and name of each passed descriptor; empty when they were meant for another
+    process.
+    """
     meant_for, count = environ.pop("LISTEN_PID", ""), environ.pop("LISTEN_FDS", "")
     names = environ.pop("LISTEN_FDNAMES", "").split(":")
     if meant_for != str(pid) or not count.isdecimal():

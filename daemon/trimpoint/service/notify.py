@@ -1,13 +1,12 @@
-"""Telling the service manager how the daemon is: `sd_notify(3)`, datagrams to the socket that
-`NOTIFY_SOCKET` names.
+"""Sends the daemon's state to the service manager: `sd_notify(3)`, datagrams to the socket in
+`NOTIFY_SOCKET`.
 
-Always true: telling never waits and never fails. A service manager that does not listen is no
-reason for a daemon to stop serving.
+Always true: sending never waits and never fails, because a daemon must go on serving without its
+service manager.
 
-Own code, because no package fits: sdnotify rests since 2017, cysystemd and systemd-python are C
-extensions for what is one datagram, systemd-watchdog and async-sdnotify block or raise where this
-must not, and none takes the variables out of the environment, which all that the daemon starts
-would inherit.
+This is own code because no package fits: sdnotify has had no release since 2017, cysystemd and
+systemd-python are C extensions, systemd-watchdog and async-sdnotify block or raise, and none of
+them removes the variables from the environment, which the daemon's children would inherit.
 """
 
 import os
@@ -19,12 +18,12 @@ _MAX_STATUS_CHARS = 200
 
 
 class Notifier:
-    """Made by `from_environment`. Without a service manager every method does nothing."""
+    """Sends states to the service manager. Without a service manager, every method does nothing."""
 
     def __init__(self, address: str | None = None, watchdog_s: float | None = None) -> None:
         self.watchdog_s = watchdog_s
-        """How long the service manager waits for a sign of life before it takes the daemon for
-        hung; None when it does not.
+        """The seconds after which the service manager regards a daemon that does not call `alive`
+        as hung; None without a watchdog.
         """
         self._address = (
             address.replace("@", "\0", 1)
@@ -44,28 +43,28 @@ class Notifier:
         return self._socket is not None
 
     def ready(self) -> None:
-        """Clients can connect."""
+        """Reports that clients can connect."""
         self._send("READY=1")
 
     def status(self, text: str) -> None:
-        """Sets the line that `systemctl status` shows. Sent only when it changed."""
+        """Sets the line that `systemctl status` shows. It is sent only when it has changed."""
         line = " ".join(text.split())[:_MAX_STATUS_CHARS]
         if line != self._status:
             self._status = line
             self._send(f"STATUS={line}")
 
     def alive(self) -> None:
-        """Calls it at least twice in each `watchdog_s`, from the very loop whose turning it is to
-        prove.
+        """Reports that the daemon's event loop is running. Call it from that loop, at least twice
+        in each `watchdog_s`.
         """
         self._send("WATCHDOG=1")
 
     def stopping(self) -> None:
-        """Notifies that the daemon is stopping."""
+        """Reports that the daemon is stopping."""
         self._send("STOPPING=1")
 
     def close(self) -> None:
-        """Says nothing more. May be called again."""
+        """Closes the socket; nothing is sent afterwards. May be called again."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -77,10 +76,10 @@ class Notifier:
 
 
 def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
-    """Returns the way to the service manager that `environ` names. Its variables are taken out:
-    they are for this process alone.
+    """Returns a notifier for the service manager that `environ` names, and removes its variables,
+    which are for this process alone.
 
-    :param pid: of this process; a watchdog that was meant for another is none
+    :param pid: the id of this process; a watchdog that was meant for another process is ignored.
     """
     address = environ.pop("NOTIFY_SOCKET", "")
     watchdog_usec = environ.pop("WATCHDOG_USEC", "")
@@ -95,5 +94,5 @@ def notifier_from(environ: MutableMapping[str, str], pid: int) -> Notifier:
 
 
 def own_notifier() -> Notifier:
-    """Returns the service manager of this process."""
+    """Returns a notifier for this process's service manager."""
     return notifier_from(os.environ, os.getpid())

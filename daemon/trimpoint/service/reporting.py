@@ -1,5 +1,5 @@
-"""The daemon's side of its service manager: ready, a status line that follows what happens, signs
-of life, the end.
+"""Reports the daemon's state to its service manager: ready, a status line, the watchdog's signals,
+and the stop.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -9,14 +9,16 @@ import anyio
 
 from trimpoint.service.notify import Notifier
 
-# A status is read by people, who do not look more often.
+# The status is for people, who need no shorter interval.
 _STATUS_EVERY_S = 5.0
 
 
 @asynccontextmanager
 async def reported(notifier: Notifier, describe: Callable[[], str]) -> AsyncGenerator[None]:
-    """Calls it once clients can connect. While the block lasts, the status is `describe()` and the
-    watchdog is fed from this loop.
+    """Reports the daemon as ready, and keeps reporting its state until the block ends.
+
+    The status line is the result of `describe()`. The watchdog's signals are sent from this event
+    loop. Enter it once clients can connect.
     """
     if not notifier.has_receiver:
         yield

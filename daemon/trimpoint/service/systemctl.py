@@ -1,4 +1,4 @@
-"""Asking systemd's own tools about the units of this user."""
+"""Runs systemd's own tools for this user's units."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ _DEADLINE_S = 60.0
 
 
 class SystemdUnavailable(Exception):
-    """The user's service manager is missing or refused; `problem` is in its words."""
+    """Raised when the user's service manager is missing or refused; `problem` has its own words."""
 
     def __init__(self, command: list[str], problem: str) -> None:
         super().__init__(command, problem)
@@ -22,9 +22,9 @@ class SystemdUnavailable(Exception):
 
 
 def systemctl(*words: str) -> str:
-    """Runs `systemctl --user` and returns what it printed.
+    """Runs `systemctl --user`, and returns its output.
 
-    :raises SystemdUnavailable: it is not there, or failed.
+    :raises SystemdUnavailable: when there is no systemd, or the command failed.
     """
     command = ["systemctl", "--user", *words]
     try:
@@ -48,7 +48,7 @@ def systemctl(*words: str) -> str:
 
 
 def properties(unit: str, *names: str) -> dict[str, str]:
-    """Properties of a unit, as systemd shows them.
+    """Returns the properties of a unit, as systemd prints them.
 
     :raises SystemdUnavailable: see `systemctl`.
     """
@@ -57,8 +57,8 @@ def properties(unit: str, *names: str) -> dict[str, str]:
 
 
 def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns `environ` with the runtime folder that a login over ssh or `su` may lack; without it
-    the service manager is not found.
+    """Returns `environ` with `XDG_RUNTIME_DIR` added if it is missing, as after a login with ssh or
+    `su`. Without it, the service manager is not found.
     """
     usual = Path(f"/run/user/{os.geteuid()}")
     if environ.get("XDG_RUNTIME_DIR") or not usual.is_dir():
@@ -67,8 +67,8 @@ def manager_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def journalctl_command(unit: str, lines: int, *, follow: bool) -> list[str] | None:
-    """Returns the command that shows the log of a user unit; None where there is no journal to
-    read.
+    """Returns the command that shows the log of a user unit, or None if `journalctl` is not
+    installed.
     """
     program = shutil.which("journalctl")
     if program is None:

@@ -1,9 +1,9 @@
-"""The user units on disk: made for this installation from those in `systemd/`, written, recognised,
+"""The user units: written for this installation from the templates in `systemd/`, recognized, and
 removed.
 
-Always true: a file is replaced or removed only if it is, to the byte, one that was written here.
-Its first line says so and holds a checksum of the rest, so that a unit of a person or a
-distribution, or one of ours that a person changed, is left alone.
+Always true: a file is replaced or removed only if it is exactly one that was written here. Its
+first line has a checksum of the rest, so that units of other origin, and units that a person
+changed, are left alone.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ SOCKET = "trimpoint.socket"
 NAMES = (SOCKET, SERVICE)
 
 Standing: TypeAlias = Literal["absent", "current", "outdated", "foreign"]
-"""`current` and `outdated` are ours: as it would be written now, or as another version or with
-other options.
+"""`current` and `outdated` units were written by trimpoint. A current one equals what would be
+written now; an outdated one is of another version or has other options.
 """
 
-# What the daemon and Codex go by and a service manager started elsewhere may lack. No secrets: a
-# unit can be read by every user.
+# Variables that the daemon and Codex use, and that a service manager may lack. No secrets, because
+# every user can read a unit.
 CARRIED_VARIABLES = ("PATH", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 _MARK = (
@@ -38,7 +38,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class UnitForeign(Exception):
-    """A file that trimpoint did not write stands in a unit's place; it was left as it is."""
+    """Raised when a unit's file exists and was not written by trimpoint. The file is left as it
+    is.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -49,7 +51,7 @@ class UnitForeign(Exception):
 
 
 class NotForUnits(Exception):
-    """The text cannot be part of a unit file."""
+    """Raised when a text cannot be part of a unit file."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -60,9 +62,9 @@ class NotForUnits(Exception):
 
 
 def unit_folder(environ: Mapping[str, str]) -> Path:
-    """Returns where a user's own units are.
+    """Returns the folder of this user's own units.
 
-    :raises HomeUnknown: there is no home folder to look in.
+    :raises HomeUnknown: when the user has no home folder.
     """
     configured = environ.get("XDG_CONFIG_HOME", "")
     base = Path(configured) if os.path.isabs(configured) else home(environ) / ".config"
@@ -72,12 +74,13 @@ def unit_folder(environ: Mapping[str, str]) -> Path:
 def rendered(
     command: Sequence[str], socket: Path | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """Returns the text of each unit.
+    """Returns the text of each unit, by its name.
 
-    :param command: the whole command line of the daemon, its program as an absolute path
-    :param socket: where clients connect; None for the place below the user's runtime folder
-    :param environ: the `CARRIED_VARIABLES` are taken from it
-    :raises NotForUnits: a word has control characters.
+    :param command: the daemon's whole command line, with the program as an absolute path.
+    :param socket: the path where clients connect, or None for the default below the user's runtime
+        folder.
+    :param environ: the environment from which the `CARRIED_VARIABLES` are taken.
+    :raises NotForUnits: when a word has control characters.
     """
     lines = [f"ExecStart={' '.join(_quoted(word).replace('$', '$$') for word in command)}"]
     carried = ((name, environ[name]) for name in CARRIED_VARIABLES if environ.get(name))
@@ -92,7 +95,9 @@ def rendered(
 
 
 def standing(path: Path, text: str) -> Standing:
-    """Returns what is at `path`, compared with `text`, which would be written now."""
+    """Returns the state of the unit file at `path`, compared with `text`, the unit as it would be
+    written now.
+    """
     if not os.path.lexists(path):
         return "absent"
     found = (
@@ -106,11 +111,11 @@ def standing(path: Path, text: str) -> Standing:
 
 
 def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
-    """Writes what is not there as it should be; either all of it or nothing.
+    """Writes the units that are missing or outdated.
 
-    :returns: the files that were written
-    :raises UnitForeign: one of them is not ours; nothing was written.
-    :raises OSError: the folder cannot be written to.
+    :returns: the files that were written.
+    :raises UnitForeign: when a unit was not written by trimpoint; then nothing was written.
+    :raises OSError: when the folder cannot be written.
     """
     stale = {
         folder / name: text
@@ -127,18 +132,18 @@ def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
 
 
 def check_ours(folder: Path) -> None:
-    """Returns whether everything of ours could be removed.
+    """Raises if a unit was not written by trimpoint, so that `uninstall` would refuse.
 
-    :raises UnitForeign: one of them is not ours.
+    :raises UnitForeign: when a unit was not written by trimpoint.
     """
     _refuse_foreign({folder / name: "" for name in NAMES})
 
 
 def uninstall(folder: Path) -> list[Path]:
-    """Removes our units.
+    """Removes the units.
 
-    :returns: the files that were removed
-    :raises UnitForeign: one of them is not ours; nothing was removed.
+    :returns: the files that were removed.
+    :raises UnitForeign: when a unit was not written by trimpoint; then nothing was removed.
     """
     check_ours(folder)
     present = [folder / name for name in NAMES if standing(folder / name, "") != "absent"]
@@ -175,7 +180,7 @@ def _checksum(body: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Returns the word as systemd reads it: quoted if need be, a percent sign doubled."""
+    """Returns the word in systemd's syntax: quoted if necessary, with percent signs doubled."""
     plain = _plain(word)
     if re.fullmatch(r"[\w@%+=:,./-]+", plain):
         return plain

@@ -110,8 +110,8 @@ async def test_a_thread_that_cannot_be_loaded_keeps_no_client_waiting() -> None:
 async def test_a_thread_with_sub_agents_is_expecting_more(receiver: str) -> None:
     disk = Disk()
     async with evicted(disk, Store(disk)) as (_, inbound, listener, _):
-        assert not inbound.has_fast_path(THREAD)
+        assert not inbound.must_stay_in_memory(THREAD)
         item = {"type": "collabAgentToolCall", "id": "call", "receiverThreadIds": [receiver]}
         say(inbound, "item/completed", turnId="T1", item=item)
         await listener.hears(1)
-        assert inbound.has_fast_path(THREAD)
+        assert inbound.must_stay_in_memory(THREAD)

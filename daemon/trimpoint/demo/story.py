@@ -103,7 +103,7 @@ class Story:
         self._show_timeline = show_timeline
         self._pauses = pauses
         self._thread_id = ""
-        self._said: list[Line] = []
+        self._lines: list[Line] = []
         self._proof = Proof(stage.model.requests)
         self.steps: list[Step] = []
 
@@ -129,7 +129,7 @@ class Story:
             [PINNED, *OPENING[-2:]],
         )
         self._proof.seen_again()
-        await self._part("/undo", "That took too much: have it back.", AFTER_UNDO, [*self._said])
+        await self._part("/undo", "That took too much: have it back.", AFTER_UNDO, [*self._lines])
         await self._part(
             "/compact",
             "Let a summary stand for everything so far, beside what is pinned.",
@@ -201,7 +201,7 @@ class Story:
                 )
             )
         show.turn(self._console, line)
-        self._said.append(line)
+        self._lines.append(line)
         await anyio.sleep(self._pauses.after_turn_s)
         return self._stage.model.turn_requests()[-1]
 
@@ -215,10 +215,12 @@ class Story:
     ) -> None:
         """Runs a command and the next turn, and prints the change of the model's input."""
         show.title(self._console, command, explanation)
-        before, answer = self._stage.model.turn_requests()[-1], self._said[-1].answer
+        before, answer = self._stage.model.turn_requests()[-1], self._lines[-1].answer
         message = await self._type(command)
         self._proof.trimmed(
-            pruned=[said for said in self._said if said not in kept], kept=kept, summary=summary
+            pruned=[played for played in self._lines if played not in kept],
+            kept=kept,
+            summary=summary,
         )
         after = await self._turn(line)
         rows = compared(before.input, answer, after.input)

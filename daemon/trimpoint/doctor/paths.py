@@ -198,7 +198,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
             **facts,
             listening=True,
         )
-    problem = _silence(path)
+    problem = _why_no_answer(path)
     if problem is not None:
         return fail(
             f"{path}: {problem}",
@@ -209,7 +209,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
     return ok(f"{path}: the daemon answers", **facts, listening=True)
 
 
-def _silence(path: Path) -> str | None:
+def _why_no_answer(path: Path) -> str | None:
     """Returns why no daemon answers at the socket, or None if one does. The request comes before
     `initialize`, so it is refused and starts nothing.
     """

@@ -1,5 +1,5 @@
-"""Checks processes: children that a killed daemon left behind, other daemons, and other Codexes
-that have threads open.
+"""Checks processes: children that a killed daemon left behind, other daemons, and other Codex
+processes that have threads open.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ def check_orphans(installation: Installation) -> Iterator[Finding]:
 
 
 def check_other_daemons(installation: Installation) -> Iterator[Finding]:
-    """Yields other daemons of trimpoint, and other Codexes that have threads open."""
+    """Yields other daemons of trimpoint, and other Codex processes that have threads open."""
     own = daemon_pid(installation)
     others = [found for found in kernel.own_processes() if found.pid != own and _is_daemon(found)]
     for other in others:

@@ -77,7 +77,7 @@ def build_operations(
     """
     captures, worktrees = files
     router = NotificationRouter(engine, sink, captures.settled, tasks)
-    engine.keep_in_memory(router.has_fast_path)
+    engine.keep_in_memory(router.must_stay_in_memory)
     threads = ProviderThreads(engine, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
     runner = OperationRunner(engine, threads, worktrees, limits, tasks)

@@ -242,6 +242,7 @@ class Sessions:
         writer. Its record is durable on return.
 
         :raises EngineError: when the command was refused; see `ThreadRegistry.dispatch`.
+        :raises ProviderFailure: when another program has the thread open.
         """
         await self.prepare(await self._engine.thread(command.thread_id), command)
         return await self._engine.dispatch(command)

@@ -20,8 +20,8 @@ _DAEMON_ONLY_VARIABLES = frozenset(
 # exec keeps signals ignored and blocked: Python ignores two, a script's background job SIGINT and
 # SIGQUIT, `nohup` SIGHUP. An agent's commands must not inherit that, or Ctrl-C and `kill -QUIT`
 # would do nothing to them. Not a `preexec_fn`: Python between fork and exec can deadlock in a
-# process with threads, and is deprecated there. SIGTERM, not SIGKILL: Codex gets to end what it
-# started; `orphans` is for one that does not.
+# process with threads, and is deprecated there. SIGTERM, not SIGKILL, lets Codex end its own
+# children; `orphans` ends a Codex that does not end.
 _SHIM = """
 import ctypes, os, signal, sys
 signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -69,10 +69,10 @@ class LaunchProfile(msgspec.Struct, frozen=True):
 
 
 def launch_command(profile: LaunchProfile) -> list[str]:
-    """Returns the command line of `codex app-server` with the profile's overrides, on Linux through
-    the shim.
+    """Returns the command line of `codex app-server` with the profile's overrides. Call it on the
+    thread that spawns the child.
 
-    Call it on the thread that spawns the child, because the shim watches that thread's process.
+    On Linux's main thread, the command starts a shim that ends the child when the daemon dies.
     """
     overrides = [argument for override in profile.overrides for argument in ("-c", override)]
     command = [str(profile.codex), "app-server", *overrides]

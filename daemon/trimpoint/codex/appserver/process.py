@@ -261,7 +261,7 @@ class CodexChild:
 
     def _wait_in_thread(self) -> None:
         self._popen.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: no task can be told
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._on_exit)
 
     def _on_exit(self) -> None:

@@ -103,7 +103,7 @@ class AgentTools:
         call = msgspec.json.decode(params, type=_Call)
         if call.tool not in NAMES:
             return False
-        # Codex repeats what is open whenever a thread is resumed (measured: 0.163).
+        # Codex repeats its open requests whenever a thread is resumed (measured: 0.163).
         if bytes(request_id) not in self._answering:
             self._answering.add(bytes(request_id))
             self._tasks.start_soon(self._answer, writer, Raw(bytes(request_id)), call)

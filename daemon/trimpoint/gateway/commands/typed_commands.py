@@ -53,7 +53,7 @@ class Typed(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The command's name, which is in `slash.REGISTRY`."""
+        """Returns the command's name, which is in `slash.REGISTRY`."""
         return self.parsed.command
 
 

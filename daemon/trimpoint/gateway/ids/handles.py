@@ -142,8 +142,8 @@ class Handles:
     async def _start(
         self, kind: HandleType, handle: str, client_request: ClientRequest, inner: Handler
     ) -> Any:
-        # Awaited first, so that nothing comes between the look at the client and the request: one
-        # that is gone is not there to end what is started for it.
+        # Awaited first, so that nothing is awaited between the check of the client and the request:
+        # what is started for a disconnected client would never be ended.
         await self._link.connected()
         if not self._clients.has(client_request.client):
             return None

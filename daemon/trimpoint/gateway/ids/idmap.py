@@ -28,7 +28,7 @@ ID_MEMBERS = frozenset(
         "realtimeSessionId",
     }
 )  # fmt: skip
-# Members that hold the id of a turn: one that was tried again has two.
+# Members that hold the id of a turn. A repeated turn has two ids.
 TURN_ID_MEMBERS = frozenset(
     {
         "turnId",

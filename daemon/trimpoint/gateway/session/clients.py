@@ -14,8 +14,8 @@ from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.wire import Dialect, frame_lines
 
-# What Codex sends to every connection (measured); everything else about a thread goes to its
-# subscribers.
+# The notifications that Codex sends to every connection (measured); all others about a thread go to
+# its subscribers.
 BROADCAST_METHODS = frozenset(
     {
         "thread/started", "thread/status/changed", "thread/closed", "thread/readState/changed",
@@ -24,8 +24,8 @@ BROADCAST_METHODS = frozenset(
     }
 )  # fmt: skip
 RAW_EVENTS = frozenset({"rawResponseItem/completed", "rawResponse/completed"})
-# What Codex keeps from a connection without the experimental API (measured: 0.163, 0.171; its
-# schema does not tell), and whatever begins with `REALTIME`.
+# Notifications that Codex does not send to a connection without the experimental API, beside those
+# that begin with `REALTIME` (measured: 0.163, 0.171; the schema does not tell).
 EXPERIMENTAL = frozenset(
     {
         "project/changed",

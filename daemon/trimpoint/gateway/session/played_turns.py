@@ -40,8 +40,8 @@ class PlayedTurn(msgspec.Struct, eq=False):
     def as_object(
         self, status: str = "inProgress", error: str | None = None, items: list[Any] | None = None
     ) -> dict[str, Any]:
-        """Returns the turn as Codex's `Turn` object, with `items` once it has ended (measured:
-        0.163).
+        """Returns the turn as Codex's `Turn` object (measured: 0.163). `error` is the message of a
+        failed turn, and `items` are the turn's items.
         """
         ended = status != "inProgress"
         return {

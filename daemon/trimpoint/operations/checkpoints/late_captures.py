@@ -57,8 +57,10 @@ async def late_facts(
     known = await find(repository, state.known_files)
     if known is not None:
         changed = await differences(repository, known.state, present.state)
-        last_heard = _last_heard_ms(state, turn)
-        doubtful = await anyio.to_thread.run_sync(_changed_since, repository, changed, last_heard)
+        last_report_ms = _last_report_ms(state, turn)
+        doubtful = await anyio.to_thread.run_sync(
+            _changed_since, repository, changed, last_report_ms
+        )
     steps = [Step(each.path, each.new, each.old) for each in doubtful]
     taking = TakingBack(present.commit, plan_of(steps, present.left_out), ())
     ended = await commit_of(repository, taking) if doubtful else present.commit
@@ -75,13 +77,15 @@ async def late_facts(
     return tuple(facts)
 
 
-def _last_heard_ms(state: ThreadState, turn: Turn) -> int:
+def _last_report_ms(state: ThreadState, turn: Turn) -> int:
     ended = turn.completed_at_ms or turn.started_at_ms
     if turn.error != ABANDONED:
         return ended
     # The next daemon ended the turn, and entries that it read back are as late as that.
-    heard = (entry.created_at_ms for entry in state.entries_of(turn) if entry.created_at_ms < ended)
-    return max(heard, default=turn.started_at_ms)
+    reported = (
+        entry.created_at_ms for entry in state.entries_of(turn) if entry.created_at_ms < ended
+    )
+    return max(reported, default=turn.started_at_ms)
 
 
 def _changed_since(

@@ -222,8 +222,8 @@ class TurnCaptures:
                     pass
 
     def _runs(self, thread_id: str, turn_id: str) -> bool:
-        """Returns whether the turn is running now, so that Codex started it without `before_turn`:
-        a queued prompt, a goal or a review.
+        """Returns whether the turn is running now. Codex starts some turns without `before_turn`:
+        queued prompts, goals and reviews.
         """
         writer = self._engine.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id

@@ -327,7 +327,7 @@ def compact_limit(overrides: Iterable[str]) -> int | None:
 
 # Start parameters that a new Codex process takes from the configuration unless they are given
 # again (measured).
-_TOLD_AT_START = (
+_GIVEN_AT_START = (
     "sandbox", "approvalPolicy", "approvalsReviewer", "permissions", "config", "baseInstructions",
     "developerInstructions",
 )  # fmt: skip
@@ -337,7 +337,7 @@ def fork_params(settings: bytes) -> dict[str, Any]:
     """Returns the parameters of `thread/fork` that keep the thread's model, provider, effort,
     sandbox and approvals. A fork otherwise takes those from the configuration (measured: 0.163).
     """
-    params = _as_told(settings, "model", "modelProvider", "serviceTier")
+    params = _as_given(settings, "model", "modelProvider", "serviceTier")
     effort = as_dict(msgspec.json.decode(settings).get("current")).get("effort")
     return params if effort is None else with_effort(params, str(effort))
 
@@ -346,17 +346,17 @@ def resume_params(settings: bytes) -> dict[str, Any]:
     """Returns the parameters of `thread/resume` that keep the sandbox and approvals, for a Codex
     that would take them from the configuration.
     """
-    return _as_told(settings)
+    return _as_given(settings)
 
 
-def _as_told(settings: bytes, *also: str) -> dict[str, Any]:
-    """Returns the start parameters in `_TOLD_AT_START`, with the present values of the approvals
+def _as_given(settings: bytes, *also: str) -> dict[str, Any]:
+    """Returns the start parameters in `_GIVEN_AT_START`, with the present values of the approvals
     and of the names in `also`.
     """
     start, now = as_dict(msgspec.json.decode(settings).get("start")), start_params(settings)
-    told = {name: start[name] for name in _TOLD_AT_START if start.get(name) is not None}
+    given = {name: start[name] for name in _GIVEN_AT_START if start.get(name) is not None}
     current = ("approvalPolicy", "approvalsReviewer", *also)
-    return {**told, **{name: now[name] for name in current if now.get(name) is not None}}
+    return {**given, **{name: now[name] for name in current if now.get(name) is not None}}
 
 
 def with_effort(params: dict[str, Any], effort: str | None) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class NotificationRouter:
         else:
             self._route_other(route, provider_thread_id, message)
 
-    def has_fast_path(self, thread_id: str) -> bool:
+    def must_stay_in_memory(self, thread_id: str) -> bool:
         """Returns whether the thread must stay in memory, because notifications wait to be sent or
         it has had sub-agents.
         """

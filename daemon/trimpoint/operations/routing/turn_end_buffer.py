@@ -50,7 +50,7 @@ class TurnEndBuffer:
         self._tasks = tasks
         self._collecting: dict[str, list[CodexMessage]] = {}
         self._buffered: dict[str, list[CodexMessage]] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
         """Calls `subscriber(thread_id)` when a buffered ending was released because another turn
@@ -67,11 +67,15 @@ class TurnEndBuffer:
             method not in _MAY_BEGIN
             and not self._collecting
             and not self._buffered
-            and not self._told
+            and not self._reported
         ):
             return False  # the common case
-        if method == ENDED and self._told and (turn_id := _ended_turn_id(message)) in self._told:
-            self._told.discard(turn_id)
+        if (
+            method == ENDED
+            and self._reported
+            and (turn_id := _ended_turn_id(message)) in self._reported
+        ):
+            self._reported.discard(turn_id)
             return True
         if self._collect(thread_id, message):
             if method == ENDED:
@@ -85,11 +89,11 @@ class TurnEndBuffer:
                 subscriber(thread_id)
         return False
 
-    def told_for_codex(self, provider_turn_id: str) -> None:
+    def mark_reported(self, provider_turn_id: str) -> None:
         """Marks the end of a turn as reported by the daemon, so that a later report of Codex is
         dropped.
         """
-        self._told.add(provider_turn_id)
+        self._reported.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
         """Returns whether the end of a turn of this thread is held back."""
@@ -111,7 +115,7 @@ class TurnEndBuffer:
 
     def forget_epoch(self) -> None:
         """Sends incomplete endings, because Codex has ended and will not complete them."""
-        self._told.clear()
+        self._reported.clear()
         for thread_id in list(self._collecting):
             self._release(thread_id, self._collecting.pop(thread_id))
 

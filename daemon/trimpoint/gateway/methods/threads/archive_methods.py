@@ -79,11 +79,11 @@ class ArchiveMethods:
         for generation in reversed(writer.state.generations):
             if generation.provider_thread_id is not None:
                 await self._delete_provider_thread(generation.provider_thread_id)
-        with self._announcements.deferred(thread_id) as untold:
+        with self._announcements.deferred(thread_id) as deferred:
             if not writer.state.archived:
                 # Codex has nothing left to archive.
                 await self._archive_thread(thread_id, waits=False)
-            untold.clear()  # clients are notified of the deletion, not of the archiving
+            deferred.clear()  # clients are notified of the deletion, not of the archiving
             client_request.answer({})
         self._announcements.deleted(thread_id)
         return None

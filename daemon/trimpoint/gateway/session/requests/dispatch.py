@@ -83,7 +83,7 @@ class ExtensionMethods:
         def deserialized(_: str) -> Any:
             return request
 
-        # Its types are wider than what comes back here: one request that is no notification yields
+        # The declared type is wider than the actual one: a request that is no notification yields
         # one answer, and every endpoint succeeds.
         response: Any = await jsonrpcserver.async_dispatch_to_serializable(
             method,

@@ -71,7 +71,8 @@ class ExperimentalGate:
         try:
             return await experimental_api(self._link.profile)
         except SchemaUnavailable as error:
-            # Without Codex's schema nothing is refused. Another error says that Codex cannot run.
+            # Without Codex's schema, no request is refused. Any other error means that Codex cannot
+            # run.
             log.warning("experimental_api_unknown", detail=error.reason)
             return None
 

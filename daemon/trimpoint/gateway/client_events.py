@@ -56,10 +56,10 @@ class CodexEvents:
         self._interceptors.append(interceptor)
 
     def publish(self, thread_id: str | None, message: CodexMessage) -> None:
-        """Sends a notification of Codex to its subscribers, or to all clients if it concerns no
-        thread.
+        """Sends a notification of Codex to its subscribers, or to all clients if it does not
+        concern a thread.
 
-        `thread_id` is the stable id, or None for a notification about no thread of ours.
+        `thread_id` is the stable id, or None for a notification that is not about a thread of ours.
         """
         method, line = message.method, message.line
         if method == ABOUT_US[0] and ABOUT_US[1] in line:

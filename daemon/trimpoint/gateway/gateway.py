@@ -232,7 +232,7 @@ class Gateway:
 
     def _launch_for(self, params: msgspec.Raw | None, otherwise: bytes) -> bytes:
         """Returns the encoded launch request of the thread that the parameters name, or `otherwise`
-        if it is no thread of ours or of a sub-agent.
+        if it is not a thread of ours or of a sub-agent.
         """
         if not self._engine.launches and not otherwise:
             return b""

@@ -180,7 +180,7 @@ class Sessions:
 
     async def cancel_operation(self, operation_id: str) -> bool:
         """Cancels an operation, and waits until it has ended. Returns False when the operation is
-        no open compaction, or its summary has arrived.
+        not an open compaction, or its summary has arrived.
         """
         for writer in self._engine.loaded_writers():
             operation = writer.state.open_operation

@@ -11,8 +11,8 @@ class ClientSink(Protocol):
     """The clients, as the code that handles Codex's messages needs them."""
 
     def publish(self, thread_id: str | None, message: CodexMessage) -> None:
-        """Sends a notification to clients; `thread_id` is the stable id, or None if it concerns no
-        thread of ours.
+        """Sends a notification to clients; `thread_id` is the stable id, or None if it does not
+        concern a thread of ours.
         """
         ...
 

@@ -17,8 +17,8 @@ _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 class CodexMessage:
     """A notification of Codex, or a request if it has a `request_id`.
 
-    Each parameter is decoded when it is first read. Parameters that are no object have no members.
-    `member` and `object` raise `msgspec.MsgspecError` for a member that cannot be decoded.
+    Each parameter is decoded when it is first read. Parameters that are not an object have no
+    members. `member` and `object` raise `msgspec.MsgspecError` for a member that cannot be decoded.
     """
 
     __slots__ = ("_members", "_values", "line", "method", "params", "request_id")
@@ -53,7 +53,7 @@ class CodexMessage:
 
     @property
     def thread_id(self) -> str | None:
-        """Returns the parameter `threadId`, or None if it is no text."""
+        """Returns the parameter `threadId`, or None if it is not a string."""
         leading = self.leading_thread_id
         if leading is not None:
             return leading

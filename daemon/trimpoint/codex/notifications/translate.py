@@ -190,7 +190,7 @@ def ending_of(turn: dict[str, Any]) -> Ending:
 
 
 def _error_of(error: Any) -> tuple[str | None, str]:
-    """Returns the message and kind of a turn's error. An error that is no object becomes the
+    """Returns the message and kind of a turn's error. An error that is not an object becomes the
     message itself.
     """
     if error is None or isinstance(error, str):

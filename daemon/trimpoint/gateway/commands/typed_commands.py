@@ -229,7 +229,7 @@ class TypedCommands:
 
 
 def typed_in(turn_input: Any) -> Typed | None:
-    """Returns the command in a turn's input, or None if the input is no command.
+    """Returns the command in a turn's input, or None if the input is not a command.
 
     All text parts of the input, joined by newlines, have to make up the command. An entry of
     Codex's `$` menu counts as a typed command.

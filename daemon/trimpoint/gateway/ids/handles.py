@@ -7,7 +7,7 @@ ends with that connection. Codex has only one connection, the daemon's. So each 
 a prefix of that client, and when a client disconnects, its objects are ended.
 
 `HANDLE_TYPES` and `CANCELS` are complete: a new pair of methods is one row. A notification that
-names no client's handle is passed on like any other.
+does not name a client's handle is passed on like any other.
 """
 
 from collections import Counter
@@ -75,8 +75,8 @@ class Handles:
         return {**handlers, **dict(self._handlers(lambda method: handlers.get(method, forward)))}
 
     def route_notification(self, message: CodexMessage) -> bool:
-        """Sends a notification to the client whose handle it names. Returns False if it names no
-        client's handle.
+        """Sends a notification to the client whose handle it names. Returns False if it does not
+        name a client's handle.
         """
         if message.method in _NOTIFIED_TYPES:
             return self._route_to_holder(_NOTIFIED_TYPES[message.method], message)
@@ -293,8 +293,8 @@ class Handles:
 
 
 def _prefix(client_id: str) -> str:
-    """Returns the prefix of a client's handles. It occurs in no text of Codex, so that it can be
-    removed from error messages.
+    """Returns the prefix of a client's handles. It does not occur in texts of Codex, so that it can
+    be removed from error messages.
     """
     return f"trimpoint-{client_id}/"
 
@@ -324,7 +324,7 @@ def _cancelled_id(params: dict[str, Raw] | None) -> bytes | None:
 
 
 def _members(params: Raw | None) -> dict[str, Raw] | None:
-    """Returns the members of a JSON object, each undecoded; None if the parameters are no
+    """Returns the members of a JSON object, each undecoded; None if the parameters are not an
     object.
     """
     try:

@@ -30,10 +30,10 @@ class Identity:
         return self._engine.owner_of(any_id)
 
     def thread_named_in(self, client_request: ClientRequest) -> str | None:
-        """Returns the stable id of the thread that a request names, or None if it names no thread
-        of ours.
+        """Returns the stable id of the thread that a request names, or None if it does not name a
+        thread of ours.
 
-        :raises Refusal: when the parameters are no object.
+        :raises Refusal: when the parameters are not an object.
         """
         named = client_request.params().get("threadId")
         return self.thread_of(named) if isinstance(named, str) else None

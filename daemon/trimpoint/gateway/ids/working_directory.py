@@ -38,8 +38,8 @@ class _Named(msgspec.Struct):
 
 
 def resolve_working_directory(request: jsonrpc.Request, folder: str | None) -> jsonrpc.Request:
-    """Returns the request with its relative or omitted working directory replaced by one below
-    `folder`, the client's.
+    """Returns the request with its relative or omitted working directory resolved against `folder`,
+    the client's working directory.
 
     Returns the request unchanged if `folder` is None or the daemon's own, and if the parameters are
     invalid, because Codex then answers with its own error.

@@ -104,7 +104,7 @@ class Client:
     def wants(self, thread_id: str | None, method: str) -> bool:
         """Returns whether a notification of this method about this thread is sent to the client.
 
-        `thread_id` is None for a notification that concerns no thread.
+        `thread_id` is None for a notification that does not concern a thread.
         """
         if not self.initialized or method in self.opted_out:
             return False
@@ -236,8 +236,8 @@ class Clients:
         return list(self._clients.values())
 
     def everyone(self) -> list[Client]:
-        """Returns the initialized clients that receive notifications and requests about no
-        thread.
+        """Returns the initialized clients that receive notifications and requests that do not
+        concern a thread.
         """
         return [
             client
@@ -321,8 +321,8 @@ class Clients:
 class ClientsOfProfile(Clients):
     """The connected clients, seen from the Codex of one launch profile.
 
-    Notifications about no thread, and those that go to every connection, reach only the clients of
-    that profile.
+    Notifications that do not concern a thread, and those that go to every connection, reach only
+    the clients of that profile.
     """
 
     def __init__(self, everyone: Clients, profile: str, pace: Pace) -> None:

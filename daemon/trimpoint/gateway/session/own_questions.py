@@ -53,8 +53,8 @@ class OwnQuestions:
     def answered(
         self, client: Client, question_id: str, message: jsonrpc.Response | jsonrpc.ErrorResponse
     ) -> bool:
-        """Handles a client's response. Returns False when `question_id` is no open request to this
-        client.
+        """Handles a client's response. Returns False when `question_id` is not an open request to
+        this client.
         """
         question = self._open.get(question_id)
         if question is None or question.client is not client:

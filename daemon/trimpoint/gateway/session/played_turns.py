@@ -1,7 +1,7 @@
 """Played turns: typed commands that clients see as turns. A client can read and interrupt them like
 any turn.
 
-They are in no ledger: a played turn is listed while it runs, and disappears when it has ended.
+They are not in the ledger: a played turn is listed while it runs, and disappears when it has ended.
 """
 
 import time

@@ -52,8 +52,8 @@ class ServerRequest(msgspec.Struct):
     """An open request of Codex.
 
     `id` is ours and is sent to clients, `provider_id` is Codex's. `asked` and `refused` hold client
-    ids, `refusal` is the newest refusal. `to_everyone` is true for a request about no thread of
-    clients.
+    ids, `refusal` is the newest refusal. `to_everyone` is true for a request that does not concern
+    a client's thread.
     """
 
     id: str
@@ -177,8 +177,8 @@ class PendingServerRequests:
                 log.warning("refusal_not_delivered", method=question.method, detail=str(error))
 
     def resolved_by_provider(self, provider_id: bytes, thread_id: str) -> None:
-        """Notifies the clients that received a request, and were not notified before, that Codex
-        has resolved it.
+        """Notifies clients that Codex has resolved a request: those that received it and have not
+        been notified of that.
         """
         for question in self._open.values():
             if question.provider_id == provider_id:

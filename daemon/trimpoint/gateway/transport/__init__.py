@@ -1,4 +1,4 @@
 """The connections of clients. `listeners` accept them, `connection` reads and writes one client's
 messages over a `client_stream`, `wire` frames messages, and `framing_errors` answers bytes that are
-no message.
+not a message.
 """

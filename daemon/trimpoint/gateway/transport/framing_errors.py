@@ -1,11 +1,11 @@
-"""Error messages for a client whose bytes are no message."""
+"""Error messages for a client whose bytes are not a message."""
 
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
-    """Returns an error message with the id null, for an error that belongs to no request
+    """Returns an error message with the id null, for an error that does not belong to a request
     (docs/spec/clients.md, errors).
     """
     kind = ERROR_KINDS[reason]

@@ -64,8 +64,8 @@ class SocketInUse(ListenError):
 
 
 class SocketPathTaken(ListenError):
-    """Raised when the path exists and is no socket, perhaps a symbolic link. The file is left as it
-    is.
+    """Raised when the path exists and is not a socket, perhaps a symbolic link. The file is left as
+    it is.
     """
 
     problem = "exists and is not a socket"
@@ -91,7 +91,7 @@ class CannotListen(ListenError):
 
 
 class SocketUnsuitable(ListenError):
-    """Raised when a socket that was handed over is no Unix stream socket that can accept
+    """Raised when a socket that was handed over is not a Unix stream socket that can accept
     clients.
     """
 

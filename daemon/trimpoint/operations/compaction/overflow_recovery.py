@@ -243,7 +243,7 @@ class OverflowRecovery:
 
     def _forward(self, message: CodexMessage, route: Route, provider_turn_id: str) -> None:
         """Passes on a held-back message. Notifications that repeat the prompt are not sent to
-        clients; its raw items are recorded.
+        clients, but the prompt's raw items are recorded.
         """
         inbound = self._threads.inbound
         if message.request_id is not None:

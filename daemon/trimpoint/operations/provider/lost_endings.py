@@ -62,12 +62,12 @@ class LostEndings:
         threads.inbound.subscribe_rest(self._rested)
 
     def interrupted(self, thread_id: str, turn_id: str) -> None:
-        """Expects the turn to end soon, after Codex has answered an interrupt."""
+        """Starts the wait for the turn's end, after Codex has answered an interrupt."""
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
 
     def denied(self, thread_id: str, turn_id: str) -> None:
-        """Expects the end of a turn that, according to Codex, is not running. It may have just
-        begun.
+        """Starts the wait for the turn's end, after Codex has answered that the turn is not
+        running. The turn may have only just begun.
         """
         self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 

@@ -116,8 +116,8 @@ def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, 
     """Returns `settings` updated after a `thread/resume` with `params` that loaded the thread and
     was answered with `answer`.
 
-    Instructions and configuration are in no answer, so they are taken from `params`; Codex does not
-    store them (measured: 0.163).
+    Instructions and configuration are not in any answer, so they are taken from `params`; Codex
+    does not store them (measured: 0.163).
     """
     stored = _confirmed(msgspec.json.decode(settings))
     current = {**as_dict(stored.get("current")), **settings_in(answer)}

@@ -170,7 +170,7 @@ class NotificationRouter:
         return self._quarantined.pop(provider_thread_id, None)
 
     def notify(self, thread_id: str, method: str, params: dict[str, Any]) -> None:
-        """Sends a thread's clients a notification that Codex itself does not send."""
+        """Sends a thread's clients a notification that Codex itself cannot send."""
         message = CodexMessage.compose(method, {"threadId": thread_id, **params})
         self._sink.publish(thread_id, message)
 

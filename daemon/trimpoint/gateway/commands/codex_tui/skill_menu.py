@@ -1,7 +1,7 @@
 """Adds trimpoint's commands to the `$` menu of Codex's own terminal UI, which lists skills.
 
-The entries are added to the answer of `skills/list` and exist in no file. The UI sends a chosen
-entry together with the text; it is recognized by its path, and never reaches Codex.
+The entries are added to the answer of `skills/list` and are not files. The UI sends a chosen entry
+together with the text; it is recognized by its path, and never reaches Codex.
 """
 
 from typing import Any

@@ -9,8 +9,8 @@ from trimpoint.threads.catalogue import ThreadSummary
 
 
 def own_sessions(summaries: Iterable[ThreadSummary]) -> list[SessionOverview]:
-    """Returns an overview of each thread. Counts are null for threads that have not been opened
-    since counts are kept.
+    """Returns an overview of each thread. Counts are null for threads that were not opened since
+    trimpoint began to count.
     """
     return [_overview(summary) for summary in summaries]
 

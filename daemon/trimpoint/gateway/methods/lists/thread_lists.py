@@ -193,8 +193,8 @@ class ThreadLists:
         return self.is_current_or_foreign(str(thread.get("id")))
 
     def is_current_or_foreign(self, provider_id: str) -> bool:
-        """Returns whether a provider thread serves a thread at present, or belongs to no thread of
-        ours.
+        """Returns whether a provider thread serves a thread at present, or does not belong to a
+        thread of ours.
         """
         return self._engine.owner_of(provider_id) is None or self._identity.is_current(provider_id)
 

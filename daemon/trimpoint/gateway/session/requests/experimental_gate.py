@@ -78,7 +78,7 @@ class ExperimentalGate:
 
 
 def _params(client_request: ClientRequest) -> dict[str, Any] | None:
-    """Returns the request's parameters, or None when they are no object; Codex answers such a
+    """Returns the request's parameters, or None when they are not an object; Codex answers such a
     request itself.
     """
     try:

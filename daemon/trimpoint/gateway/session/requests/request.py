@@ -41,7 +41,7 @@ class ClientRequest:
     def params(self) -> dict[str, Any]:
         """Returns the parameters as an object, empty when they are absent.
 
-        :raises Refusal: when they are no object.
+        :raises Refusal: when they are not an object.
         """
         raw = self.message.params
         if raw is None or bytes(raw) == b"null":

@@ -149,7 +149,7 @@ class RevertSteps:
         self, writer: ThreadWriter, operation: Operation, reverting: Reverting, target: RevertTarget
     ) -> Prepared:
         lost = await complete_context(writer, target.active)
-        target = resolve_target(writer.state, reverting) or target  # with those items
+        target = resolve_target(writer.state, reverting) or target  # now with the completed items
         params = {**session_params(writer.state), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))

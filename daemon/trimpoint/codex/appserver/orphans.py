@@ -127,7 +127,7 @@ def _read(path: Path) -> ChildRecord | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=ChildRecord)
     except (OSError, msgspec.MsgspecError):
-        # A record that cannot be read proves nothing, and only proof allows a signal.
+        # A record that cannot be read does not identify a process, so none is signalled.
         return None
 
 

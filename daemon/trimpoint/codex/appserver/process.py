@@ -283,7 +283,7 @@ class CodexChild:
         self._stderr_tail = (self._stderr_tail + data[-_STDERR_TAIL_BYTES:])[-_STDERR_TAIL_BYTES:]
 
     def _on_stdout_end(self, error: OSError | None) -> None:
-        del error  # as good as an end
+        del error  # an error is treated like the end
         self._finish_if_drained()
         self._kill_soon()
 
@@ -292,7 +292,7 @@ class CodexChild:
         self._finish_if_drained()
 
     def _on_stdin_lost(self, reason: str) -> None:
-        del reason  # it reads no more: the only one there is
+        del reason  # there is only one reason: the child has stopped reading
         self._stdin_end.close()
         self._kill_soon()
 

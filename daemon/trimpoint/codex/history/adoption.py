@@ -222,7 +222,7 @@ def _inherited_trim_points(
     parent: ThreadState, earlier: list[Turn], fork_id: str
 ) -> Iterator[ev.AnyEvent]:
     for point in parent.trim_points:
-        # A boundary after all earlier turns stands before whatever Codex reports of the fork.
+        # A boundary after all earlier turns lies before the turns that Codex reports of the fork.
         first_kept = earlier[point.turn_index].id if point.turn_index < len(earlier) else None
         yield ev.TrimPointCreated(
             fork_id,

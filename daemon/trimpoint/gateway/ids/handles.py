@@ -270,7 +270,7 @@ class Handles:
                     REQUEST_ID,
                     request.client_request.message.id,
                 )
-        return True  # the client has its answer, or is gone
+        return True  # the client has its answer, or has disconnected
 
     # --- both ---
 

@@ -84,7 +84,7 @@ def rewrite_ids(value: Any, lookup: Lookup) -> Any:
         given = as_dict(value)
         shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
         if isinstance(shown.get("path"), str) and shown.get("id") != given.get("id"):
-            shown["path"] = None  # of the rollout, which is named after a provider thread
+            shown["path"] = None  # the rollout's path contains the provider thread's id
         return shown
     if isinstance(value, list):
         return [rewrite_ids(member, lookup) for member in as_list(value)]
@@ -160,7 +160,7 @@ def rewrite_thread_id_of_run(lines: list[bytes], lookup: Lookup) -> bytes:
         return joined
     after_id = first.find(b'"', first.find(_THREAD_ID) + len(_THREAD_ID))
     head, new_head = first[:after_id], exchanged[: len(exchanged) - len(first) + after_id]
-    # No line has a newline in it, so that a head behind one is a head and nothing else.
+    # A line contains no newline, so this head after a newline can only be the start of a line.
     return (b"\n" + joined).replace(b"\n" + head, b"\n" + new_head)[1:]
 
 

@@ -70,7 +70,7 @@ class Work:
         )
 
     def _has_unfinished_thread(self) -> bool:
-        # What is under way on a read-only thread never ends.
+        # Open work of a read-only thread never ends, so it does not count.
         writers = self._engine.loaded_writers()
         return any(writer.read_only is None and is_unfinished(writer.state) for writer in writers)
 
@@ -87,7 +87,7 @@ class Work:
         except ProviderError:
             return False  # a Codex that has no such method, or a thread that was unloaded meanwhile
         except ProviderFailure:
-            # It may be gone by now.
+            # Codex may have ended meanwhile.
             return self._link.peer is not None  # pyright: ignore[reportUnnecessaryComparison]
         return False
 

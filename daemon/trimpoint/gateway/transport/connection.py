@@ -255,7 +255,7 @@ class Connection:
                 for message in self._messages_in(frame):
                     self._on_message(self, message)
             except Exception:
-                # A defect closes this one connection, where its request would wait forever.
+                # A defect closes this connection only, because its request would wait forever.
                 _log.exception("message_not_handled", client=self.id)
                 self.close("internal error", CloseCode.INTERNAL_ERROR)
             if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIONS ", b"TRACE ")
-# CONNECT is left out: `C` begins a Content-Length header, and we are no proxy.
+# CONNECT is left out: `C` begins a Content-Length header, and the daemon is not a proxy.
 
 
 class Speech(StrEnum):

@@ -244,7 +244,7 @@ def _is_answered(path: Path) -> bool:
         except ConnectionRefusedError:
             return False
         except OSError:
-            # A full backlog, or a socket of another kind: someone is there.
+            # A full backlog, or a socket of another kind: a process is listening.
             return True
     return True
 

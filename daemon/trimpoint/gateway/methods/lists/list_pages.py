@@ -14,7 +14,7 @@ import msgspec
 
 from trimpoint.core.model.lenient import as_dict
 
-# As Codex has it (measured: 0.163).
+# Codex's limits (measured: 0.163).
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 PREFIX = "trimpoint:"
 # The member that each sort key compares. Only Codex can sort by `section_position`.

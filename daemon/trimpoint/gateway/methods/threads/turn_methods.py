@@ -184,7 +184,7 @@ class TurnMethods:
 
             method, on_sent = client_request.method, client_request.on_sent
             raw = await request_in_order(self._link, method, params, acknowledged, on_sent=on_sent)
-            # On a read-only journal nothing can be written down, and no trim can lose it.
+            # A read-only journal cannot be written, and a read-only thread cannot be trimmed.
             if writer.read_only is None:
                 await writer.flush()
             client_request.answer(self._identity.to_client(bytes(raw)))

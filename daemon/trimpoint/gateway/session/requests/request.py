@@ -67,7 +67,7 @@ class ClientRequest:
         if not self.is_answered:
             result = result if self.amend is None else self.amend(result)
             self.client.connection.answer(self._asked, result)
-            # Only now: a result that cannot be encoded still leaves room for an error.
+            # Set only now: if the result cannot be encoded, an error can still be sent.
             self.is_answered = True
 
     def refuse(self, error: Exception) -> None:

@@ -1,8 +1,9 @@
-"""For all tests: signals as in a terminal, which tests are fast, and a guard that keeps them so.
+"""Fixtures and hooks for all tests: signals as in a terminal, the marker of tests that start
+processes, and a guard for tests without it.
 
-A fast test starts no process. Every other test carries the marker `processes`: a test that drives
-the real Codex, a test in one of the folders below, or a test that says so. `scripts/test --fast`
-runs the rest.
+A fast test starts no process. Every other test has the marker `processes`: a test with the real
+Codex, a test in one of the folders below, or a test that sets it. `scripts/test --fast` runs the
+fast tests.
 """
 
 import gc
@@ -68,8 +69,9 @@ COVERAGE_VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
 
 def _reset_signals() -> None:
-    """Undoes what a shell does to its background jobs, and `nohup`: ignored signals are inherited
-    by every process that a test starts, where Ctrl-C would then do nothing. Python itself ignores
+    """Resets signals that a shell or `nohup` makes background jobs ignore.
+
+    Every process that a test starts would inherit them, and ignore Ctrl-C. Python itself ignores
     SIGPIPE and SIGXFSZ.
     """
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
@@ -79,9 +81,8 @@ def _reset_signals() -> None:
 
 
 class ProcessGuard:
-    """Fails the test that starts a process while `watches` is set.
-
-    An audit hook cannot be taken off again, so there is one for the whole run.
+    """Fails a test that starts a process while `watches` is set. An audit hook cannot be removed,
+    so there is one for the whole run.
     """
 
     def __init__(self) -> None:
@@ -112,13 +113,15 @@ _coverage_config = os.environ.get(COVERAGE_VARIABLE)
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """trimpoint runs on asyncio alone; older versions of anyio would try trio too."""
+    """Returns asyncio, the only event loop of trimpoint; older versions of anyio would run each
+    test on trio too.
+    """
     return "asyncio"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks every test that starts processes, before `-m` selects."""
+    """Marks every test that starts processes, before `-m` selects tests."""
     for item in items:
         path = item.path.relative_to(TESTS)
         if path.parts[0] in FOLDERS_WITH_PROCESSES or item.get_closest_marker("codex"):
@@ -128,8 +131,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keeps what was collected out of the garbage collector's rounds: it stays for the whole run,
-    and each round would look at all of it.
+    """Excludes the collected tests from garbage collection. They live for the whole run, and each
+    collection would visit them all.
     """
     gc.collect()
     gc.freeze()
@@ -137,8 +140,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Finds what a test has left open while it can still be told whose it is: a warning from the
-    garbage collector is that of the test which runs at the time.
+    """Collects garbage after a test, so that a warning about an unclosed resource belongs to the
+    test that left it open.
     """
     if item.get_closest_marker("processes"):
         gc.collect()
@@ -147,7 +150,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Says how to repeat the order; pytest says it at the beginning, and not when it is quiet."""
+    """Prints how to repeat the order of tests. pytest prints it at the beginning, but not in quiet
+    mode.
+    """
     if config.pluginmanager.hasplugin("randomly") and config.getoption("randomly_reorganize"):
         terminalreporter.write_line(
             f"random order: --randomly-seed={config.getoption('randomly_seed')}"
@@ -156,7 +161,7 @@ def pytest_terminal_summary(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Watches while a fast test is set up, runs and is torn down."""
+    """Sets the guard's `watches` while a fast test is set up, runs and is torn down."""
     fast = item.get_closest_marker("processes") is None
     measured = item.get_closest_marker("measured") is not None
     _guard.watches = fast
@@ -189,7 +194,7 @@ def _measuring(*, wanted: bool) -> Generator[None]:
 
 
 def _measure_children(*, wanted: bool) -> None:
-    """Has the coverage of programs that a test starts measured or not."""
+    """Switches the measurement of coverage in child processes on or off."""
     if _coverage_config is None:
         return
     if wanted:

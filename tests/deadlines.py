@@ -1,6 +1,6 @@
-"""When a test gives up waiting. For hangs alone: no test says how fast anything is.
+"""Deadlines after which a test gives up waiting. They are for hangs only: no test measures speed.
 
-On a calm machine no step takes a tenth of its deadline. A busy machine is ten times as slow.
+On a calm machine no step takes a tenth of its deadline, and a busy machine is ten times as slow.
 """
 
 STEP_S = 60.0

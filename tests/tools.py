@@ -1,4 +1,6 @@
-"""What some tests need beside Python packages: `scripts/install-test-tools` installs it."""
+"""Programs that some tests need besides Python packages; `scripts/install-test-tools` installs
+them.
+"""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Children for the tests of this folder: the real Codex's home, scripted stand-ins, and who hears
-them.
+"""Children for the tests of this folder: a home for the real Codex, scripted stand-ins for it, and
+a sink that records their output.
 """
 
 import os
@@ -28,7 +28,7 @@ STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SAY_PID + WAIT_FO
 
 
 class Recording:
-    """A sink that keeps what it is given and lets a test wait for it."""
+    """A sink that records the child's output, and lets a test wait for it."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -57,8 +57,8 @@ def listen(child: CodexChild) -> Recording:
 
 @contextmanager
 def fresh_codex_home() -> Generator[Path]:
-    """A CODEX_HOME of its own. Not under /tmp: there Codex warns and leaves its helper programs
-    out.
+    """Yields a new `CODEX_HOME`, which is removed afterwards. It is not below /tmp, where Codex
+    warns and does not install its helper programs.
     """
     home = Path.home() / ".cache" / "trimpoint-testkit" / f"codex-{os.getpid()}"
     home.mkdir(parents=True)
@@ -69,7 +69,7 @@ def fresh_codex_home() -> Generator[Path]:
 
 
 def scripted(folder: Path, body: str) -> LaunchProfile:
-    """A Python program that stands in for Codex."""
+    """Writes a Python program that stands in for Codex, and returns a launch profile for it."""
     path = folder / "codex"
     path.write_text(
         f"#!{sys.executable}\nimport json, os, signal, subprocess, sys\n{dedent(body)}\n"
@@ -80,8 +80,8 @@ def scripted(folder: Path, body: str) -> LaunchProfile:
 
 @contextmanager
 def ending_of(pid: int) -> Generator[int]:
-    """A descriptor that turns readable when the process ends; open it before the end is asked
-    for.
+    """Yields a file descriptor that becomes readable when the process ends. Open it before the
+    process is asked to end.
     """
     pidfd = os.pidfd_open(pid)
     try:
@@ -91,7 +91,7 @@ def ending_of(pid: int) -> Generator[int]:
 
 
 async def group_has_ended(leader_pid: int) -> None:
-    """Waits until no member runs. Dead ones that nobody has waited for yet do not count."""
+    """Waits until no process of the group is running. Zombie processes do not count."""
     while _group_runs(leader_pid):
         await anyio.lowlevel.checkpoint()
 
@@ -109,6 +109,6 @@ def _runs_in(group: int, stat: Path) -> bool:
 
 
 async def has_ended(pidfd: int) -> None:
-    """Waits, not long, until the process behind the descriptor has ended."""
+    """Waits a bounded time until the process behind the file descriptor has ended."""
     with anyio.fail_after(STEP_S):
         await anyio.wait_readable(pidfd)

@@ -1,6 +1,4 @@
-"""A peer, a scripted child that does as it is told, and a timeline of what the peer's handler
-heard.
-"""
+"""A peer with a scripted child, and a timeline of the calls of the peer's handler."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -35,7 +33,7 @@ REPLY = '{"id":ID,"result":"answer"}\n'
 
 
 class Timeline:
-    """A handler that keeps everything in the order in which it was told."""
+    """A handler that records its calls in order."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -67,13 +65,13 @@ class Timeline:
             await self._changed.wait()
 
     async def received(self) -> Any:
-        """What the puppet heard, as JSON: the newest."""
+        """Returns the newest message that the scripted child received, decoded."""
         await self.until("heard")
         return msgspec.json.decode(self.params[-1]["line"])
 
 
 class PeerSession:
-    """What a test of the peer plays with."""
+    """The peer, its child and its timeline, for tests of the peer."""
 
     def __init__(self, child: CodexChild, timeline: Timeline, peer: Peer) -> None:
         self.child = child

@@ -1,5 +1,5 @@
-"""What counts as an answer of the model: only then does a turn that is tried again move its
-thread.
+"""Which notifications count as an answer of the model; only an answer lets a repeated turn replace
+the thread's provider thread.
 """
 
 from typing import Any

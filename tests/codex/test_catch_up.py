@@ -1,5 +1,5 @@
-"""What Codex did unheard, told from its list of turns and, where that lags behind, from its
-rollout.
+"""Turns that Codex ran without the daemon are found in its list of turns, and in its rollout where
+the list lags behind.
 """
 
 from pathlib import Path
@@ -17,7 +17,9 @@ ABANDONED = "The daemon was restarted."
 
 
 class ListingLink:
-    """A Codex that knows these turns, newest first; None if it refuses to list any."""
+    """A link to a Codex that lists these turns, newest first; None makes it refuse to list
+    turns.
+    """
 
     def __init__(self, *turns: dict[str, Any], refuses: bool = False) -> None:
         self._turns = turns

@@ -1,4 +1,6 @@
-"""The end of a turn that may go on is held back, and told exactly once when it does not."""
+"""The end of a turn that may continue is held back, and is sent exactly once if the turn does not
+continue.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,7 +31,7 @@ END = [STATUS, "error", "turn/completed"]
 
 
 class Stage:
-    """A thread whose turn `turn-1` has just failed, and what its clients are told."""
+    """A thread whose turn `turn-1` fails, and the messages that its clients receive."""
 
     def __init__(self, engine: ThreadRegistry, disk: Disk, tasks: TaskGroup) -> None:
         self.engine = engine
@@ -59,7 +61,7 @@ class Stage:
         return self.endings.intercept(THREAD, message)
 
     def fail(self, error: dict[str, Any] = OVERFLOW, *, between: str = "") -> None:
-        """What Codex says of a turn that fails."""
+        """Sends the notifications that Codex sends when a turn fails."""
         assert self.on_notification(STATUS, status={"type": "systemError"})
         assert self.on_notification("error", error=error, willRetry=False)
         if between:

@@ -1,5 +1,5 @@
-"""What is experimental in a Codex's protocol: read off its own schema, and judged as Codex judges
-it.
+"""Experimental parts of Codex's protocol are read from its own schema, and checked as Codex checks
+them.
 """
 
 from pathlib import Path
@@ -19,7 +19,9 @@ STRING = {"type": "string"}
 
 
 def schema(**methods: dict[str, Any]) -> dict[str, Any]:
-    """A method `m` has the parameters of definition `m`, given as its properties."""
+    """Returns a schema in which method `m` has the parameters of definition `m`, given as its
+    properties.
+    """
     requests = [
         {"properties": {"method": {"enum": [name]}, "params": {"$ref": f"#/definitions/{name}"}}}
         for name in methods

@@ -1,5 +1,5 @@
-"""Codex may speak of a thread that is not in memory: it is loaded first, and nothing is lost or
-told out of order.
+"""A thread that is not in memory is loaded when Codex sends a notification about it, and no
+notification is lost or reordered.
 """
 
 from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ from tests.threads.stage import THREAD, Disk, Store, begin
 
 
 class Listener:
-    """An audience that keeps what it heard, and can be waited for."""
+    """A client sink that records its messages, and can be waited for."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str | None, str]] = []
@@ -48,14 +48,16 @@ class Listener:
 
 
 async def without_delay(thread_id: str) -> None:
-    """Nothing has to happen before a turn ends."""
+    """Delays no end of a turn."""
 
 
 @asynccontextmanager
 async def evicted(
     disk: Disk, store: Store
 ) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter, Listener, TaskGroup]]:
-    """An engine whose one thread is not in memory, and Codex's words on their way to it."""
+    """Yields a registry whose one thread is not in memory, and a router for notifications about
+    that thread.
+    """
     async with (
         ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine,
         anyio.create_task_group() as tasks,

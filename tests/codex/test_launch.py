@@ -1,4 +1,4 @@
-"""What is run, with which arguments and environment."""
+"""The command line and environment of a Codex child."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What a client asks of its Codex, and the launch that comes of it with the daemon's own."""
+"""Launch requests of clients, and the launch profiles that result from them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Children of killed daemons."""
+"""Children that a killed daemon leaves behind are ended."""
 
 import os
 import signal
@@ -93,7 +93,7 @@ def forge_record(state_dir: Path, **changes: Any) -> None:
 
 
 def signals_nobody(pid: int, number: int) -> None:
-    """Stands in for `os.killpg`."""
+    """Replaces `os.killpg` by a function that sends no signal."""
 
 
 def start_daemon(codex: Path, home: Path, state_dir: Path) -> subprocess.Popen[str]:
@@ -114,8 +114,8 @@ def start_daemon(codex: Path, home: Path, state_dir: Path) -> subprocess.Popen[s
 
 @contextmanager
 def killed_daemon_s_child(codex: Path, home: Path, state_dir: Path) -> Generator[tuple[str, int]]:
-    """Runs a daemon until its child has spoken, then `kill -9` the daemon. Gives its words and
-    pidfd.
+    """Runs a daemon until its child has printed a line, then kills the daemon. Yields that line and
+    the child's pidfd.
     """
     with start_daemon(codex, home, state_dir) as daemon:
         assert daemon.stdout is not None

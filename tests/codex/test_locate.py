@@ -1,4 +1,4 @@
-"""Which binary is taken, and which is not."""
+"""Which Codex binary is used, and which is refused."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""A message of Codex is decoded when it is asked for, and once."""
+"""A message of Codex is decoded when a parameter is read, and only once."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a rollout says that the model is sent next."""
+"""The model's next input is derived from a rollout."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Notifications in which one member has a shape that no release had so far: the fact that they are
-about is recorded all the same.
-"""
+"""A notification with a member of unknown form still yields its fact."""
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -74,7 +72,7 @@ ENDINGS = {"completed", "interrupted", "failed"}
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in a message, at every depth."""
+    """Yields the path to every member of a message, at every depth."""
     entries: list[tuple[Any, Any]] = [*as_dict(value).items(), *enumerate(as_list(value))]
     for key, member in entries:
         yield (*path, key)
@@ -197,7 +195,9 @@ def test_an_odd_role_takes_no_item_along() -> None:
 
 @asynccontextmanager
 async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, NotificationRouter]]:
-    """A thread whose turn `t` runs; `listener` gets what is said of it."""
+    """Yields a registry with a thread whose turn `t` is running, and a router whose sink is
+    `listener`.
+    """
     disk = Disk()
     async with (
         ThreadRegistry.running(Store(disk), Policy()) as engine,
@@ -241,7 +241,7 @@ async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
 
 
 class Fragile(Listener):
-    """Fails at one notification."""
+    """A client sink that fails at one notification."""
 
     def publish(self, thread_id: str | None, message: CodexMessage) -> None:
         super().publish(thread_id, message)

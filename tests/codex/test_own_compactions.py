@@ -1,5 +1,5 @@
-"""What the model answers to a compaction of Codex's own is told from what it says in the turn,
-heard or read.
+"""The model's answer to a compaction of Codex's own is separated from the turn, in notifications
+and in rollouts.
 """
 
 from typing import Any
@@ -80,7 +80,7 @@ def test_codexs_own_files_say_which_items_they_are() -> None:
 def test_a_summary_without_a_label_is_known_by_what_was_made_of_it(
     outcome: str, kept: list[str]
 ) -> None:
-    """Codex 0.153 writes no labels; its outcome ends with the text of the summary."""
+    """Codex 0.153 writes no labels; its result ends with the text of the summary."""
     lines = (
         {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "turn-1"}},
         _item({"type": "message", "role": "assistant", "content": _text("Half way.")}),

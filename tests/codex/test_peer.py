@@ -1,4 +1,4 @@
-"""Requests and what surrounds them, with a scripted child for order and faults."""
+"""Requests over the peer, with a scripted child for order and faults."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ def puppet(tmp_path: Path) -> LaunchProfile:
 
 
 async def outcome_of(stage: PeerSession, method: str, *, deadline_s: float = DEADLINE_S) -> Outcome:
-    """What `begin` delivers, as a value."""
+    """Returns the outcome that `begin` passes to its callback."""
     outcomes: list[Outcome] = []
     delivered = anyio.Event()
 

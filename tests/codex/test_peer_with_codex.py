@@ -1,4 +1,4 @@
-"""The peer against the real Codex, and what Codex says it is."""
+"""The peer with the real Codex, and Codex's answer to `initialize`."""
 
 import importlib.metadata
 import os

@@ -1,5 +1,5 @@
-"""One child from spawn to reaped: the real Codex, and scripted children for what it will not do on
-demand.
+"""A child from its start to its end: the real Codex, and scripted children for faults that Codex
+does not produce on demand.
 """
 
 import os
@@ -344,8 +344,8 @@ async def test_a_child_leads_a_session_in_its_folder_and_gets_its_overrides(tmp_
 
 @pytest.fixture
 def background_job() -> Generator[None]:
-    """Makes this process ignore and block signals as a background job of a script, or under
-    `nohup`, does.
+    """Makes this process ignore and block the signals that a background job of a script, or a
+    program under `nohup`, ignores and blocks.
     """
     ignored = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP, signal.SIGRTMIN)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}

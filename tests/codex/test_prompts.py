@@ -1,4 +1,4 @@
-"""The newest prompts are kept, and no more of them than threads can be at work."""
+"""The newest prompts are kept, and at most one for each of a bounded number of threads."""
 
 from msgspec import Raw
 from trimpoint.core.model.state import ThreadState

@@ -1,6 +1,4 @@
-"""A conversation is read from all of Codex's files that count, as Codex loads it, and from no
-others.
-"""
+"""A conversation is read from exactly those of Codex's files that Codex itself loads."""
 
 import sys
 from pathlib import Path
@@ -22,7 +20,9 @@ def base(file_id: str, end: int) -> dict[str, Any]:
 
 
 def content(ordinals: range, meta: dict[str, Any] | None = None) -> bytes:
-    """A file whose first line, numbered like all, is the one about itself."""
+    """Returns the content of a file whose lines are numbered, with a first line that describes the
+    file.
+    """
     lines = [
         {"type": "session_meta", "ordinal": ordinals.start, "payload": {"id": "x", **(meta or {})}}
     ]

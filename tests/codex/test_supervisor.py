@@ -1,4 +1,4 @@
-"""The link to Codex while its daemon ends."""
+"""The link to Codex while its daemon is ending."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""Codex's notifications as facts, with parameters as Codex 0.163 and 0.171 send them."""
+"""Codex's notifications are translated into facts, with parameters as Codex 0.163 and 0.171 send
+them.
+"""
 
 from typing import Any
 
@@ -15,7 +17,7 @@ RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code
 
 
 def heard(method: str, **params: Any) -> ev.AnyEvent:
-    """The one fact in a notification."""
+    """Returns the one fact in a notification."""
     [fact] = translate(CodexMessage.compose(method, {"threadId": "T", **params}), 1, b"{}")
     return fact
 

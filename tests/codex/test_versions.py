@@ -1,8 +1,8 @@
-"""Codex versions that lack what the commands need: refused in a sentence that names the version,
-with nothing changed.
+"""Commands that need a newer Codex are refused with a message that names the version, and change
+nothing.
 
-The stand-in for Codex talks as much of its protocol as one turn takes; the unknown-method error is
-in Codex's own words (measured: 0.133 to 0.171).
+The stand-in for Codex implements as much of its protocol as one turn needs; its error for an
+unknown method is in Codex's own words (measured: 0.133 to 0.171).
 """
 
 from collections.abc import AsyncIterator
@@ -71,8 +71,8 @@ def refused(message: str) -> ProviderError:
 
 @asynccontextmanager
 async def thread_on(version: str, *lacks: str, folder: Path) -> AsyncIterator[Client]:
-    """A client of a daemon whose Codex is of `version` and has none of the methods `lacks`; its
-    thread had two turns.
+    """Yields a client of a daemon whose Codex has this version and lacks the methods in `lacks`.
+    The client's thread has had two turns.
     """
     constants = f"THREAD, VERSION, LACKS = {THREAD!r}, {version!r}, {lacks!r}\n"
     (folder / "bin").mkdir()

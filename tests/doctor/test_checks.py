@@ -1,4 +1,4 @@
-"""Each check against a machine made for it. Nothing here runs Codex, but for its version."""
+"""Tests each check against an installation made for it. Of Codex, only `--version` is run."""
 
 import fcntl
 import os

@@ -1,4 +1,6 @@
-"""Codex's protocol as the binary describes it: messages, and every member that they can have."""
+"""Codex's protocol as the binary describes it: its messages, and every member that they can
+have.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -24,10 +26,10 @@ _SAMPLES: dict[str, Any] = {
 
 
 class Place(NamedTuple):
-    """A member of a message; `path` leads to it, `owner` is the definition that has it.
+    """A member of a message. `path` leads to it, and `owner` is the definition that has it.
 
-    `kinds` are the ways in which text or free JSON can stand there: string, any, and lists and maps
-    of these: [string], {any} …
+    `kinds` are the forms in which it can hold text or free JSON: string, any, and lists and maps of
+    these: [string], {any} …
     """
 
     owner: str
@@ -37,7 +39,7 @@ class Place(NamedTuple):
     description: str
 
     def message(self, value: Any) -> Any:
-        """The smallest message with `value` there."""
+        """Returns the smallest message that has `value` in this member."""
         for step in reversed(self.path):
             value = [value] if step == LIST_ENTRY else {"key" if step == MAP_ENTRY else step: value}
         return value
@@ -52,7 +54,7 @@ class CodexSchema:
 
     @classmethod
     def of(cls, codex: str, folder: Path) -> "CodexSchema":
-        """That of a binary."""
+        """Returns the schema of a Codex binary."""
         command = [
             codex,
             "app-server",
@@ -65,14 +67,16 @@ class CodexSchema:
         return cls((folder / "codex_app_server_protocol.schemas.json").read_bytes())
 
     def messages(self, union: str) -> dict[str, Any]:
-        """Method → schema of its parameters, of ClientRequest, ServerNotification or
-        ServerRequest.
+        """Returns the schema of the parameters of each method of a union: ClientRequest,
+        ServerNotification or ServerRequest.
         """
         variants = [variant["properties"] for variant in self._older[union]["oneOf"]]
         return {str(one["method"]["enum"][0]): one.get("params", {}) for one in variants}
 
     def answers(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Responses by name: Codex's, and those of clients to its own requests."""
+        """Returns the schemas of responses by name: those that Codex sends, and those that clients
+        send.
+        """
         every = {
             name: schema
             for name, schema in {**self._older, **self._newer}.items()
@@ -122,8 +126,8 @@ class CodexSchema:
         ]
 
     def places(self, schema: Any, owner: str, barriers: frozenset[str]) -> Iterator[Place]:
-        """Every member that a message can have, each by a shortest way; by one that avoids members
-        called `barriers`, if there is one.
+        """Yields every member that a message can have, each by a shortest path, and by one without
+        members called `barriers` if there is one.
         """
         seen: set[tuple[str, bool]] = set()
         waiting: list[tuple[Any, str, tuple[str, ...]]] = [(schema, owner, ())]
@@ -175,8 +179,8 @@ class CodexSchema:
 
 
 def _name(schema: Any) -> str:
-    """Of a reference, the definition's name; for parameters that may be left out, that of what they
-    are when they are given.
+    """Returns the name of the definition that a reference names. For optional parameters, that of
+    the parameters when they are given.
     """
     reference = schema.get("$ref") or next(
         (one["$ref"] for one in schema.get("anyOf", ()) if "$ref" in one), ""

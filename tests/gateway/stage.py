@@ -1,4 +1,4 @@
-"""Clients without a socket: what each was sent is in `received`, decoded, in order."""
+"""Clients without a socket; `received` holds the decoded messages that each was sent, in order."""
 
 import json
 from itertools import count
@@ -15,8 +15,8 @@ _numbers = count(1)
 
 
 class FakeConnection:
-    """Takes what a connection takes. `lines` are the very objects that were handed over to be
-    written to many.
+    """Records what is sent over a connection. `lines` holds the bytes objects themselves, which
+    clients may share.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class FakeConnection:
 
 
 class FakeClient:
-    """A client and its connection."""
+    """A client with its connection."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class FakeClient:
 
 
 def client_request(fake_client: FakeClient, message: bytes) -> ClientRequest:
-    """A request as the gateway makes it of what a client sends."""
+    """Returns the request that the gateway makes of a client's message."""
     request = jsonrpc.decode(message)
     assert isinstance(request, jsonrpc.Request)
     return ClientRequest(fake_client.client, Asked(request))

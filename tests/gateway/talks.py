@@ -1,4 +1,4 @@
-"""Connections to a recording handler, and the client at the other end."""
+"""Connections to a recording handler, and the client at their other end."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ PATIENT = Limits(half_close_grace_s=NEVER_S, close_grace_s=NEVER_S)
 
 
 class Client:
-    """The other end of a connection, in raw bytes."""
+    """The client's end of a connection, in raw bytes."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
@@ -74,7 +74,7 @@ class Client:
 
 @dataclass
 class Recorder:
-    """An `on_message` that keeps what it gets, and can be waited on."""
+    """An `on_message` that records messages, and can be waited for."""
 
     got: list[ClientMessage] = field(default_factory=list[ClientMessage])
     _news: anyio.Event = field(default_factory=anyio.Event)

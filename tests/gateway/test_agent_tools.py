@@ -1,4 +1,4 @@
-"""Who gets the agent's tools, by what a client asks for at `thread/start`."""
+"""Which agents get the agent tools, by the parameters of `thread/start` and the configuration."""
 
 from typing import Any
 

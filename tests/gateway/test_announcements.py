@@ -1,5 +1,5 @@
-"""That a thread is put away or brought back is told to every client, of the thread and not of its
-lives in Codex.
+"""Every client is notified when a thread is archived or unarchived, under the thread's stable
+id.
 """
 
 import msgspec

@@ -1,5 +1,5 @@
-"""Looking at checkpoints and putting old ones away: real repositories, threads whose past is
-written down by the test.
+"""Listing, comparing and pruning checkpoints, with real repositories and threads whose turns the
+test records.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -35,7 +35,7 @@ LIMITS = CaptureLimits(max_file_bytes=1000)
 
 
 class Setup:
-    """A repository and threads that work in it."""
+    """A repository, and threads that work in it."""
 
     def __init__(self, engine: ThreadRegistry, folder: Path) -> None:
         self.engine = engine
@@ -82,7 +82,7 @@ class Setup:
         )
 
     async def turn(self, writer: ThreadWriter, files: dict[str, str | bytes]) -> str:
-        """A turn that writes these files; its commit."""
+        """Records a turn that writes these files, and returns the commit of its checkpoint."""
         turn_id = f"turn-{len(writer.state.turns) + 1}"
         prompt = ev.EntryRecorded(turn_id, "prompt", "message", "user", f"prompt of {turn_id}")
         await self._do(writer, ev.TurnStarted(turn_id, 1), prompt)

@@ -1,5 +1,5 @@
-"""Who hears what: threads, raw events, opting out, dialects; and that it is encoded once for
-all.
+"""Which clients receive a notification: subscriptions, raw events, opting out and dialects; and
+that it is encoded once for all.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""Connections: requests in, answers out, in every framing, until either side ends."""
+"""Connections: requests and responses in every framing, until either side closes."""
 
 import asyncio
 import json

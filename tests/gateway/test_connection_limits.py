@@ -1,4 +1,4 @@
-"""Connections to clients that do not read, leave, or break."""
+"""Connections to clients that do not read, disconnect or fail."""
 
 import asyncio
 import json
@@ -163,7 +163,7 @@ async def test_the_last_words_of_a_cancelled_connection_arrive() -> None:
 
 
 class EndOfInput(SocketEnd):
-    """Tells when the end of the client's input was read."""
+    """Is set when the end of the client's input was read."""
 
     def __init__(self, sock: socket.socket) -> None:
         super().__init__(sock)

@@ -1,6 +1,4 @@
-"""The contract of the adapter to jsonrpcserver: none of what that library is known to do wrong
-reaches a client.
-"""
+"""The contract of the adapter to jsonrpcserver: no known fault of that library reaches a client."""
 
 import re
 from pathlib import Path
@@ -28,7 +26,7 @@ SECRET = "a secret out of the program"
 
 
 class Handlers:
-    """Every method of the registry answers `outcome`, or raises it."""
+    """A table in which every method returns `outcome`, or raises it."""
 
     def __init__(self, outcome: Result | BaseException) -> None:
         self.outcome = outcome

@@ -1,4 +1,4 @@
-"""Experimental API, for each client as it asked."""
+"""Experimental requests are refused to clients that did not ask for the experimental API."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -22,14 +22,16 @@ API = ExperimentalApi({"new": frozenset()}, {"old": {"member": True}})
 
 
 class Link:
-    """As much of a link as is looked at."""
+    """The part of a link that the gate uses."""
 
     profile = LaunchProfile(Path("/codex"))
     epoch = 1
 
 
 class Setup:
-    """A gate before a binary that says `api`, or nothing while that is None. `asked` is counted."""
+    """A gate for a binary whose experimental API is `api`, or that prints no schema while that is
+    None. `asked` counts the reads.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, api: ExperimentalApi | None = API) -> None:
         self.api = api
@@ -53,7 +55,7 @@ class Setup:
         return fake_client
 
     async def refusal(self, fake_client: FakeClient, method: str, params: Any) -> Any:
-        """The error object that the client gets; None when Codex would look at its request."""
+        """Returns the error object that the client gets, or None if the request is allowed."""
         message = msgspec.json.encode({"id": 1, "method": method, "params": params})
         try:
             await self.gate.check(client_request(fake_client, message))

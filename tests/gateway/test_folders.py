@@ -1,5 +1,5 @@
-"""What a client leaves out or names by a relative path is meant from its own folder (measured:
-codex 0.163).
+"""A relative or omitted working directory is resolved against the client's working directory
+(measured: codex 0.163).
 """
 
 import os
@@ -15,7 +15,7 @@ ELSEWHERE = "/somewhere/else"
 
 
 def sent(method: str, params: Any, folder: str | None = ELSEWHERE) -> Any:
-    """The parameters that Codex gets."""
+    """Returns the parameters that Codex receives."""
     request = jsonrpc.decode(msgspec.json.encode({"id": 1, "method": method, "params": params}))
     assert isinstance(request, jsonrpc.Request)
     return msgspec.json.decode(resolve_working_directory(request, folder).params or b"null")

@@ -1,4 +1,6 @@
-"""What Codex tells a new connection is told to every client, however late it comes."""
+"""Notifications that Codex sends to a new connection reach every client, however late it
+connects.
+"""
 
 import msgspec
 from trimpoint.gateway.session.clients import Clients

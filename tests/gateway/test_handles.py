@@ -1,4 +1,4 @@
-"""Handles of clients in Codex's sight and back, with a Codex that only listens."""
+"""Handles of clients are translated for Codex and back, with a Codex that records its requests."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -34,8 +34,8 @@ NOTHING: dict[str, Any] = {}
 
 
 class Codex:
-    """Link, peer, identity and inner handler in one. `asked` is what it was sent, ends of ours
-    included.
+    """A link, peer, identity and inner handler in one object. `asked` holds the requests that it
+    received, those of the daemon included.
     """
 
     request_deadline_s = 5.0
@@ -88,7 +88,7 @@ class Codex:
 
 
 class Setup:
-    """Handles between guests and that Codex."""
+    """The handles of several clients, with that Codex."""
 
     def __init__(self) -> None:
         self.codex = Codex()
@@ -117,7 +117,7 @@ class Setup:
         return await self.send(fake_client, method, params)
 
     async def name(self, fake_client: FakeClient, kind: HandleType, chosen: str = "h") -> str:
-        """What Codex knows a guest's handle as."""
+        """Returns the handle that Codex sees for a client's handle."""
         await self.ask(
             fake_client, kind.uses[0] if kind.uses else kind.starts, **{kind.member: chosen}
         )
@@ -133,7 +133,7 @@ class Setup:
         )
 
     def leave(self, fake_client: FakeClient) -> list[tuple[str, dict[str, Any]]]:
-        """What Codex is asked because a guest is gone."""
+        """Disconnects a client, and returns the requests that Codex receives because of that."""
         self.codex.asked.clear()
         self.clients.remove(fake_client.client)
         self.handles.release(fake_client.client)

@@ -1,4 +1,6 @@
-"""`initialize`: once for each client, under its own name, and before anything else."""
+"""`initialize` is accepted once from each client, under the client's own name, and before any other
+request.
+"""
 
 from typing import Any, cast
 
@@ -26,7 +28,9 @@ INFO = {"name": "editor", "version": "2"}
 
 
 class Link:
-    """Codex is there once `there` is set; without an identity it never is."""
+    """A link to a Codex that is connected once `there` is set; without an identity it never
+    connects.
+    """
 
     def __init__(self, identity: InitializeResult | None = IDENTITY) -> None:
         self.identity = identity

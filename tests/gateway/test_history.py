@@ -1,5 +1,5 @@
 """A thread's history in Codex's form: defaults, directions and cursors are Codex's, and cursors
-hold while the thread grows.
+stay valid while the thread grows.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ PROMPT_ITEM = {
 
 
 def several_generations() -> Conversation:
-    """Turns 1 to 5, with a trim after 2 and another after 4."""
+    """Returns a thread with turns 1 to 5, with a trim after turn 2 and another after turn 4."""
     conversation = started(turns=2)
     conversation.clear(1)
     conversation.turn(activities=["ls", "make"])
@@ -263,7 +263,9 @@ def test_a_page_has_at_least_one_row_and_not_more_than_is_good(
 
 
 def compacted_and_cleared() -> Conversation:
-    """Turns 1 to 3; a compaction after 1, a clear after 2."""
+    """Returns a thread with turns 1 to 3, with a compaction after turn 1 and a clear after turn
+    2.
+    """
     conversation = started(turns=1)
     conversation.compact()
     conversation.turn()
@@ -273,14 +275,14 @@ def compacted_and_cleared() -> Conversation:
 
 
 def marks(page: dict[str, Any]) -> list[str]:
-    """The items of a page: their type, or for a message its first word."""
+    """Returns, for each item of a page, its type, or the first word of a message."""
     return [
         row["item"].get("text", "").split(" ")[0] or row["item"]["type"] for row in page["data"]
     ]
 
 
 class TestTrims:
-    """What stands for trims in the history."""
+    """Trims are shown in the history by items."""
 
     def state(self) -> Any:
         return compacted_and_cleared().state

@@ -1,5 +1,5 @@
-"""Ids are exchanged in the places of ids and nowhere else, and every other byte of meaning
-survives.
+"""Ids are replaced in the members for ids and nowhere else, and all other content stays the
+same.
 """
 
 from collections.abc import Iterator
@@ -32,8 +32,8 @@ NAMES = [
 
 
 def documents(ids: list[str]) -> st.SearchStrategy[Any]:
-    """Messages of any shape with `ids` and texts about them everywhere; "path" has a rule of its
-    own.
+    """Returns a strategy for messages of any shape with `ids` and texts about them in all places.
+    The member "path" has its own rule.
     """
     texts = (
         st.sampled_from([*ids, STRANGER])
@@ -60,7 +60,9 @@ def documents(ids: list[str]) -> st.SearchStrategy[Any]:
 
 
 def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each leaf with the names that lead to it; of a list all are under its own name."""
+    """Yields each leaf value with the names of the members that lead to it. Entries of a list have
+    the list's name.
+    """
     if isinstance(value, dict):
         for key, member in value.items():
             yield from leaves_of(member, (*path, key))
@@ -74,7 +76,9 @@ def leaves_of(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def holds_an_id(path: tuple[str, ...], value: Any) -> bool:
-    """An oracle of its own: the place is an id's, and no free content is above it."""
+    """Returns whether a place may hold an id: its member is one for ids, and it is not inside free
+    content. Independent of the tested code.
+    """
     named = bool(path) and path[-1] in idmap.ID_MEMBERS | idmap.TURN_ID_MEMBERS
     return named and not set(path) & idmap.CONTENT_MEMBERS and isinstance(value, str)
 

@@ -1,4 +1,4 @@
-"""Pages of a list of threads: where rows belong, and where a cursor leads."""
+"""Pages of a list of threads: the order of rows, and the place of a cursor."""
 
 from typing import Any
 

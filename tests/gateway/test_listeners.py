@@ -1,4 +1,4 @@
-"""Listening on a socket: its folder, its file, its clients."""
+"""Listening on a Unix socket: its folder, its file and its clients."""
 
 import asyncio
 import json
@@ -116,7 +116,7 @@ async def refusal_of(place: Path | socket.socket) -> listeners.ListenError:
 
 @contextmanager
 def logged(event: str) -> Generator[anyio.Event, None, None]:
-    """Is set when `event` is logged."""
+    """Yields an event that is set when the log entry `event` is written."""
     noticed = anyio.Event()
 
     def notice(_logger: Any, _name: str, entry: MutableMapping[str, Any]) -> NoReturn:
@@ -406,8 +406,8 @@ async def test_a_defect_in_serving_one_client_is_logged_and_spares_the_others(
 
 @pytest.fixture
 def few_descriptors() -> Iterator[list[int]]:
-    """At most a few descriptors more than are open now; those that a test lists are closed at the
-    end.
+    """Limits the process to a few more file descriptors than are open. Those in the yielded list
+    are closed at the end.
     """
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(map(int, os.listdir("/proc/self/fd")))

@@ -1,8 +1,8 @@
-"""Thread ids against the protocol as the very binary describes it: every place of an id is
-exchanged, and nothing else is (docs/spec/clients.md).
+"""Thread ids in the protocol that the binary describes: every member for an id is replaced, and no
+other (docs/spec/clients.md).
 
-A place that a newer Codex adds fails here until it is decided on. Each is tried by itself: the
-smallest message that has it goes through what the gateway sends such messages through.
+A member that a newer Codex adds fails here until it is added to the tables. Each member is tested
+alone: the smallest message with it is passed through the gateway's translation.
 """
 
 import re
@@ -48,9 +48,7 @@ CODEX_S_OWN = {("Thread", "extra"), ("TurnError", "codexErrorInfo")}
 
 
 class Tried(NamedTuple):
-    """A place, and a message that holds a value there, as it came and as the gateway passes it
-    on.
-    """
+    """A member, and a function that translates a message with a value in it as the gateway does."""
 
     place: Place
     forward: Callable[[Any], Any]
@@ -69,7 +67,9 @@ class Tried(NamedTuple):
 
 
 def identity() -> Identity:
-    """One thread is known; it is served by a provider thread of another id."""
+    """Returns an identity with one known thread, which is served by a provider thread with another
+    id.
+    """
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
     engine = SimpleNamespace(

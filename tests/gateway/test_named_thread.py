@@ -1,4 +1,4 @@
-"""Which thread a request is about: what decides whose Codex answers it."""
+"""The thread that a request names, which decides which Codex answers the request."""
 
 import pytest
 from msgspec import Raw

@@ -1,4 +1,4 @@
-"""How Codex is held back for clients that read and cannot keep up."""
+"""Codex is paused for clients that read but cannot keep up."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from tests.deadlines import STEP_S
 
 
 class FakeReader:
-    """Takes `rate` bytes each time that it is looked at."""
+    """A client that reads `rate` bytes each time that it is checked."""
 
     def __init__(self, rate: int, left: int) -> None:
         self.rate, self.left, self._sent = rate, left, 0
@@ -32,7 +32,7 @@ class FakeReader:
 
 
 class Held:
-    """Whether Codex is held back, and how often it was."""
+    """Whether Codex is paused, and how often it was."""
 
     def __init__(self) -> None:
         self.times, self.is_held = 0, False

@@ -1,4 +1,4 @@
-"""Questions of the agent: answered to Codex exactly once, by the first client that really answers
+"""Requests of Codex are answered exactly once, by the first client that gives a valid answer
 (docs/spec/clients.md).
 """
 
@@ -21,7 +21,7 @@ DECLINE = {"decision": "decline"}
 
 
 class Codex:
-    """Hears the answers, or is gone."""
+    """A Codex that records answers, or has ended."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[bytes, Any]] = []
@@ -40,7 +40,7 @@ class Codex:
 
 
 class Setup:
-    """Questions, with what was written down of them."""
+    """Open requests, and the facts that were recorded about them."""
 
     def __init__(self) -> None:
         self.clients = Clients()

@@ -1,5 +1,5 @@
-"""The one place where an exception becomes what a client reads: every reason has a code, and
-nothing slips out.
+"""Exceptions become error objects: every reason has a code, and no internal text is sent to a
+client.
 """
 
 from typing import Any

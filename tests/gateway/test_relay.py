@@ -1,4 +1,4 @@
-"""The answer of Codex goes out at its place in the stream, before what Codex says after it."""
+"""Codex's response is passed on at its place in the stream, before Codex's next message."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -18,7 +18,7 @@ def unexpected(_: Raw) -> None:
 
 
 class Codex:
-    """A link and its peer in one, that answers when it is told to."""
+    """A link and its peer in one object, which answers when the test tells it to."""
 
     request_deadline_s = 5.0
 

@@ -1,4 +1,4 @@
-"""`session/export`: the whole thread in one answer, or a reason why not."""
+"""`session/export` returns the whole thread in one answer, or a refusal."""
 
 import json
 

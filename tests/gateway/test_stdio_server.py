@@ -1,4 +1,4 @@
-"""Serving one client on standard input and output, whatever they are."""
+"""Serving one client over stdin and stdout of every kind."""
 
 import fcntl
 import os

@@ -1,4 +1,6 @@
-"""What a page of `thread/list` costs Codex when a thousand threads were trimmed."""
+"""The number of requests to Codex for one page of `thread/list`, with a thousand trimmed
+threads.
+"""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -19,8 +21,8 @@ from tests.gateway.stage import FakeClient, client_request
 
 
 class Codex:
-    """Link and peer in one: it lists provider threads, the newest first. Each third thread was not
-    trimmed, each third was, and each third has had no turn since.
+    """A link and peer in one object that lists provider threads, newest first. One third of the
+    threads was not trimmed, one third was, and one third has had no turn since its trim.
     """
 
     request_deadline_s = 5.0
@@ -72,7 +74,7 @@ class Codex:
 
 
 class Setup:
-    """Lists of the threads of that Codex, as one client asks for them."""
+    """Lists of the threads of that Codex, as one client requests them."""
 
     def __init__(self, count: int) -> None:
         self.codex = Codex(count)
@@ -99,7 +101,9 @@ class Setup:
         return cast("dict[str, Any]", await self.lists.handlers["thread/list"](request))
 
     async def cost(self, **params: Any) -> tuple[int, int]:
-        """How often a page has Codex list threads, and read one."""
+        """Returns how many lists of threads, and how many single threads, are requested from Codex
+        for one page.
+        """
         self.codex.asked.clear()
         await self.page(**params)
         return self.codex.asked.count("thread/list"), self.codex.asked.count("thread/read")

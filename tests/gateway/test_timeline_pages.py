@@ -1,5 +1,5 @@
-"""Pages of the timeline: put together they are the timeline, whatever their size and whatever is
-added meanwhile.
+"""Pages of a timeline together make up the whole timeline, whatever their size, and while entries
+are added.
 """
 
 import base64

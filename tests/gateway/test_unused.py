@@ -1,4 +1,4 @@
-"""When a daemon that nothing uses may end."""
+"""When an unused daemon may end."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,7 +21,7 @@ METHOD_NOT_FOUND = ProviderError(-32601, "unknown method", None, msgspec.Raw(b"{
 
 
 class Codex:
-    """Stands for the link to a Codex: `terminals` run in its one loaded thread."""
+    """Stands in for the link to a Codex whose one loaded thread has these `terminals`."""
 
     def __init__(
         self, *terminals: str, failure: ProviderFailure | None = None, is_connected: bool = True
@@ -40,7 +40,7 @@ class Codex:
 
 
 class Threads:
-    """Stands for the registry: one thread, with or without a turn."""
+    """Stands in for a registry with one thread, with or without a running turn."""
 
     def __init__(self, *, is_running: bool = False, read_only: str | None = None) -> None:
         self.state = SimpleNamespace(

@@ -1,5 +1,5 @@
-"""systemd's tools, where they are installed. CI installs them and sets `TRIMPOINT_REQUIRE_SYSTEMD`:
-there, their absence fails.
+"""systemd's tools, where they are installed. CI installs them and sets `TRIMPOINT_REQUIRE_SYSTEMD`,
+so that their absence fails a test there.
 """
 
 import os
@@ -11,7 +11,7 @@ REQUIRED = "TRIMPOINT_REQUIRE_SYSTEMD"
 
 
 def tool(name: str) -> str:
-    """The path of a tool of systemd; the test that asks is skipped where there is none."""
+    """Returns the path of one of systemd's tools. Skips the test if it is not installed."""
     path = shutil.which(name)
     if path is None:
         reason = f"{name} is not installed (Debian: apt-get install systemd)"

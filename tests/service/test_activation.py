@@ -22,7 +22,9 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def hand_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., dict[str, str]]]:
-    """Puts sockets where a service manager would and says so in an environment."""
+    """Returns a function that passes sockets to this process as a service manager does, and returns
+    the environment.
+    """
     monkeypatch.setattr(activation, "FIRST_FD", FIRST)
     taken: list[int] = []
 

@@ -13,7 +13,7 @@ from tests.deadlines import STEP_S
 
 
 class Manager:
-    """A service manager's ear."""
+    """The socket of a service manager."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -22,7 +22,7 @@ class Manager:
         self._socket.setblocking(False)
 
     def heard(self) -> list[str]:
-        """All that was said and not returned yet."""
+        """Returns all messages that have arrived since the last call."""
         said: list[str] = []
         while True:
             try:
@@ -31,7 +31,7 @@ class Manager:
                 return said
 
     async def hears(self) -> str:
-        """The next message."""
+        """Waits for the next message and returns it."""
         with anyio.fail_after(STEP_S):
             await anyio.wait_readable(self._socket)
         return self._socket.recv(4096).decode()

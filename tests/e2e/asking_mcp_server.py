@@ -1,5 +1,5 @@
-"""An MCP server over stdio with one tool, `ask`, that asks a person (elicitation) and returns what
-they said. Run as a script.
+"""An MCP server over stdio with one tool, `ask`, which asks a person (elicitation) and returns the
+answer. It is run as a script.
 """
 
 import json

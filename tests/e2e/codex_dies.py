@@ -1,4 +1,6 @@
-"""Codex dies at an instant that no test could hit: while the daemon writes down a certain event."""
+"""Kills Codex while the daemon writes a certain event, an instant that a test could not hit
+otherwise.
+"""
 
 import os
 import signal
@@ -18,8 +20,8 @@ GONE_DEADLINE_S = STEP_S
 def codex_dies_while_writing(
     monkeypatch: pytest.MonkeyPatch, harness: Harness, event: type[ev.Event]
 ) -> None:
-    """The first time that `event` has been decided, Codex is killed, and the disk takes until the
-    daemon has noticed.
+    """Kills Codex the first time that `event` is decided, and delays the write until the daemon has
+    noticed.
     """
     settle, epoch_ended = ThreadWriter.flush, NotificationRouter.on_epoch_ended
     gone = anyio.Event()

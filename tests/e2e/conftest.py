@@ -1,4 +1,4 @@
-"""A whole daemon on the real Codex, against a scripted model."""
+"""Fixtures with a whole daemon, the real Codex and a scripted model."""
 
 import os
 from collections.abc import AsyncGenerator, Callable
@@ -38,8 +38,8 @@ CODEX_BIN = Path(os.environ.get("TRIMPOINT_TEST_CODEX") or BUNDLED_CODEX)
 
 
 class Harness:
-    """Where a test's daemons live: state, sockets, a worktree and a Codex home that outlive a
-    daemon.
+    """The environment of a test's daemons: state, sockets, a worktree and a `CODEX_HOME` that
+    outlive a daemon.
     """
 
     def __init__(
@@ -72,13 +72,15 @@ class Harness:
         return LaunchProfile(CODEX_BIN, tuple(self.overrides), self.codex_home, environment)
 
     def child_pid(self, profile: str = "") -> int:
-        """The Codex that runs now, as the daemon has it on record; with `profile` that of it."""
+        """Returns the process id of the recorded Codex; with `profile`, of that launch profile's
+        Codex.
+        """
         [record] = self.state_dir.glob(f"child-{profile}*")
         return int(msgspec.json.decode(record.read_bytes())["pid"])
 
     @asynccontextmanager
     async def daemon(self) -> AsyncGenerator[None]:
-        """A daemon that runs while the block lasts."""
+        """Runs a daemon until the block ends."""
         async with (
             running_daemon(self.config, self.state_dir, self.profile) as daemon,
             anyio.create_task_group() as tasks,
@@ -89,15 +91,15 @@ class Harness:
 
     @asynccontextmanager
     async def client(self, name: str = "test", **capabilities: object) -> AsyncGenerator[Client]:
-        """An initialized client."""
+        """Yields an initialized client."""
         async with connect(self.socket) as client:
             await client.initialize(name, **capabilities)
             yield client
 
     @asynccontextmanager
     async def conversation(self) -> AsyncGenerator[Conversation]:
-        """A daemon, a client and a thread. Where `restarts` is set, each act has a daemon of its
-        own.
+        """Yields a conversation with a daemon, a client and a thread. With `restarts`, each act has
+        its own daemon.
         """
         async with anyio.create_task_group() as tasks:
             lives = DaemonLives(self, tasks)
@@ -109,7 +111,7 @@ class Harness:
             await lives.end()
 
     def restart_before_each_act(self) -> None:
-        """Also have every record read back from a snapshot."""
+        """Restarts the daemon before each act, and has every record read back from a snapshot."""
         self.restarts = True
         self.config = msgspec.structs.replace(
             self.config, threads=ThreadsSection(snapshot_after_records=1)
@@ -117,9 +119,9 @@ class Harness:
 
 
 class DaemonLives:
-    """A daemon and a client of it, which can be replaced by the next ones while a test goes on.
+    """A daemon and a client of it, which can be replaced by the next ones during a test.
 
-    Each pair runs in a task of its own, so that a test may replace it within any scope.
+    Each pair runs in its own task, so that a test may replace it within any cancel scope.
     """
 
     def __init__(self, harness: Harness, tasks: TaskGroup) -> None:
@@ -130,18 +132,18 @@ class DaemonLives:
         self._ended = anyio.Event()
 
     async def begin(self) -> None:
-        """Start a daemon and connect to it."""
+        """Starts a daemon and connects to it."""
         self._over, self._ended = anyio.Event(), anyio.Event()
         self.client = await self._tasks.start(self._live)
 
     async def begin_anew(self) -> Client:
-        """End the daemon and start the next one; returns its client."""
+        """Ends the daemon, starts the next one, and returns its client."""
         await self.end()
         await self.begin()
         return self.client
 
     async def end(self) -> None:
-        """End the daemon, and return when it is gone."""
+        """Ends the daemon, and waits for its end."""
         self._over.set()
         await self._ended.wait()
 
@@ -159,7 +161,7 @@ Overrides = Callable[[ScriptedModel], list[str]]
 async def opened_harness(
     overrides: Overrides = codex_overrides, script: Script | None = None
 ) -> AsyncGenerator[Harness]:
-    """A harness with a Codex home of its own."""
+    """Yields a harness with a new `CODEX_HOME`."""
     script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
     with TemporaryDirectory(prefix="tp") as folder:
         async with used_codex_home(CODEX_BIN) as codex_home, ScriptedModel(script) as model:
@@ -167,7 +169,7 @@ async def opened_harness(
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test marked `also_restarted` runs once more with a restart before each act."""
+    """Runs a test marked `also_restarted` a second time, with a restart before each act."""
     marked = metafunc.definition.get_closest_marker
     if marked("also_restarted") is not None and marked("never_restarted") is None:
         for name in {"harness", "sealed_harness"}.intersection(metafunc.fixturenames):
@@ -192,6 +194,6 @@ async def harness(request: pytest.FixtureRequest) -> AsyncGenerator[Harness]:
 
 @pytest.fixture
 async def sealed_harness(request: pytest.FixtureRequest) -> AsyncGenerator[Harness]:
-    """Its provider seals compaction summaries."""
+    """Yields a harness whose provider seals compaction summaries."""
     async with opened_harness(remote_overrides) as opened:
         yield _set_up(opened, request)

@@ -1,4 +1,4 @@
-"""A conversation through the daemon, and what the model was shown of it."""
+"""A conversation through the daemon, and the inputs that the model received in it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,38 +16,38 @@ TURN_DEADLINE_S = STEP_S
 
 
 class ScriptedTurn:
-    """What the model answers in one turn, and what of it is to be seen where."""
+    """The model's replies in one turn, and the items and timeline entries that they result in."""
 
     def __init__(self, prompt: str) -> None:
         self.replies: list[Reply] = []
         self.turn = ExpectedTurn([Piece("user", prompt)], [("user", prompt)])
 
     def thinks(self, sealed: str | None) -> Reply:
-        """A reasoning item, with or without content that only the provider can read."""
+        """Returns a reasoning item, with or without encrypted content."""
         self.turn.pieces.append(Piece("reasoning", sealed or ""))
         self.turn.entries.append(("reasoning", "hm"))
         return reasoning("hm", encrypted_content=sealed)
 
     def says(self, text: str) -> Reply:
-        """A message; more may follow it in the same turn."""
+        """Returns a message, after which the turn may continue."""
         self.turn.pieces.append(Piece("assistant", text))
         self.turn.entries.append(("assistant", text))
         return say(text)
 
     def runs(self, word: str) -> Reply:
-        """A command that prints `word`."""
+        """Returns a call of a command that prints `word`."""
         self.turn.pieces += [Piece("call", f"echo {word}"), Piece("output", word)]
         self.turn.entries.append(("commandExecution", f"echo {word}"))
         return run(f"echo {word}")
 
     def ends_badly(self, reply: Reply) -> None:
-        """The last answer of the model is none."""
+        """Makes the turn fail with this last reply."""
         self.replies.append(reply)
         self.turn.status = "failed"
 
 
 class AnswersByPrompt(Script):
-    """Answers by what is asked and not by when, so that it does not matter which prompts reach the
+    """Answers by the prompt and not by order, so that it does not matter which prompts reach the
     model.
     """
 
@@ -56,7 +56,7 @@ class AnswersByPrompt(Script):
         self._scripted_turns: dict[str, list[Reply]] = {}
 
     def when(self, prompt: str, *replies: Reply) -> None:
-        """To this prompt the model answers these, one after each tool call."""
+        """Sets the replies to this prompt, of which each but the last is a tool call."""
         self._scripted_turns[prompt] = list(replies)
 
     def __call__(self, request: ModelRequest) -> Reply | Awaitable[Reply]:
@@ -78,7 +78,7 @@ def _text(item: dict[str, Any]) -> str:
 
 
 class Conversation:
-    """`prompts` and `answers` are what was said, by number of the turn, from 1."""
+    """A conversation. `prompts` and `answers` hold the texts by number of the turn, from 1."""
 
     def __init__(
         self, client: Client, thread_id: str, model: ScriptedModel, script: Script
@@ -105,11 +105,8 @@ class Conversation:
         return cls(client, answer["thread"]["id"], model, script)
 
     async def begin_act(self, kind: str = "") -> None:
-        """Restart the daemon if this conversation is one with restarts, and nothing else is under
-        way in it.
-
-        Acts that only add to the thread have a `kind`. From one other act to the next, one restart
-        between the same two kinds is enough: the tenth prompt after a prompt proves nothing more.
+        """Restarts the daemon, if this conversation is one with restarts and no other act is
+        running.
         """
         if self.before_act is None or self._acts > 0:
             return
@@ -124,12 +121,16 @@ class Conversation:
 
     @property
     def notifications(self) -> list[dict[str, Any]]:
-        """All that the conversation's clients were told, also before restarts."""
+        """Returns all notifications of the conversation's clients, also those from before
+        restarts.
+        """
         return [*self._earlier, *self.client.notifications]
 
     @contextmanager
     def no_restart(self) -> Generator[None]:
-        """While something runs that a restart would end: a terminal, a turn of another thread."""
+        """Prevents restarts until the block ends, for a terminal or another thread's turn that a
+        restart would end.
+        """
         self._acts += 1
         try:
             yield
@@ -143,7 +144,9 @@ class Conversation:
             yield
 
     async def turn(self, *, tool: bool = False) -> ModelRequest:
-        """One turn, numbered; with a tool call if wanted. Returns its last model request."""
+        """Runs a numbered turn, with a tool call if `tool` is set, and returns its last model
+        request.
+        """
         self.turns += 1
         replies = [run(f"echo tool-output-{self.turns}")] if tool else []
         self.script.then(*replies, say(f"answer-{self.turns}."))
@@ -151,7 +154,7 @@ class Conversation:
         return self.model.turn_requests()[-1]
 
     async def prompt(self, text: str) -> dict[str, Any]:
-        """Send a prompt and wait for the turn's end."""
+        """Sends a prompt, waits for the turn's end, and returns the turn."""
         async with self._act("prompt"):
             after = len(self.client.messages)
             started = await self.client.request(
@@ -167,7 +170,7 @@ class Conversation:
         return dict(done["params"]["turn"])
 
     def asked(self, prompt: str) -> ModelRequest:
-        """The one request that put the prompt to the model."""
+        """Returns the only model request that ends with the prompt."""
         requests = [
             r for r in self.model.turn_requests() if pieces(r.input)[-1] == Piece("user", prompt)
         ]
@@ -175,15 +178,15 @@ class Conversation:
         return requests[0]
 
     async def type(self, text: str) -> dict[str, Any]:
-        """Type a slash command."""
+        """Types a slash command, and returns its outcome."""
         async with self._act():
             return dict(
                 await self.client.request("commands/execute", threadId=self.thread_id, text=text)
             )
 
     async def until_codex_answers(self) -> None:
-        """Until the successor of a Codex that was killed is there; what is refused meanwhile may be
-        tried again.
+        """Waits until Codex answers again after it was killed. Requests that are refused meanwhile
+        are repeated.
         """
         while True:
             try:
@@ -195,19 +198,21 @@ class Conversation:
                 return
 
     async def snapshot(self) -> dict[str, Any]:
-        """The thread's read model."""
+        """Returns the thread's read model."""
         await self.begin_act("read")
         answer = await self.client.request("orchestration/snapshot", threadId=self.thread_id)
         return dict(answer["thread"])
 
     async def timeline(self, **params: Any) -> list[dict[str, Any]]:
-        """The timeline, newest page."""
+        """Returns the newest page of the timeline."""
         await self.begin_act("read")
         answer = await self.client.request("timeline/read", threadId=self.thread_id, **params)
         return list(answer["entries"])
 
     async def seen(self) -> tuple[tuple[Any, ...], list[Line], list[Line]]:
-        """The thread's counts, and its timeline opened and shut, in the words of `expectation`."""
+        """Returns the thread's counts, and its timeline with all trims expanded and with none, in
+        the form of `expectation`.
+        """
         opened, shut = (
             await self.timeline(expand="all", limit=1000),
             await self.timeline(limit=1000),
@@ -216,7 +221,7 @@ class Conversation:
 
 
 def seen_turns(request: ModelRequest, turns: int) -> list[int]:
-    """Which numbered turns the model was shown anything of."""
+    """Returns the numbers of the turns that the model's input contains."""
     return [
         number
         for number in range(1, turns + 1)

@@ -1,5 +1,5 @@
-"""A daemon of its own process, as a person starts it, so that it can be killed; and the Codex
-processes it leaves behind.
+"""A daemon in its own process, as a person starts it, so that it can be killed; and the Codex
+processes that it leaves behind.
 """
 
 import os
@@ -24,8 +24,8 @@ MAX_LINE_BYTES = 65_536
 
 @asynccontextmanager
 async def daemon_process(harness: Harness, *options: str) -> AsyncGenerator[Process]:
-    """`trimpoint serve` with these options on the harness's state, ready for clients; killed, at
-    the latest, when the block ends.
+    """Runs `trimpoint serve` with these options on the harness's state. Yields the process once
+    clients can connect, and kills it at the end of the block.
     """
     log = harness.home / "daemon.log"
     with log.open("ab") as stderr:
@@ -46,7 +46,7 @@ async def daemon_process(harness: Harness, *options: str) -> AsyncGenerator[Proc
 
 
 async def kill(process: Process) -> None:
-    """SIGKILL, and wait until it is gone."""
+    """Sends SIGKILL, and waits until the process has ended."""
     with anyio.CancelScope(shield=True):
         if process.returncode is None:
             process.send_signal(signal.SIGKILL)
@@ -92,7 +92,7 @@ def _environment(harness: Harness) -> dict[str, str]:
 
 
 def codex_processes(codex_home: Path) -> dict[int, int]:
-    """The parents of all app-servers that run with this Codex home, by process id."""
+    """Returns the parents of all app-servers that run with this `CODEX_HOME`, by process id."""
     mark = f"CODEX_HOME={codex_home}".encode()
     found: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):

@@ -1,5 +1,5 @@
-"""The same requests to two Codexes and the differences between their answers, once what must differ
-is made equal.
+"""Sends the same requests to two Codexes, and returns the differences between their answers, after
+values that always differ were made equal.
 """
 
 import re
@@ -25,8 +25,8 @@ _LONG_AGO_S = 1_000_000_000
 
 
 class Transcript:
-    """Answers under labels, in order. Ids are numbered as they come, so that two transcripts name
-    the same thread alike.
+    """Labelled answers, in order. Ids are numbered in order of appearance, so that two transcripts
+    give the same thread the same name.
     """
 
     def __init__(self, wire: JsonRpcClient, ids: dict[str, str] | None = None) -> None:
@@ -36,7 +36,7 @@ class Transcript:
         """The numbers of ids; another transcript of the same threads may share them."""
 
     async def ask(self, label: str, method: str, /, **params: Any) -> Message:
-        """Ask and write down the answer, errors too."""
+        """Sends a request, and records its answer, also if it is an error."""
         answer = await self.wire.ask(method, **params)
         self.answers.append(
             (label, self._plain({name: value for name, value in answer.items() if name != "id"}))
@@ -44,11 +44,11 @@ class Transcript:
         return answer
 
     def note(self, label: str, value: Any) -> None:
-        """Write down something else that has to be the same."""
+        """Records another value that has to be the same."""
         self.answers.append((label, self._plain(value)))
 
     async def turn(self, thread_id: str, text: str) -> None:
-        """A whole turn; what is said of it belongs to the transcript."""
+        """Runs a whole turn, and records its notifications."""
         after = len(self.wire.received)
         turn_input = [{"type": "text", "text": text}]
         answer = await self.ask(f"turn {text}", "turn/start", threadId=thread_id, input=turn_input)
@@ -61,13 +61,13 @@ class Transcript:
         )
 
     def order(self, *ignored: str) -> list[str]:
-        """Notifications by method and answers as "answer", in the order they came, but for the
-        methods in `ignored`.
+        """Returns the methods of received notifications in order, with "answer" for an answer,
+        without the methods in `ignored`.
         """
         return [method for method in self.wire.methods() if method not in ignored]
 
     def said(self, method: str) -> list[Any]:
-        """The parameters of each such notification."""
+        """Returns the parameters of each notification of this method."""
         return [
             self._plain(message["params"])
             for message in self.wire.received
@@ -95,7 +95,7 @@ class Transcript:
 
 
 def differences(one: Transcript, other: Transcript) -> list[str]:
-    """Where the answers differ, as "label: path: this → that"."""
+    """Returns the differences between the answers, as "label: path: this → that"."""
     assert [label for label, _ in one.answers] == [label for label, _ in other.answers]
     return [
         f"{label}: {difference}"

@@ -1,7 +1,7 @@
-"""A thread as plain Python reckons it: what the model must be shown next, and what ledger and
-timeline must say.
+"""A model of a thread in plain Python: the model's next input, and the content of ledger and
+timeline.
 
-Nothing of trimpoint is used here, so that it can be wrong only in its own way.
+It uses no code of trimpoint, so that it cannot have the same faults.
 """
 
 import json
@@ -20,8 +20,8 @@ PREAMBLE = (
 
 
 class Piece(NamedTuple):
-    """One item of a model input. `kind`: user | assistant | call | output | reasoning | aborted |
-    summary | sealed.
+    """One item of a model input. `kind` is user, assistant, call, output, reasoning, aborted,
+    summary or sealed.
     """
 
     kind: str
@@ -29,19 +29,19 @@ class Piece(NamedTuple):
 
 
 def pieces(items: Iterable[Item]) -> list[Piece]:
-    """A model input without what Codex says by itself about its surroundings."""
+    """Returns a model input without Codex's preamble."""
     return [piece_of(item) for item in items if not is_preamble(item)]
 
 
 def is_preamble(item: Item) -> bool:
-    """Instructions and surroundings, which every Codex thread begins with."""
+    """Returns whether an item belongs to the preamble that begins every Codex thread."""
     if item.get("type") == "additional_tools" or item.get("role") in ("developer", "system"):
         return True
     return item.get("role") == "user" and _text(item).startswith(PREAMBLE)
 
 
 def piece_of(item: Item) -> Piece:
-    """What an item is, without the ids and wrappings that Codex adds."""
+    """Returns an item without the ids and wrappers that Codex adds."""
     match item["type"]:
         case "message" if item["role"] == "assistant":
             return Piece("assistant", _text(item))
@@ -75,7 +75,7 @@ UNANSWERED = Piece("output", "aborted")
 
 @dataclass
 class ExpectedTurn:
-    """One turn. `entries` are the timeline's lines of it: ("user" | "assistant" | an activity, its
+    """One turn. `entries` are its lines in the timeline: ("user" | "assistant" | an activity, its
     text).
     """
 
@@ -85,14 +85,14 @@ class ExpectedTurn:
 
     @property
     def message_count(self) -> int:
-        """Prompts and answers."""
+        """Returns the number of prompts and answers."""
         return sum(role in ("user", "assistant") for role, _ in self.entries)
 
 
 @dataclass
 class ExpectedTrim:
-    """`turn_index` is the first turn after the boundary; `pruned` and `kept` how many turns this
-    trim took out and left.
+    """A trim. `turn_index` is the first turn after the boundary; `pruned` and `kept` count the
+    turns that it removed and kept.
     """
 
     turn_index: int
@@ -106,7 +106,9 @@ class ExpectedTrim:
 
 @dataclass
 class ExpectedThread:
-    """`summary` is the piece that stands for what the last compaction pruned."""
+    """The expected state of a thread. `summary` stands for the turns that the last compaction
+    pruned.
+    """
 
     turns: list[ExpectedTurn] = field(default_factory=list)
     trims: list[ExpectedTrim] = field(default_factory=list)
@@ -114,21 +116,21 @@ class ExpectedThread:
 
     @property
     def active(self) -> list[ExpectedTurn]:
-        """Turns that the agent still has, oldest first."""
+        """Returns the turns that are in the context, oldest first."""
         return self.turns[self.trims[-1].turn_index if self.trims else 0 :]
 
     @property
     def active_message_count(self) -> int:
-        """A summary counts as one message."""
+        """Returns the number of messages in the context, in which a summary counts as one."""
         return sum(turn.message_count for turn in self.active) + (self.summary is not None)
 
     def context(self) -> list[Piece]:
-        """What the model is shown before the next prompt."""
+        """Returns the model's input before the next prompt."""
         start = [self.summary] if self.summary else []
         return [*start, *(piece for turn in self.active for piece in turn.pieces)]
 
     def say(self, prompt: str, answer: str) -> None:
-        """A plain turn has happened."""
+        """Adds a turn with a prompt and an answer."""
         self.turns.append(
             ExpectedTurn(
                 [Piece("user", prompt), Piece("assistant", answer)],
@@ -137,24 +139,24 @@ class ExpectedThread:
         )
 
     def can_clear(self, keep: int) -> bool:
-        """Whether `/clear keep` has anything to do."""
+        """Returns whether `/clear keep` would change anything."""
         return keep < len(self.active) or (keep == 0 and self.summary is not None)
 
     def clear(self, keep: int) -> None:
-        """`/clear keep` has happened."""
+        """Applies `/clear keep`."""
         # A trim that keeps turns of a context with a summary leaves the summary behind.
         self._trim(keep, "clear", None)
         self.summary = None
 
     def compaction_refusal(self, keep: int, min_messages: int, force: bool) -> str | None:
-        """Why `/compact` is skipped, or None when it is carried out."""
+        """Returns the reason why `/compact` is skipped, or None if it is executed."""
         count = self.active_message_count
         if count == 0 or (count < min_messages and not force):
             return "not_enough_messages"
         return "nothing_to_trim" if keep and keep >= len(self.active) else None
 
     def compact(self, keep: int, summary: str) -> None:
-        """`/compact --keep` has happened and `summary` was the model's."""
+        """Applies `/compact --keep` with this summary of the model."""
         kept_messages = (
             sum(turn.message_count for turn in self.active[len(self.active) - keep :])
             if keep
@@ -183,11 +185,11 @@ class ExpectedThread:
         )
 
     def undo(self) -> None:
-        """`/undo` has happened."""
+        """Applies `/undo`."""
         self.summary = self.trims.pop().summary_before
 
     def timeline(self, expanded: frozenset[int]) -> list[Line]:
-        """The timeline with the trims at positions `expanded` opened."""
+        """Returns the timeline, with the trims at the positions `expanded` expanded."""
         return list(self._timeline(expanded))
 
     def _timeline(self, expanded: frozenset[int]) -> Iterator[Line]:
@@ -207,8 +209,8 @@ def _lines(turns: list[ExpectedTurn], *, trimmed: bool) -> Iterator[Line]:
 
 
 class Findings(NamedTuple):
-    """What can be seen of a thread from outside: a model input, the counts of the read model, the
-    timeline opened and shut.
+    """The visible state of a thread: a model input, the counts of the read model, and the timeline
+    with all trims expanded and with none.
     """
 
     shown: list[Piece]
@@ -220,8 +222,8 @@ class Findings(NamedTuple):
 def right_one(
     possible: list[ExpectedThread], found: Findings, shown: Callable[[ExpectedThread], list[Piece]]
 ) -> ExpectedThread:
-    """The one state of several right ones that was found, wholly; `shown` is what the model was to
-    be shown in it.
+    """Returns the only valid state that agrees with the findings; `shown` returns the expected
+    model input of a state.
     """
     wanted = [_expected_findings(state, shown(state)) for state in possible]
     if found in wanted:
@@ -243,7 +245,7 @@ def _expected_findings(state: ExpectedThread, shown: list[Piece]) -> Findings:
 
 
 def counts_of(snapshot: dict[str, Any]) -> tuple[Any, ...]:
-    """The counts of a read model, as `Findings` has them."""
+    """Returns the counts of a read model, in the form of `Findings`."""
     points = snapshot["contextTrimPoints"]
     trims = [
         (
@@ -258,7 +260,7 @@ def counts_of(snapshot: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def shown_lines(entries: list[dict[str, Any]]) -> list[Line]:
-    """A timeline as trimpoint sent it, in the words of `ExpectedThread.timeline`."""
+    """Returns a timeline of trimpoint in the form of `ExpectedThread.timeline`."""
     return [_shown(entry) for entry in entries]
 
 
@@ -277,13 +279,13 @@ def _shown(entry: dict[str, Any]) -> Line:
 
 
 class ItemsSeen:
-    """Every item that the model was ever shown, to tell that none ever changes."""
+    """Records every item that the model received, to check that none ever changes."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Item] = {}
 
     def check(self, items: Iterable[Item]) -> None:
-        """Nothing of a conversation may be shown in another form than the first time."""
+        """Checks that no item differs from its first form."""
         for item in items:
             if not is_preamble(item) and "id" in item:
                 first = self._by_id.setdefault(item["id"], item)

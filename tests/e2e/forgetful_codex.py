@@ -1,9 +1,8 @@
-"""A stand-in for Codex that forgets what the real one never does, as the prompt of a turn tells it
-to.
+"""A stand-in for Codex that omits messages, as the prompt of a turn tells it to.
 
-`rest`: it says that it rests, and never that the turn has ended. `deaf`: it answers no interrupt.
-`numb`: it answers the interrupt and does nothing. `late`: it answers no interrupt and ends the turn
-when asked about it. `odd`: the end of the turn has an odd shape.
+`rest`: it reports that it is idle, but never the end of the turn. `deaf`: it answers no interrupt.
+`numb`: it answers the interrupt and does nothing. `late`: it answers no interrupt, and ends the
+turn when it is asked about the turn. `odd`: the end of the turn has an unknown form.
 """
 
 import json
@@ -75,7 +74,7 @@ def answer(method: str, params: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    """Answer what is asked, line by line."""
+    """Answers requests, line by line."""
     global manner
     for line in sys.stdin:
         message = json.loads(line)

@@ -1,4 +1,4 @@
-"""The meter of a conversation beside what Codex itself said in the same run."""
+"""Compares the meter of a conversation with the numbers that Codex reported."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ METER_DEADLINE_S = STEP_S
 
 
 def spending(input_tokens: int) -> Usage:
-    """What a model call reports."""
+    """Returns the usage that a model call reports."""
     return Usage(
         input_tokens=input_tokens,
         output_tokens=ANSWER_TOKENS,
@@ -24,7 +24,7 @@ def spending(input_tokens: int) -> Usage:
 
 
 class MeterProbe:
-    """Prompts whose answers report a given usage, and readings of the meter."""
+    """Runs turns whose model calls report a given usage, and reads the meter."""
 
     def __init__(self, talk: Conversation) -> None:
         self.talk = talk
@@ -32,8 +32,8 @@ class MeterProbe:
         self._prompts = 0
 
     async def turn(self, input_tokens: int) -> dict[str, Any]:
-        """One turn whose one model call is given so much; the meter after it, which is as Codex
-        says.
+        """Runs a turn with one model call of this size, and returns the meter after it, which must
+        agree with Codex.
         """
         self._prompts += 1
         self.talk.script.then(say(f"said-{self._prompts}.", usage=spending(input_tokens)))
@@ -46,9 +46,7 @@ class MeterProbe:
         return meter
 
     async def meter(self) -> dict[str, Any]:
-        """The meter now; the snapshot shows the same, once nothing more comes in between the two
-        questions.
-        """
+        """Returns the present meter, once the snapshot shows the same one."""
         with anyio.fail_after(METER_DEADLINE_S):
             while True:
                 meter = await self.talk.client.request(
@@ -59,17 +57,17 @@ class MeterProbe:
 
     @property
     def received(self) -> list[dict[str, Any]]:
-        """Every meter that the client was told, oldest first."""
+        """Returns every meter that the client has received, oldest first."""
         return [m["params"] for m in self.talk.notifications if m["method"] == "context/updated"]
 
     @property
     def codex(self) -> dict[str, Any]:
-        """The usage that Codex reported last."""
+        """Returns the usage that Codex reported last."""
         reports = [m for m in self.talk.notifications if m["method"] == "thread/tokenUsage/updated"]
         return dict(reports[-1]["params"]["tokenUsage"])
 
     def agrees_with_codex(self, meter: dict[str, Any]) -> None:
-        """The meter says of the present context what Codex says of it."""
+        """Checks that the meter agrees with the usage that Codex reported last."""
         last, window = self.codex["last"], self.codex["modelContextWindow"]
         assert (meter["usedTokens"], meter["windowTokens"]) == (last["totalTokens"], window)
         assert (meter["unknown"], meter["estimated"]) == (False, last["inputTokens"] == 0)

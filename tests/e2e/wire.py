@@ -1,5 +1,5 @@
-"""A client in raw bytes, of the daemon or straight of Codex: everything it was sent is in
-`received`, in order, answers too.
+"""A client in raw bytes, of the daemon or of Codex itself. `received` holds everything that it was
+sent, in order.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ MAX_LINE_BYTES = 512 * 1024 * 1024
 
 
 class Socket:
-    """A Unix socket as asyncio has it: anyio's may fail in the loop when it is given up while data
-    is coming in (measured: 4.16).
+    """A Unix socket of asyncio; anyio's may fail in the event loop if it is closed while data
+    arrives (measured: 4.16).
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,7 +53,7 @@ class Socket:
 
 
 class JsonRpcClient:
-    """Made by `connect_socket` or `connect_to_codex`."""
+    """A client made by `connect_socket` or `connect_to_codex`."""
 
     def __init__(self, stream: Socket | StapledByteStream) -> None:
         self.received: list[Any] = []
@@ -64,32 +64,32 @@ class JsonRpcClient:
         self._reading = anyio.CancelScope()
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Sends bytes unchanged."""
         await self._stream.send(data)
 
     async def send(self, message: Any) -> None:
-        """Send one JSON value as a line."""
+        """Sends one JSON value as a line."""
         await self.send_bytes(msgspec.json.encode(message) + b"\n")
 
     async def ask(self, method: str, /, **params: Any) -> Message:
-        """The whole answer to a request, errors too."""
+        """Sends a request, and returns the whole answer, also if it is an error."""
         self._numbers += 1
         request_id = f"w{self._numbers}"
         await self.send({"id": request_id, "method": method, "params": params})
         return await self.answer_to(request_id)
 
     async def answer_to(self, request_id: Any) -> Message:
-        """The answer with this very id."""
+        """Waits for the answer with this id, and returns it."""
         return await self.until(lambda message: _is_answer(message) and message["id"] == request_id)
 
     async def result(self, method: str, /, **params: Any) -> Any:
-        """As `ask`; an error fails the test."""
+        """Sends a request, and returns its result; an error fails the test."""
         answer = await self.ask(method, **params)
         assert "error" not in answer, answer
         return answer["result"]
 
     async def initialize(self, name: str = "test", **capabilities: Any) -> Message:
-        """Shake hands."""
+        """Sends `initialize` and `initialized`, and returns the answer."""
         info = {"name": name, "title": None, "version": "1"}
         answer = await self.ask(
             "initialize", clientInfo=info, capabilities={"experimentalApi": True, **capabilities}
@@ -98,7 +98,9 @@ class JsonRpcClient:
         return answer
 
     async def until(self, wanted: Callable[[Any], bool], after: int = 0) -> Any:
-        """The first message from position `after` on that is wanted, waiting for it if need be."""
+        """Waits for the first message from position `after` on for which `wanted` is true, and
+        returns it.
+        """
         # Each message is looked at once: after ten thousand deltas, looking at all of them again
         # with each one takes long.
         position = after
@@ -112,7 +114,9 @@ class JsonRpcClient:
                 await self._changed.wait()
 
     async def received_after(self, method: str, after: int = 0, **params: Any) -> Message:
-        """The first notification or question `method` whose parameters include `params`."""
+        """Waits for the first notification or request `method` whose parameters include `params`,
+        and returns it.
+        """
 
         def fits(message: Any) -> bool:
             match message:
@@ -125,26 +129,24 @@ class JsonRpcClient:
         return dict(await self.until(fits, after))
 
     async def until_closed(self) -> None:
-        """Return when the other side has closed."""
+        """Waits until the other side has closed the connection."""
         with anyio.fail_after(DEADLINE_S):
             while not self.is_closed:
                 await self._changed.wait()
 
     async def settled(self) -> None:
-        """Return when everything that was said before now has been dealt with: answers keep their
-        order behind it.
+        """Waits until all earlier messages have been handled, by a request whose answer comes after
+        them.
         """
         answer = await self.ask("thread/loaded/list")
         assert "error" not in answer, answer
 
     def methods(self, after: int = 0) -> list[str]:
-        """Methods of what was received, an answer as "answer"; `orchestration/*` and the like
-        included.
-        """
+        """Returns the methods of the received messages, with "answer" for an answer."""
         return [message.get("method", "answer") for message in self.received[after:]]
 
     async def abort(self) -> None:
-        """Close without a word, and hear no more."""
+        """Closes the connection at once, and reads nothing more."""
         self._reading.cancel()
         with anyio.CancelScope(shield=True):
             await anyio.lowlevel.checkpoint()
@@ -170,7 +172,7 @@ class JsonRpcClient:
 
 @asynccontextmanager
 async def connect_socket(socket: Path) -> AsyncGenerator[JsonRpcClient, None]:
-    """A connection to the daemon, not initialized."""
+    """Yields a connection to the daemon that is not initialized."""
     stream = Socket(*await asyncio.open_unix_connection(socket, limit=READ_CHUNK_BYTES))
     async with anyio.create_task_group() as tasks:
         wire = JsonRpcClient(stream)
@@ -184,7 +186,9 @@ async def connect_socket(socket: Path) -> AsyncGenerator[JsonRpcClient, None]:
 
 @asynccontextmanager
 async def connect_to_codex(harness: Harness) -> AsyncGenerator[JsonRpcClient, None]:
-    """A Codex of the test's own, in the harness's home and without a daemon, not initialized."""
+    """Yields a connection to a Codex of the test's own, in the harness's home and without a daemon.
+    It is not initialized.
+    """
     environment = child_environment(harness.profile, os.environ)
     command = launch_command(harness.profile)
     process = await anyio.open_process(

@@ -1,4 +1,4 @@
-"""A git worktree for conversations that edit files, and what is in it."""
+"""A git worktree for conversations that edit files, and its content."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def git(worktree: Path, *arguments: str, stdin: str = "") -> str:
-    """Runs git as somebody."""
+    """Runs git with a fixed author, and returns its output."""
     command = [
         "git",
         "-c",
@@ -21,7 +21,7 @@ def git(worktree: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def with_repository(worktree: Path) -> None:
-    """Makes it a repository with one commit."""
+    """Makes the worktree a repository with one commit."""
     git(worktree, "init", "-q")
     (worktree / "kept.txt").write_text("from the start\n")
     git(worktree, "add", ".")
@@ -29,7 +29,9 @@ def with_repository(worktree: Path) -> None:
 
 
 def worktree_files(worktree: Path) -> dict[str, tuple[str, bytes]]:
-    """Everything but git's own: for each path its kind and its bytes, or where a link leads."""
+    """Returns all files except git's own: for each path its kind, and its bytes or a link's
+    target.
+    """
     found: dict[str, tuple[str, bytes]] = {}
     for folder, folders, names in os.walk(worktree):
         if ".git" in folders:

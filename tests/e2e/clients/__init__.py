@@ -1,1 +1,1 @@
-"""What clients ask and are told: as of Codex itself, and by our own methods."""
+"""Requests and notifications of clients: Codex's own methods, and trimpoint's."""

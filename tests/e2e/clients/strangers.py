@@ -1,4 +1,4 @@
-"""Connections that say whatever the test has them say, and whether the daemon still works."""
+"""Connections that send arbitrary bytes, and checks that the daemon still works afterwards."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ INPUT = [{"type": "text", "text": "hello"}]
 
 @asynccontextmanager
 async def speaking(harness: Harness) -> AsyncIterator[JsonRpcClient]:
-    """An initialized client, and at the end the proof that both it and a new one are still
+    """Yields an initialized client. At the end, checks that it and a new client are still
     served.
     """
     async with harness.daemon(), connect_socket(harness.socket) as wire:
@@ -29,7 +29,7 @@ async def speaking(harness: Harness) -> AsyncIterator[JsonRpcClient]:
 
 
 async def works(wire: JsonRpcClient) -> None:
-    """Both ways are open: to the daemon and through it to Codex."""
+    """Checks that the daemon answers the client, and that Codex does."""
     assert (await wire.result("sidecar/status"))["codex"]["state"] == "connected"
     assert (await wire.result("model/list"))["data"]
 

@@ -1,4 +1,6 @@
-"""Messages too large or broken off, handshakes that fail, ids, batches and dialects of any kind: an answer, and the others live on."""
+"""Oversized and truncated messages, failed handshakes, odd ids, batches and dialects: the client
+gets an answer, and other clients are not affected.
+"""
 
 import anyio
 import msgspec

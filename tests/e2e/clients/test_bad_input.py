@@ -1,5 +1,5 @@
-"""Whatever a client sends, it gets a clear answer and the connection, and every other one, lives on
-(docs/spec/clients.md).
+"""Whatever a client sends, it gets a clear answer and stays connected, and other clients are not
+affected (docs/spec/clients.md).
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.codex
 
 
 async def answer_without_id(wire: JsonRpcClient, data: bytes) -> Message:
-    """What is said to bytes that have no id one could answer to."""
+    """Sends bytes that have no usable id, and returns the answer with the id null."""
     after = len(wire.received)
     await wire.send_bytes(data)
     return dict(

@@ -1,7 +1,7 @@
-"""To a client the daemon is an app-server: the same requests get the same answers as straight from
-Codex (docs/spec/clients.md).
+"""For a client the daemon is an app-server: requests get the same answers as from Codex itself
+(docs/spec/clients.md).
 
-What differs is listed here, each with the reason; anything else is a defect.
+The permitted differences are listed here, each with its reason. Any other difference is a defect.
 """
 
 import re
@@ -39,7 +39,7 @@ Scenario = Callable[[Transcript, Harness], Awaitable[None]]
 
 
 async def both(scenario: Scenario) -> tuple[Transcript, Transcript]:
-    """What `scenario` heard straight from a Codex, and through a daemon."""
+    """Runs `scenario` with Codex itself and through a daemon, and returns both transcripts."""
     async with opened_harness() as harness, connect_to_codex(harness) as wire:
         codex = Transcript(wire)
         await wire.initialize()

@@ -1,4 +1,6 @@
-"""What clients read and are told of a thread is the same whatever was trimmed, and whoever joined when."""
+"""Reads and notifications of a thread are the same whatever was trimmed, and whenever a client
+joined.
+"""
 
 import dataclasses
 import re

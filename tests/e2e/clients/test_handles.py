@@ -1,5 +1,5 @@
-"""Handles that clients choose, on the real Codex: each client has its own, as if it had a Codex of
-its own (docs/spec/clients.md).
+"""Handles that clients choose, with the real Codex: each client's handles are separate, as if it
+had its own Codex (docs/spec/clients.md).
 """
 
 import base64
@@ -25,7 +25,7 @@ FREE = {"type": "dangerFullAccess"}
 
 
 def command(script: str, handle: str | None = "p", **params: Any) -> tuple[str, dict[str, Any]]:
-    """A `command/exec`, with its output streamed if it has a handle."""
+    """Returns a `command/exec`, whose output is streamed if it has a handle."""
     named = {} if handle is None else {"processId": handle, "streamStdoutStderr": True}
     return "command/exec", {
         "command": ["sh", "-c", script],
@@ -37,7 +37,7 @@ def command(script: str, handle: str | None = "p", **params: Any) -> tuple[str, 
 
 
 def process(script: str) -> tuple[str, dict[str, Any]]:
-    """A `process/spawn`."""
+    """Returns a `process/spawn`."""
     return "process/spawn", {
         "command": ["sh", "-c", script],
         "processHandle": "p",
@@ -55,15 +55,15 @@ async def start(
 
 
 async def printed(wire: JsonRpcClient, after: int = 0) -> str:
-    """What a command said first."""
+    """Returns the first output of a command."""
     message = await wire.received_after("command/exec/outputDelta", after, processId="p")
     return base64.b64decode(message["params"]["deltaBase64"]).decode()
 
 
 @asynccontextmanager
 async def codex_beside(wire: JsonRpcClient, harness: Harness) -> AsyncIterator[JsonRpcClient]:
-    """A Codex without us, begun when ours is there: two that begin at once in a new home get in
-    each other's way.
+    """Yields a connection to another Codex without a daemon. It is started after the daemon's own,
+    because two that start at once in a new home disturb each other.
     """
     await wire.initialize()
     async with connect_to_codex(harness) as codex:
@@ -75,7 +75,7 @@ def encoded(text: str) -> str:
 
 
 async def all_said(fifo: Path) -> str:
-    """What is written into a fifo until nobody holds it open any more."""
+    """Returns everything that is written to a FIFO until all its writers have closed it."""
     with anyio.fail_after(DEADLINE_S):
         return await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
 

@@ -1,6 +1,4 @@
-"""The turn that a typed command looks like, on the real Codex: it can be interrupted, steered and
-listed as any turn.
-"""
+"""Played turns with the real Codex: a client can interrupt, steer and list them like any turn."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.codex
 
 
 class Setup:
-    """A thread of two turns, whose next compaction waits for `release`."""
+    """A thread with two turns, whose next compaction waits for `release`."""
 
     def __init__(self, harness: Harness, wire: JsonRpcClient, talk: Conversation) -> None:
         self.harness = harness
@@ -35,7 +33,7 @@ class Setup:
         )
 
     async def compacting(self, text: str = "/compact") -> str:
-        """Type the command and wait until the model is asked for a summary."""
+        """Types the command, and waits until the model is asked for a summary."""
 
         async def held(request: ModelRequest) -> Reply:
             await self.release.wait()
@@ -58,7 +56,7 @@ class Setup:
         return dict(message["params"]["turn"])
 
     async def operation(self) -> dict[str, Any]:
-        """The last step of the thread's operation, from its events."""
+        """Returns the last phase of the thread's operation, from its events."""
         steps = [
             one["params"]
             for one in self.wire.received

@@ -1,5 +1,5 @@
-"""Every turn that a thread shows can be named in a request, whatever trims came after it: what the
-model is shown next proves it.
+"""Every turn that a thread shows can be named in a request, whatever was trimmed since; the model's
+next input proves it.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.codex
 
 
 async def turn_ids(talk: Conversation) -> list[str]:
-    """The turns that the thread shows, oldest first."""
+    """Returns the ids of the turns that the thread shows, oldest first."""
     read = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
     return [str(turn["id"]) for turn in read["thread"]["turns"]]
 

@@ -1,4 +1,4 @@
-"""Our own methods over the wire: commands, their receipts, and the events that follow
+"""Trimpoint's own methods over the wire: commands, their receipts, and the events that follow
 (docs/spec/model.md, docs/spec/clients.md).
 """
 

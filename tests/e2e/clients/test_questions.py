@@ -1,8 +1,8 @@
-"""What the agent asks, on the real Codex: approvals, user input and tool calls, with clients of
-every kind (docs/spec/clients.md).
+"""Codex's requests to clients, with the real Codex: approvals, user input and tool calls, with
+clients of every kind (docs/spec/clients.md).
 
-Whether an answer arrived is read off what the agent did next: a file that is there or not, what the
-model was told.
+Whether an answer has arrived is seen from the agent's next action: a file that exists or not, or
+the model's next input.
 """
 
 import os
@@ -44,7 +44,7 @@ PATCH = (
 
 
 class Setup:
-    """A daemon, clients and a thread whose agent asks before it does anything."""
+    """A daemon, clients, and a thread whose agent asks for approval before each action."""
 
     def __init__(self, harness: Harness, stack: AsyncExitStack) -> None:
         self.harness = harness
@@ -62,7 +62,9 @@ class Setup:
         return wire
 
     async def begin(self, wire: JsonRpcClient, **params: Any) -> None:
-        """A thread of `wire`'s; asks before each command unless `params` say otherwise."""
+        """Starts a thread for `wire`, whose agent asks before each command unless `params` say
+        otherwise.
+        """
         settings = {
             "cwd": str(self.harness.worktree),
             "approvalPolicy": "untrusted",
@@ -72,7 +74,9 @@ class Setup:
         self.thread_id = (await wire.result("thread/start", **settings))["thread"]["id"]
 
     async def prompt(self, wire: JsonRpcClient, *replies: Reply) -> str:
-        """A turn in which the model answers `replies` and then says something."""
+        """Starts a turn in which the model sends `replies` and then a message, and returns the
+        turn's id.
+        """
         self.harness.script.then(*replies)
         answer = await wire.result(
             "turn/start", threadId=self.thread_id, input=[{"type": "text", "text": "go on"}]
@@ -97,7 +101,7 @@ def touch() -> Reply:
 
 
 def told(harness: Harness) -> str:
-    """What the model was told last of its call."""
+    """Returns the last output of a tool call in the model's newest input."""
     outputs = [
         item for item in harness.model.turn_requests()[-1].input if item["type"].endswith("_output")
     ]
@@ -397,7 +401,7 @@ async def test_a_question_dies_with_its_codex_and_a_late_answer_approves_nothing
 
 
 async def until_codex_is_back(wire: JsonRpcClient) -> None:
-    """Until the successor of a Codex that was killed answers."""
+    """Waits until Codex answers again after it was killed."""
     while "error" in (answer := await wire.ask("thread/loaded/list")):
         assert answer["error"]["data"]["retryable"], answer
 

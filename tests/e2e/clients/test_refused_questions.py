@@ -1,5 +1,5 @@
-"""Questions that no client answers, on the real Codex: the agent goes on as it would with Codex
-alone.
+"""Requests of Codex that no client answers, with the real Codex: the agent continues as it would
+with Codex alone.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Lists of threads, trimmed ones among them: every thread once, in order, page by page, and
+"""Lists of threads, some of them trimmed: each thread is listed once, in order, in pages, and
 filtered.
 """
 
@@ -19,8 +19,8 @@ TRIMS = ("", "/clear", "/clear 1", "", "/compact --force", "/clear", "")
 
 @asynccontextmanager
 async def threads(harness: Harness) -> AsyncIterator[tuple[Client, list[str]]]:
-    """Threads in the order in which they were begun, some of them trimmed in another one; the last
-    one cleared has a turn since.
+    """Yields a client and the ids of threads in the order of creation. Some were trimmed, in
+    another order; the last one cleared has had a turn since.
     """
     async with harness.daemon(), harness.client() as client:
         talks = [await one_thread(client, harness) for _ in TRIMS]
@@ -39,7 +39,7 @@ async def one_thread(client: Client, harness: Harness) -> Conversation:
 
 
 async def pages(client: Client, **params: Any) -> list[list[str]]:
-    """The ids on all pages."""
+    """Returns the ids on each page."""
     found: list[list[str]] = []
     cursor: dict[str, Any] = {}
     while True:

@@ -1,4 +1,6 @@
-"""`thread/list` of threads of which some were trimmed: each once, in its place, page by page."""
+"""`thread/list` with threads of which some were trimmed: each is listed once, in its place, in
+pages.
+"""
 
 from typing import Any
 
@@ -11,7 +13,9 @@ pytestmark = pytest.mark.codex
 
 
 async def talks(talk: Conversation, harness: Harness, trimmed: set[int], count: int) -> list[str]:
-    """Threads of one turn each, oldest first; those whose number is in `trimmed` were cleared."""
+    """Starts threads with one turn each, and returns their ids, oldest first. Those whose number is
+    in `trimmed` were cleared.
+    """
     ids: list[str] = []
     for number in range(count):
         one = await Conversation.begin(talk.client, harness.worktree, harness.model, harness.script)
@@ -23,7 +27,7 @@ async def talks(talk: Conversation, harness: Harness, trimmed: set[int], count: 
 
 
 async def pages(talk: Conversation, **params: Any) -> list[list[str]]:
-    """The ids on each page."""
+    """Returns the ids on each page."""
     found: list[list[str]] = []
     cursor = None
     for _ in range(20):

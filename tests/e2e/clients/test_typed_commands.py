@@ -1,4 +1,4 @@
-"""Slash commands typed as prompts by clients that know nothing of trimpoint (docs/spec/clients.md,
+"""Slash commands typed as prompts by clients that do not know trimpoint (docs/spec/clients.md,
 docs/spec/traps.md).
 """
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def _prompt(talk: Conversation, text: str) -> tuple[str, str]:
-    """The status of the turn and what it answered."""
+    """Sends the text as a prompt, and returns the turn's status and its answer."""
     turn = await talk.prompt(text)
     ended = [m["params"] for m in talk.client.messages if m.get("method") == "item/completed"]
     items = [params["item"] for params in ended if params["turnId"] == turn["id"]]

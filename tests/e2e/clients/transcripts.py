@@ -1,4 +1,4 @@
-"""The same scenario told to Codex itself and to the daemon."""
+"""Scenarios that are run with Codex itself and through the daemon."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What Codex and other programs do: threads they had before or went on with, settings, sub-agents, reviews."""
+"""Codex and other programs: existing and continued threads, settings, sub-agents and reviews."""

@@ -1,5 +1,5 @@
-"""Conversations that Codex had before trimpoint, and forks: taken into the books with their whole
-history (docs/spec/clients.md).
+"""Conversations that Codex had before trimpoint, and forks, are recorded with their whole history
+(docs/spec/clients.md).
 """
 
 import pytest

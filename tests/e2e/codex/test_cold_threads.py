@@ -1,5 +1,5 @@
-"""A thread that Codex has to load anew: what a client asks for with that holds, and what others did
-meanwhile is known.
+"""A thread that Codex has to load again: the parameters of the loading request take effect, and
+changes by other programs are recorded.
 """
 
 from collections.abc import Awaitable, Callable
@@ -33,9 +33,7 @@ OVERRIDES: dict[str, dict[str, Any]] = {
 
 
 class Side:
-    """One way to talk to Codex, through a daemon or straight; each `life` is a process of its
-    own.
-    """
+    """A way to reach Codex, directly or through a daemon. Each connection has its own process."""
 
     def __init__(self, harness: Harness, *, through_daemon: bool) -> None:
         self.harness = harness
@@ -59,7 +57,7 @@ class Side:
 
 
 def shown(request: ModelRequest) -> dict[str, Any]:
-    """What of a model request must be the same."""
+    """Returns the parts of a model request that have to be the same."""
     body = request.body
     items = [
         [item.get("role"), [part.get("text") for part in item.get("content") or ()]]
@@ -69,7 +67,7 @@ def shown(request: ModelRequest) -> dict[str, Any]:
 
 
 async def begun(side: Side) -> str:
-    """A thread with a turn, whose process is gone."""
+    """Starts a thread with one turn, ends the process, and returns the thread's id."""
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
         settings = {
@@ -84,7 +82,7 @@ async def begun(side: Side) -> str:
 
 
 async def both(life: Callable[[Side], Awaitable[Transcript]]) -> tuple[Transcript, Transcript]:
-    """The transcript straight from Codex, and the one through a daemon."""
+    """Returns the transcripts of `life` directly with Codex and through a daemon."""
     async with opened_harness() as harness:
         direct = await life(Side(harness, through_daemon=False))
     async with opened_harness() as harness:

@@ -1,4 +1,6 @@
-"""Sessions of other programs go on in a real Codex thread: its model's next input holds their live window."""
+"""Sessions of other programs continue in a real Codex thread: the model's next input holds their
+live window.
+"""
 
 import json
 import shutil
@@ -29,7 +31,7 @@ HOMES = {
 
 
 def shown(request: ModelRequest) -> list[str]:
-    """What the model was sent, without Codex's own preamble."""
+    """Returns the texts of the model's input, without Codex's preamble."""
     found = []
     for item in request.body["input"]:
         if item["type"] == "message" and item["role"] != "developer":
@@ -131,13 +133,15 @@ SUMMARIES = (
 
 
 def in_words(texts: list[str]) -> list[str]:
-    """What was said, with each summary as one word, and without what a program puts around it."""
+    """Returns the texts in shortened form, each summary as one word, and without the texts that
+    programs add.
+    """
     worded = ["SUMMARY" if text.startswith(SUMMARIES) else text.strip()[:WORDS] for text in texts]
     return [text for text in worded if text and not text.startswith((*AROUND, "[image"))]
 
 
 def sent_in_words(request: ModelRequest) -> list[str]:
-    """A request to Codex's model in words."""
+    """Returns the input of a model request in shortened form."""
     found: list[str] = []
     for item in request.body["input"]:
         if item["type"] == "message" and item["role"] != "developer":
@@ -151,7 +155,7 @@ def sent_in_words(request: ModelRequest) -> list[str]:
 
 
 def original_windows(scene: Path) -> list[list[str]]:
-    """What the original program sent its model each time, in words."""
+    """Returns each input that the original program sent to its model, in shortened form."""
     if scene.parent.name.startswith("codex"):
         return [in_words(one) for one in inputs_of(scene)]
     return [in_words(one) for one in requests_of(scene)]

@@ -1,5 +1,5 @@
-"""Turns that Codex does not end: they end here, within a bound, and say why. A stand-in plays
-Codex, which never does so of itself.
+"""Turns whose end Codex does not report end within a bounded time, with the reason. A stand-in
+plays Codex, which does not do so on demand.
 """
 
 import inspect
@@ -32,7 +32,7 @@ BRIEF, LONG = 0.05, 3600.0
 async def forgetful(
     folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float
 ) -> AsyncIterator[tuple[JsonRpcClient, str]]:
-    """A client and its thread, over a Codex that forgets."""
+    """Yields a client and its thread, with a Codex that does not report ends."""
     program = folder / "codex"
     program.write_text(f"#!{sys.executable}\n{inspect.getsource(forgetful_codex)}")
     program.chmod(0o755)
@@ -61,7 +61,9 @@ async def prompt(wire: JsonRpcClient, thread_id: str, text: str) -> str:
 
 
 async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str, str | None]:
-    """How the turn ended, for its clients and in the ledger; it is told once."""
+    """Returns how the turn ended, for clients and in the ledger. Checks that its end is reported
+    once.
+    """
 
     def is_its_end(one: object) -> bool:
         return (

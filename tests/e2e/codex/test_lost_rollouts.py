@@ -1,5 +1,5 @@
-"""Raw items that stood only in files of Codex's that are gone are missed aloud; those that the
-journal has are brought.
+"""Raw items that only deleted rollouts had are reported as missing; those that the journal has are
+carried over.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.codex
 
 
 def delete_rollouts(codex_home: Path) -> None:
-    """As a person does who makes room."""
+    """Deletes all rollouts, as a person does to free disk space."""
     found = list(codex_home.glob("**/rollout-*.jsonl*"))
     assert found
     for path in found:

@@ -1,6 +1,4 @@
-"""A thread that another program went on with while it was unloaded: the ledger takes in what was
-done there.
-"""
+"""A thread that another program continued while it was unloaded: the ledger records the turns."""
 
 import os
 import signal
@@ -30,7 +28,7 @@ pytestmark = [
 async def another_program(
     harness: Harness, thread_id: str, **settings: Any
 ) -> AsyncIterator[JsonRpcClient]:
-    """A Codex without a daemon that has resumed the thread."""
+    """Yields a Codex without a daemon that has resumed the thread."""
     async with connect_to_codex(harness) as wire:
         await wire.initialize()
         await wire.result("thread/resume", threadId=thread_id, **settings)
@@ -49,15 +47,15 @@ async def turn(wire: JsonRpcClient, harness: Harness, thread_id: str, number: in
 
 
 def provider_thread_of(harness: Harness) -> str:
-    """The Codex thread that serves the one thread there is: the newest one, by its id."""
+    """Returns the id of the newest Codex thread, which serves the only thread."""
     return max(
         path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
     )
 
 
 async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:
-    """A thread with numbered turns, whose daemon is gone: its id, and that of its provider
-    thread.
+    """Starts a thread with numbered turns, ends its daemon, and returns the ids of the thread and
+    of its provider thread.
     """
     async with harness.conversation() as talk:
         for _ in range(turns):
@@ -71,7 +69,7 @@ async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]
 async def going_on(
     harness: Harness, thread_id: str, turns: int, **params: Any
 ) -> AsyncIterator[Conversation]:
-    """The thread in a new daemon, resumed by a client that knows of so many turns."""
+    """Yields the thread in a new daemon, resumed by a client, with this many turns counted."""
     async with harness.daemon(), harness.client() as client:
         await client.request("thread/resume", threadId=thread_id, **params)
         talk = Conversation(client, thread_id, harness.model, harness.script)

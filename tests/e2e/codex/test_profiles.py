@@ -1,7 +1,7 @@
-"""Clients with a Codex configuration of their own, side by side in one daemon, on the real Codex.
+"""Clients with their own Codex configurations, side by side in one daemon, with the real Codex.
 
-The proof that each got its own is what the model is sent: its name, instructions, and the version
-that asked.
+The model's requests prove that each client gets its own: the model's name, the instructions, and
+the version that sent the request.
 """
 
 import os
@@ -35,7 +35,7 @@ OTHER_MODEL = {"overrides": ['model="other"', 'developer_instructions="Say it in
 
 @asynccontextmanager
 async def client_of(harness: Harness, asked: dict[str, Any]) -> AsyncGenerator[Client]:
-    """A client that brings its own configuration."""
+    """Yields a client with its own launch request."""
     async with connect(harness.socket) as client:
         await client.request("sidecar/useProfile", **asked)
         await client.initialize("test")

@@ -1,5 +1,5 @@
-"""An inline review is a turn of the thread: it ends, it counts, and a trim keeps what the model saw
-of it.
+"""An inline review is a turn of the thread: it ends, it is counted, and a trim can keep its part of
+the context.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ async def start_review(talk: Conversation) -> dict[str, Any]:
 
 
 async def review(talk: Conversation) -> dict[str, Any]:
-    """A whole review, whose reviewer says one sentence."""
+    """Runs a whole review whose reviewer answers one sentence, and returns its turn."""
     talk.script.then(say("review-answer."))
     await talk.begin_act()
     with talk.no_restart(), anyio.fail_after(STEP_S):

@@ -1,4 +1,4 @@
-"""`thread/resume` answers the settings that the thread's next turn has, whatever changed them."""
+"""`thread/resume` answers with the settings of the thread's next turn, whatever changed them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A thread is busy while an agent that it started is at work (docs/spec/sessions.md)."""
+"""A thread is busy while a sub-agent that it started is working (docs/spec/sessions.md)."""
 
 import anyio
 import pytest

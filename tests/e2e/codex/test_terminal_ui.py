@@ -1,4 +1,4 @@
-"""What Codex's own terminal UI needs of the daemon, asked for as it asks (docs/codex-tui.md)."""
+"""The requests of Codex's own terminal UI, sent as the UI sends them (docs/codex-tui.md)."""
 
 import json
 from collections.abc import Callable
@@ -302,12 +302,14 @@ async def test_the_ui_is_not_sent_what_it_does_not_know(harness: Harness) -> Non
 
 
 class TestTurnPicker:
-    """`/clear` and `/revert` without a turn."""
+    """`/clear` and `/revert` typed without a turn."""
 
     async def asked(
         self, harness: Harness, client: Client, text: str
     ) -> tuple[Conversation, dict[str, Any], str]:
-        """A thread with three turns, and what is asked when `text` is typed there; the turn."""
+        """Types `text` in a thread with three turns. Returns the conversation, the question that
+        the person is asked, and the turn's id.
+        """
         thread_id = await begun(harness, client)
         talk = Conversation(client, thread_id, harness.model, harness.script)
         for _ in range(3):

@@ -1,1 +1,1 @@
-"""What the context holds, how full it is, what is found in the history, and turns that do not fit."""
+"""The content of the context, its size, searches in the history, and turns that do not fit."""

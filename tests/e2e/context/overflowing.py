@@ -1,4 +1,4 @@
-"""A conversation whose next turn does not fit, and what clients are told of it."""
+"""A conversation whose next turn does not fit, and the notifications about that turn."""
 
 from typing import Any
 
@@ -43,14 +43,14 @@ async def long_talk(talk: Conversation, turns: int = TURNS) -> None:
 
 
 async def long_talk_with_long_end(talk: Conversation) -> None:
-    """Its sixth turn is more than a quarter of it, so that it is kept."""
+    """Runs turns of which the sixth is more than a quarter of the context, so that it is kept."""
     await long_talk(talk, TURNS - 1)
     talk.script.then(say(LONG_SIXTH[1].text))
     await talk.prompt(LONG_SIXTH[0].text)
 
 
 def heard(client: Client, thread_id: str, after: int = 0) -> list[Message]:
-    """What was said of a thread."""
+    """Returns the messages about a thread that the client has received."""
     return [m for m in client.messages[after:] if m.get("params", {}).get("threadId") == thread_id]
 
 
@@ -70,7 +70,7 @@ def is_of_turn(message: Message, turn_id: str) -> bool:
 
 
 async def begin(talk: Conversation, text: str, **options: Any) -> str:
-    """Send a prompt; the turn's id."""
+    """Sends a prompt, and returns the turn's id."""
     answer = await talk.client.request(
         "turn/start", threadId=talk.thread_id, input=[{"type": "text", "text": text}], **options
     )
@@ -86,7 +86,9 @@ async def ended(client: Client, turn_id: str) -> Message:
 
 
 async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -> None:
-    """The turn has failed as if nobody had tried to rescue it, but for what a person is told."""
+    """Checks that the turn has failed as it would without a recovery, except for the advice to the
+    person.
+    """
     assert (turn["status"], turn["error"]["message"], turn["error"]["codexErrorInfo"]) == (
         "failed",
         OUT_OF_ROOM,
@@ -108,8 +110,8 @@ async def is_as_it_was(talk: Conversation, turn: Message, said: list[Message]) -
 
 
 class Held:
-    """A recovery that waits for the model: to summarize, or to answer the turn that is tried
-    again.
+    """A recovery that waits for the model: for the summary, or for the answer to the repeated
+    turn.
     """
 
     def __init__(self, talk: Conversation) -> None:

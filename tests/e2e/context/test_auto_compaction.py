@@ -1,5 +1,5 @@
-"""Automatic compaction on the real Codex: between turns, one at a time, and not for ever
-(docs/spec/context.md).
+"""Automatic compaction with the real Codex: it runs between turns, one at a time, and not without
+end (docs/spec/context.md).
 """
 
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ def configure(harness: Harness, **context: Any) -> None:
 
 
 async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str, Any]:
-    """The first meter heard from there on whose automatic compaction is in this state."""
+    """Waits for a meter whose automatic compaction has this state, and returns it."""
     with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
             lambda m: (
@@ -40,7 +40,7 @@ async def until_auto(talk: Conversation, state: str, after: int = 0) -> dict[str
 
 
 async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
-    """The end of a compaction that nobody asked for."""
+    """Waits for the end of an automatic compaction, and returns its last step."""
     with anyio.fail_after(STEP_S):
         heard = await talk.client.expect(
             lambda m: (
@@ -53,7 +53,9 @@ async def until_compacted(talk: Conversation, after: int = 0) -> dict[str, Any]:
 
 
 def warnings(talk: Conversation) -> list[str]:
-    """What trimpoint warned of, as a client sees it that knows only Codex."""
+    """Returns trimpoint's warnings about the context, as a client that knows only Codex receives
+    them.
+    """
     said = [m["params"]["message"] for m in talk.client.notifications if m["method"] == "warning"]
     return [message for message in said if "context is" in message]
 
@@ -200,7 +202,7 @@ async def test_switched_off_it_says_nothing_at_all(harness: Harness) -> None:
 
 @asynccontextmanager
 async def another_daemon(harness: Harness, thread_id: str) -> AsyncIterator[Conversation]:
-    """The same thread in a daemon that has just started."""
+    """Yields the same thread in a daemon that was just started."""
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(harness.daemon())
         client = await stack.enter_async_context(harness.client())

@@ -1,4 +1,6 @@
-"""The x-ray against what the model is sent next, item for item, after every kind of bootstrap."""
+"""`context/inspect` compared with the model's next input, item by item, after every kind of
+bootstrap.
+"""
 
 import random
 from typing import Any
@@ -34,7 +36,7 @@ def line(text: str) -> str:
 
 
 def sent(item: dict[str, Any]) -> tuple[str, ...]:
-    """An item of a model input, as much as the x-ray must say of it."""
+    """Returns an item of the model's input in the form of an inspection."""
     if item["type"] == "message":
         text = "\n".join(part["text"] for part in item["content"] if "text" in part)
         return "message", item["role"], line(text)
@@ -43,7 +45,7 @@ def sent(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def listed(item: dict[str, Any]) -> tuple[str, ...]:
-    """The same of a row."""
+    """Returns an item of an inspection in the same form."""
     if item["class"] in ("reasoning",):
         return item["class"], ""
     if item["class"] in ("toolCall", "toolResult"):
@@ -55,8 +57,8 @@ def listed(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def given(request: ModelRequest) -> list[tuple[str, ...]]:
-    """All that the model was sent before the prompt. Codex sends its own instructions as the first
-    item, or beside the items (0.153 does with this model).
+    """Returns the model's input before the prompt. Codex sends its own instructions as the first
+    item, or beside the items (0.153 with this model).
     """
     instructions = request.body.get("instructions")
     beside = [("message", "developer", line(instructions))] if instructions else []
@@ -64,7 +66,9 @@ def given(request: ModelRequest) -> list[tuple[str, ...]]:
 
 
 async def check_next(talk: Conversation) -> dict[str, Any]:
-    """The x-ray before a turn is what the model is then sent before its prompt; the x-ray."""
+    """Inspects the context, runs a turn, and checks that its input before the prompt equals the
+    inspection, which is returned.
+    """
     found = await inspected(talk)
     await talk.turn(tool=True)
     request = talk.model.turn_requests()[-2]

@@ -1,4 +1,4 @@
-"""The context meter beside Codex's own numbers, right through whatever happens to a thread
+"""The context meter agrees with Codex's own numbers, whatever happens to a thread
 (docs/spec/context.md).
 """
 

@@ -1,4 +1,4 @@
-"""A turn that does not fit is tried again in a smaller context, and stays one turn for everyone
+"""A turn that does not fit is repeated in a smaller context, and stays a single turn for clients
 (docs/spec/context.md).
 """
 

@@ -1,4 +1,4 @@
-"""A turn that fits into no smaller context fails as ever; one that did fit is one turn afterwards."""
+"""A turn that fits into no smaller context fails as it does in Codex."""
 
 import anyio
 import anyio.to_thread

@@ -1,8 +1,8 @@
-"""SIGKILL of the daemon and of Codex while a turn that did not fit is being rescued
-(docs/spec/model.md, docs/spec/context.md).
+"""SIGKILL of the daemon and of Codex during an overflow recovery (docs/spec/model.md,
+docs/spec/context.md).
 
-Afterwards the turn has ended for everyone, and the thread is wholly in one of two states: as it was
-when the turn failed, or with the turn gone on in the smaller context.
+Afterwards the turn has ended for all clients, and the thread is completely in one of two states: as
+it was when the turn failed, or with the turn continued in the smaller context.
 """
 
 import os
@@ -36,7 +36,7 @@ Message = dict[str, Any]
 
 
 class Rescue:
-    """A turn that does not fit; its rescue waits in a phase until it is killed there."""
+    """A turn that does not fit, and whose recovery waits in a phase until it is killed there."""
 
     def __init__(self, talk: Conversation, phase: str) -> None:
         self.talk = talk
@@ -74,7 +74,7 @@ class Rescue:
 
 
 async def check(talk: Conversation, turn_id: str, status: str) -> None:
-    """The thread is as the turn's end says, wholly, and goes on."""
+    """Checks that the whole thread agrees with the turn's status, and that it can be continued."""
     snapshot = await talk.snapshot()
     read = await talk.client.request("thread/read", threadId=talk.thread_id, includeTurns=True)
     goes_on = status != "failed"
@@ -103,7 +103,7 @@ async def check(talk: Conversation, turn_id: str, status: str) -> None:
 async def talking(
     harness: Harness, thread_id: str = ""
 ) -> AsyncIterator[tuple[Process, Conversation]]:
-    """A daemon of its own process and a conversation of it."""
+    """Yields a daemon in its own process, and a conversation with it."""
     async with daemon_process(harness) as daemon, harness.client() as client:
         if thread_id:
             await client.request("thread/resume", threadId=thread_id)
@@ -183,7 +183,7 @@ async def test_a_codex_that_dies_while_the_recovery_is_written_ends_the_turn_las
 
 
 class SmallModel(Script):
-    """It takes no context with both the first answer and the prompt in it."""
+    """A model that does not accept a context with both the first answer and the prompt."""
 
     def __call__(self, request: ModelRequest) -> Reply | Awaitable[Reply]:
         if request.kind == "turn" and request.mentions("answer-1.") and request.mentions(PROMPT):
@@ -215,8 +215,8 @@ async def test_a_daemon_killed_at_any_instant_leaves_one_of_the_two_right_states
 
 
 async def _ask(talk: Conversation, instant_s: float) -> tuple[str | None, bool]:
-    """Send the prompt and wait for so long; the turn's id as far as it was heard, and whether the
-    turn was over.
+    """Sends the prompt, and waits at most `instant_s` seconds. Returns the turn's id if it is
+    known, and whether the turn has ended.
     """
     turn_id = None
     with anyio.move_on_after(instant_s):

@@ -1,4 +1,4 @@
-"""While a turn that did not fit is tried again: others ask, interrupt and send prompts."""
+"""Requests, interrupts and prompts while an overflow recovery is running."""
 
 import anyio
 import anyio.to_thread

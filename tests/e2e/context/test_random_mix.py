@@ -1,9 +1,8 @@
-"""Random walks that mix trims and their undoing with what Codex and other programs do to a thread:
-forks, native reverts, injected items, turns made elsewhere, restarts and deaths. The model's next
-input is held against a model in plain Python.
+"""Random walks that mix trims and undos with other changes of a thread: forks, native reverts,
+injected items, turns of other programs, restarts and kills.
 
-A walk is named by its seed; a failure says which, and what was done until then.
-`TRIMPOINT_E2E_LONG=n` walks n times as many.
+The model's next input is compared with a model in plain Python. A walk is named by its seed; a
+failure prints the seed and the steps. `TRIMPOINT_E2E_LONG=n` walks n times as many.
 """
 
 import os
@@ -38,9 +37,7 @@ _PROVIDER_THREAD = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-
 
 @dataclass
 class Told:
-    """A turn, and what was injected behind it before the next one began; `before` it, while no turn
-    stood in the context.
-    """
+    """A turn, and the items that were injected after it."""
 
     pieces: list[Piece]
     injected: list[Piece] = field(default_factory=list)
@@ -52,7 +49,7 @@ class Told:
 
 @dataclass
 class Context:
-    """What the model is to be shown next. `waiting` was injected before the next turn."""
+    """The expected content of the model's next input."""
 
     summary: str | None = None
     turns: list[Told] = field(default_factory=list)
@@ -91,13 +88,15 @@ class Context:
 
 
 def newest_provider_thread(harness: Harness) -> str:
-    """The Codex thread that serves the thread: each trim and each fork makes a newer one."""
+    """Returns the id of the Codex thread that serves the thread: each trim and each fork makes a
+    newer one.
+    """
     files = harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
     return max(found[1] for file in files if (found := _PROVIDER_THREAD.match(file.name)))
 
 
 def gist_of(piece: Piece) -> Piece:
-    """A summary without its envelope."""
+    """Returns a summary without its envelope."""
     found = re.fullmatch(
         r"<conversation-summary messages=\d+>(.*)</conversation-summary>", piece.text
     )
@@ -105,7 +104,7 @@ def gist_of(piece: Piece) -> Piece:
 
 
 class Walk:
-    """One walker in one conversation, and in the forks that it moves on to."""
+    """A random walk through one conversation and its forks."""
 
     def __init__(self, harness: Harness, seed: int) -> None:
         self.harness = harness
@@ -134,7 +133,7 @@ class Walk:
         await self._running.enter_async_context(self.harness.daemon())
 
     async def _go_on(self) -> None:
-        """A daemon anew, and a client that resumes the thread."""
+        """Starts another daemon, and a client that resumes the thread."""
         await self._open()
         client = await self._running.enter_async_context(self.harness.client())
         self.talk = Conversation(
@@ -170,7 +169,7 @@ class Walk:
         assert shown == self.context.shown() + told.pieces[:-1]
 
     async def turn_elsewhere(self) -> None:
-        """Another program goes on with the thread while no daemon runs."""
+        """Runs a turn with another program while no daemon is running."""
         if not (self.context.turns or self.context.waiting):
             return  # Codex has no file of it
         provider_id = newest_provider_thread(self.harness)
@@ -185,7 +184,7 @@ class Walk:
         await self._go_on()
 
     async def inject(self) -> None:
-        """A client adds a message behind the last turn, or before the first."""
+        """Injects a message after the last turn."""
         piece, item = self._injected()
         await self.talk.client.request(
             "thread/inject_items", threadId=self.talk.thread_id, items=[item]
@@ -239,7 +238,7 @@ class Walk:
         self.before_trims.append((replace(self.context), kept))
 
     async def undo(self) -> None:
-        """The last trim is taken back; the turns since stay."""
+        """Undoes the last trim; the turns since then stay."""
         if not self.before_trims:
             return
         outcome = await self.talk.type("/undo")
@@ -249,7 +248,7 @@ class Walk:
     # --- what Codex offers
 
     async def fork(self) -> None:
-        """The walk goes on in a fork."""
+        """Continues the walk in a fork."""
         if not (self.context.turns or self.context.waiting):
             return
         forked = await self.talk.client.request(
@@ -266,7 +265,7 @@ class Walk:
         )
 
     async def native_revert(self) -> None:
-        """`thread/revert` to before an active turn."""
+        """Calls `thread/revert` for an active turn that is not the first."""
         if not self.context.turns:
             return
         back = self.random.randint(1, len(self.context.turns))

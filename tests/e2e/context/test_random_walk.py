@@ -1,8 +1,8 @@
-"""Random walks over one conversation, each step held against a model in plain Python
+"""Random walks through one conversation, each step compared with a model in plain Python
 (docs/spec/traps.md: trims in any order).
 
-A walk is named by its seed; a failure says which, and what was done until then.
-`TRIMPOINT_E2E_LONG=n` walks n times as far.
+A walk is named by its seed; a failure prints the seed and the steps. `TRIMPOINT_E2E_LONG=n` makes
+walks n times as long.
 """
 
 import os
@@ -40,7 +40,7 @@ MIN_MESSAGES = 2
 
 
 class Walk:
-    """One walker: the harness, the thread it talks in, and what it expects of it."""
+    """A random walk: the harness, the thread, and the expected state of the thread."""
 
     def __init__(self, harness: Harness, seed: int, *, sealed: bool) -> None:
         self.harness = harness
@@ -62,7 +62,7 @@ class Walk:
         return self._talk
 
     async def begin(self) -> None:
-        """A daemon, two clients and a thread."""
+        """Starts a daemon, two clients and a thread."""
         client = await self._open()
         self._talk = await Conversation.begin(
             client, self.harness.worktree, self.harness.model, self.harness.script
@@ -70,7 +70,7 @@ class Walk:
         await self._follow()
 
     async def end(self) -> None:
-        """Leaves it all."""
+        """Disconnects the clients and ends the daemon."""
         await self._running.aclose()
 
     async def _open(self) -> Client:
@@ -117,13 +117,13 @@ class Walk:
         return first + setup.says(self._word("answer"))
 
     async def turn(self) -> None:
-        """A turn that ends well."""
+        """Runs a turn that completes."""
         setup = self._scene()
         setup.replies.append(self._answer(setup))
         await self._perform(setup)
 
     async def failed_turn(self) -> None:
-        """A turn whose last model call fails."""
+        """Runs a turn whose last model call fails."""
         setup = self._scene()
         endings = (
             http_error(500, "boom"),
@@ -143,11 +143,11 @@ class Walk:
         self.expected.turns.append(setup.turn)
 
     async def interrupted_turn(self) -> None:
-        """A turn that the person stops while the model thinks."""
+        """Runs a turn that is interrupted while the model answers."""
         await self._break_off(self._interrupt)
 
     async def child_killed_in_a_turn(self) -> None:
-        """A turn that Codex does not survive."""
+        """Runs a turn in which Codex is killed."""
         await self._break_off(self._kill_child)
 
     async def _interrupt(self, turn_id: str, turn: ExpectedTurn) -> None:
@@ -188,8 +188,8 @@ class Walk:
         self.expected.turns.append(setup.turn)
 
     def _check_model(self, requests: list[ModelRequest], turn: ExpectedTurn) -> None:
-        """Each call of the turn was shown exactly the context and what the turn had come to; the
-        last, all but the answer.
+        """Checks that each model call of the turn had exactly the context and the turn's items so
+        far as input.
         """
         context = self.expected.context()
         for request in requests:
@@ -210,7 +210,7 @@ class Walk:
         ) % (active + 2)
 
     async def clear(self) -> None:
-        """`/clear N`, for N from none to more than there are."""
+        """Types `/clear N`, for N from 0 to more turns than there are."""
         keep = self._some_keep()
         text = f"/clear {keep}" if keep else self.random.choice(("/clear", "/clear 0", "/CLEAR"))
         self.steps[-1] = text
@@ -223,7 +223,7 @@ class Walk:
         await self._check_outcome(outcome)
 
     async def compact(self) -> None:
-        """`/compact`, with all its options."""
+        """Types `/compact` with random options."""
         keep, force, guidance = (
             self._some_keep(),
             self.random.random() < 0.3,
@@ -246,7 +246,7 @@ class Walk:
         await self._check_outcome(outcome)
 
     async def failed_compact(self) -> None:
-        """`/compact` that comes to nothing."""
+        """Types a `/compact` that fails."""
         if self.expected.compaction_refusal(0, MIN_MESSAGES, True) is not None:
             return
         reply = self.random.choice(
@@ -278,7 +278,7 @@ class Walk:
         assert outcome["trimPointId"] == points[-1]["id"]
 
     async def new(self) -> None:
-        """`/new`: the walk goes on in the new thread."""
+        """Types `/new`, and continues the walk in the new thread."""
         outcome = await self.talk.type("/new")
         assert outcome["status"] == "completed", outcome
         self.archived.append((self.talk.thread_id, self.expected))
@@ -290,7 +290,7 @@ class Walk:
     # ---------------------------------------------------------------------------------------------------
 
     async def restart(self) -> None:
-        """The daemon ends and another begins."""
+        """Restarts the daemon."""
         thread_id = self.talk.thread_id
         await self.end()
         client = await self._open()
@@ -298,7 +298,7 @@ class Walk:
         await self._follow()
 
     async def kill_child(self) -> None:
-        """Codex dies while nothing is under way."""
+        """Kills Codex while it is idle."""
         os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
@@ -306,7 +306,7 @@ class Walk:
     # -------------------------------------------------------------------------------------------------
 
     async def step(self, action: Callable[[], Awaitable[None]]) -> None:
-        """Does something, then looks at everything there is to see."""
+        """Runs one action, then checks everything that clients can see."""
         self.steps.append(action.__name__)
         # A restart closes and opens task groups, which no deadline may straddle.
         with anyio.fail_after(STEP_DEADLINE_S) if action != self.restart else nullcontext():
@@ -315,7 +315,7 @@ class Walk:
             await self.check()
 
     async def check(self) -> None:
-        """Reads model, timeline and lists say what is expected."""
+        """Checks the read model, the timeline and the lists."""
         await self._check_thread(self.talk.thread_id, self.expected, archived=False)
         if self.archived:
             await self._check_thread(*self.random.choice(self.archived), archived=True)
@@ -365,7 +365,9 @@ class Walk:
         assert len(archived) == len(set(archived))
 
     def _check_watcher(self) -> None:
-        """The other client heard of each event once, in order, and of no provider thread."""
+        """Checks that the other client received each event once, in order, and no provider thread's
+        id.
+        """
         assert self.watcher is not None
         heard = [
             m["params"] for m in self.watcher.notifications if m["method"] == "orchestration/event"
@@ -385,7 +387,7 @@ class Walk:
         ] == []
 
     def choose(self) -> Callable[[], Awaitable[None]]:
-        """The next step: mostly turns, so that there is something to trim."""
+        """Returns the next action, most often a turn, so that there is something to trim."""
         actions: list[tuple[Callable[[], Awaitable[None]], int]] = [
             (self.turn, 12), (self.failed_turn, 2), (self.interrupted_turn, 2), (self.clear, 5), (self.compact, 4),
             (self.failed_compact, 1), (self.new, 1), (self.restart, 1), (self.kill_child, 1), (self.child_killed_in_a_turn, 1),

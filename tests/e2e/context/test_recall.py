@@ -1,6 +1,4 @@
-"""An agent that looks up what has left its context; the proof is what the model is shown
-(docs/recall.md).
-"""
+"""An agent looks up what has left its context; the model's input proves it (docs/recall.md)."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -32,7 +30,7 @@ def small_harness(harness: Harness) -> Harness:
 
 @asynccontextmanager
 async def three_turns(harness: Harness) -> AsyncGenerator[Conversation]:
-    """A thread with the tools; the fact is in what a command of the third turn put out."""
+    """Yields a thread with the agent tools, in whose third turn a command printed the secret."""
     async with harness.daemon(), harness.client() as client:
         talk = await begin(client, harness)
         await talk.turn()
@@ -43,13 +41,13 @@ async def three_turns(harness: Harness) -> AsyncGenerator[Conversation]:
 
 
 def reads_first_hit(request: ModelRequest) -> Reply:
-    """The model reads what its search has found."""
+    """Returns a call that reads the first hit of the search."""
     answer = msgspec.json.decode(result_of(request, "search_history"))
     return call("read_history", {"id": answer["found"][0]["id"]})
 
 
 def says_what_it_read(request: ModelRequest) -> Reply:
-    """The model answers with the last word of what it has read."""
+    """Returns a message with the last word that was read."""
     answer = msgspec.json.decode(result_of(request, "read_history"))
     return say(f"The code was {answer['entries'][0]['text'].split()[-1]}.")
 

@@ -1,6 +1,4 @@
-"""`thread/search` in threads of which some were trimmed: what was pruned is found under the
-thread's own id.
-"""
+"""`thread/search` with trimmed threads: pruned text is found under the thread's own id."""
 
 from typing import Any
 
@@ -18,7 +16,7 @@ async def begun(client: Client, harness: Harness) -> Conversation:
 
 
 async def found(client: Client, term: str, **params: Any) -> list[list[str]]:
-    """The ids on all pages; each row has the term in its snippet."""
+    """Returns the ids on each page, and checks that each row's snippet contains the term."""
     pages: list[list[str]] = []
     cursor: str | None = None
     while True:

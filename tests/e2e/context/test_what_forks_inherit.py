@@ -1,5 +1,5 @@
-"""What a thread was started with holds in its forks, in its compactions and after their trims, as
-with Codex itself.
+"""The parameters that a thread was started with apply in its forks, in compactions and after trims,
+as in Codex itself.
 """
 
 from contextlib import AsyncExitStack
@@ -42,7 +42,7 @@ FORKS: dict[str, dict[str, Any]] = {
 
 
 def begun_with(request: ModelRequest) -> dict[str, Any]:
-    """What of a request comes from the beginning of the thread."""
+    """Returns the parts of a model request that come from the thread's start parameters."""
     said = {text: request.mentions(text) for text in INSTRUCTIONS.values()}
     tools = [tool.get("name") for tool in request.body["tools"]]
     body = request.body
@@ -57,7 +57,9 @@ async def forked(
     old: bool,
     update: dict[str, Any] | None = None,
 ) -> Transcript:
-    """A fork of a thread after `trims`, behind its first turn or as it is, and a turn of it."""
+    """Forks a thread after `trims`, behind its first turn or at its end, and runs a turn in the
+    fork.
+    """
     async with AsyncExitStack() as stack:
         talk = await side.opened(stack)
         started = await talk.wire.result("thread/start", cwd=str(side.harness.worktree), **STARTED)
@@ -105,7 +107,9 @@ async def test_a_fork_right_after_a_trim_has_the_sandbox_that_a_fork_by_codex_it
 
 
 async def clear_and_ask(harness: Harness, talk: Transcript, thread_id: str) -> dict[str, Any]:
-    """What the model is shown of the beginning after `/clear`."""
+    """Types `/clear`, runs a turn, and returns the parts of its request that come from the start
+    parameters.
+    """
     outcome = await talk.wire.result("commands/execute", threadId=thread_id, text="/clear")
     assert outcome["status"] == "completed"
     await talk.turn(thread_id, "afterwards")

@@ -1,5 +1,5 @@
-"""A trimmed thread is searched and listed as the untrimmed one that Codex itself has: beside it, the
-same requests and the same answers but for cursors and numbers of positions.
+"""A trimmed thread is searched and listed like an untrimmed one in Codex itself: the same requests
+get the same answers, except for cursors and positions.
 """
 
 from contextlib import AsyncExitStack
@@ -21,7 +21,7 @@ TERMS = ("needle", " needle ", "needle after", "first", "fourth", "nowhere")
 
 
 async def conversation(side: Side, stack: AsyncExitStack, command: str) -> tuple[Transcript, str]:
-    """Four turns, the `command` behind the third."""
+    """Runs four turns, with `command` after the third."""
     talk = await side.opened(stack)
     script = side.harness.script
     given = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
@@ -39,7 +39,7 @@ async def conversation(side: Side, stack: AsyncExitStack, command: str) -> tuple
 
 
 async def pages(wire: JsonRpcClient, method: str, **params: Any) -> list[Any]:
-    """The data of all pages."""
+    """Returns the data of each page."""
     found: list[Any] = []
     cursor = None
     while True:
@@ -55,7 +55,9 @@ def told(occurrence: dict[str, Any]) -> tuple[str, dict[str, int]]:
 
 
 async def occurrences(command: str) -> list[Any]:
-    """What is found of each term, and whether each turn can be read from its cursor on."""
+    """Returns the occurrences of each term, and checks that each turn can be read from its
+    cursor.
+    """
     async with opened_harness() as harness, AsyncExitStack() as stack:
         side = Side(harness, through_daemon=bool(command))
         talk, thread_id = await conversation(side, stack, command)

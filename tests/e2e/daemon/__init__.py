@@ -1,1 +1,3 @@
-"""The daemon itself: killed at any instant, crowded, short of memory, and what it logs and counts."""
+"""The daemon itself: killed at any instant, with many clients, short of memory; and its logs and
+metrics.
+"""

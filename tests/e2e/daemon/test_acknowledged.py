@@ -1,5 +1,5 @@
-"""What a client was told is done survives a SIGKILL of the daemon that comes with the answer, and
-the next trim.
+"""An acknowledged change survives a SIGKILL of the daemon right after the answer, and the next
+trim.
 """
 
 from typing import Any
@@ -23,7 +23,9 @@ ATTEMPTS = 3
 
 
 async def acknowledged_and_killed(harness: Harness, method: str, **params: Any) -> str:
-    """A thread with a turn, whose daemon was killed as soon as it had answered `method`."""
+    """Returns the id of a thread with one turn whose daemon was killed as soon as it had answered
+    `method`.
+    """
     async with daemon_process(harness) as daemon, harness.client() as client:
         talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
         await talk.turn()

@@ -1,5 +1,5 @@
-"""The state directory is deleted under a daemon: that is noticed, and nothing is acknowledged that
-no daemon will find.
+"""The state directory is deleted under a daemon: the daemon notices it, and acknowledges nothing
+that would be lost.
 """
 
 import shutil

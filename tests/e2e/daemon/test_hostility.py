@@ -1,5 +1,5 @@
-"""What others on the machine and misbehaving clients may do to a daemon: little, and nothing to
-those who behave (docs/spec/running.md).
+"""Other users of the machine, and misbehaving clients, can do little to a daemon, and nothing to
+other clients (docs/spec/running.md).
 """
 
 import asyncio
@@ -52,7 +52,7 @@ def memory_bytes(process: Process, field: str) -> int:
 
 @pytest.fixture
 def many_descriptors() -> Iterator[int]:
-    """As many as the system lets this process have."""
+    """Allows this process as many file descriptors as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield hard
@@ -129,7 +129,7 @@ def _descriptors(process: Process) -> int:
 
 
 async def _thousand(harness: Harness) -> int:
-    """How many of a thousand clients that are connected at the same time get two answers."""
+    """Connects a thousand clients at once, and returns how many of them get two answers."""
     answered = 0
     everyone = anyio.Event()
 
@@ -177,8 +177,8 @@ async def test_a_client_that_floods_without_reading_is_slowed_and_the_others_are
 
 
 async def _pour(flood: socket.socket, data: bytes, most_bytes: int, good: JsonRpcClient) -> int:
-    """Send until the daemon takes no more, twenty answers to somebody else long; how much it
-    took.
+    """Sends until the daemon has read nothing for twenty answers to another client, and returns how
+    many bytes it has read.
     """
     sent, rest, stalled = 0, memoryview(data), 0
     while sent < most_bytes and stalled < 20:
@@ -325,7 +325,7 @@ async def test_a_hundred_megabytes_to_a_client_that_does_not_read_cost_no_more_t
 async def _taking_part(
     harness: Harness, thread_id: str
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A client of the thread that reads only what the test takes."""
+    """Yields a client subscribed to the thread that reads only when the test does."""
     reader, writer = await asyncio.open_unix_connection(harness.socket, limit=MIB)
     resume = {"id": 2, "method": "thread/resume", "params": {"threadId": thread_id}}
     try:
@@ -383,8 +383,10 @@ async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_conn
 
 
 def _heard_as_nobody(path: Path) -> bytes:
-    """What a connection of another user is told. In a thread of its own, whose user alone is
-    changed: the kernel keeps it by thread.
+    """Returns the bytes that another user's connection receives.
+
+    It connects in a thread whose user id alone is changed, because the kernel keeps user ids for
+    each thread.
     """
     heard: list[bytes] = []
 

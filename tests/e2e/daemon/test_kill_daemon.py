@@ -1,9 +1,9 @@
-"""SIGKILL at random instants: of the daemon, in the middle of whatever it does, and of Codex
-(docs/spec/model.md, docs/spec/sessions.md).
+"""SIGKILL at random instants, of the daemon and of Codex (docs/spec/model.md,
+docs/spec/sessions.md).
 
-After each kill another daemon begins on the same state. The thread must be in one of the two right
-states, wholly: ledger, timeline and the model's next input agree. `TRIMPOINT_E2E_LONG=n` kills n
-times as often.
+After each kill, another daemon starts on the same state. The thread must be completely in one of
+the two valid states: ledger, timeline and the model's next input agree. `TRIMPOINT_E2E_LONG=n`
+kills n times as often.
 """
 
 import copy
@@ -59,8 +59,8 @@ any more.
 
 
 class Life:
-    """A conversation that outlives its daemons. `possible` are the states that it may be in, all of
-    them right.
+    """A conversation that outlives its daemons. `possible` are the states that are valid at
+    present.
     """
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
@@ -75,7 +75,7 @@ class Life:
         self._repeat: Callable[[Conversation], Awaitable[None]] | None = None
 
     async def in_conversation(self, client: Client) -> Conversation:
-        """Talk in the thread, which the first conversation begins."""
+        """Returns the conversation with this client; the first call starts the thread."""
         if not self.thread_id:
             begun = await Conversation.begin(
                 client, self.harness.worktree, self.harness.model, self.script
@@ -84,7 +84,7 @@ class Life:
         return Conversation(client, self.thread_id, self.harness.model, self.script)
 
     def word(self, what: str) -> str:
-        """Something not said before."""
+        """Returns a text that was not used before."""
         self.said += 1
         return f"{what}-{self.said}"
 
@@ -92,7 +92,7 @@ class Life:
     # ------------------------------------------------------------------------
 
     async def act(self, talk: Conversation, strike: Strike) -> None:
-        """Begin something; it is struck at a random instant."""
+        """Begins a random action, and kills the daemon or Codex at a random instant of it."""
         actions = (
             self._clear, self._clear, self._compact, self._new, self._turn, self._turn,
             self._undo, self._undo,
@@ -145,8 +145,8 @@ class Life:
         command: dict[str, Any],
         after: ExpectedThread,
     ) -> None:
-        """Type it or dispatch it, once or, if it is repeated after the kill, again with the same
-        id.
+        """Types or dispatches the command, and prepares to repeat it with the same id after the
+        kill.
         """
         before, typed, command_id = self.possible[0], self.random.random() < 0.5, new_uuid7()
 
@@ -198,7 +198,9 @@ class Life:
     # -----------------------------------------------------------------------------------
 
     async def look(self, talk: Conversation) -> None:
-        """Repeat the command perhaps, go on talking, and find exactly one of the right states."""
+        """Repeats the command if it has to be, runs a turn, and checks that the thread is in
+        exactly one of the valid states.
+        """
         await self._find_thread(talk)
         if self._repeat is not None:
             await self._repeat(talk)
@@ -210,7 +212,9 @@ class Life:
         await self._check_lists(talk.client)
 
     async def _find_thread(self, talk: Conversation) -> None:
-        """`/new` happened or did not: one thread is not archived."""
+        """Finds the only thread that is not archived, because `/new` may or may not have
+        happened.
+        """
         overview = (await talk.client.request("orchestration/snapshot"))["threads"]
         [current] = [row["id"] for row in overview if not row["archived"]]
         if current != self.thread_id:
@@ -238,7 +242,9 @@ class Life:
 
 
 class KilledTurn:
-    """A turn that may be broken off: what it is made of, as far as it may have come."""
+    """A turn that may be interrupted by a kill: its steps, and the states that it can leave
+    behind.
+    """
 
     def __init__(self, prompt: str, output: str | None, answer: str) -> None:
         self.prompt = prompt
@@ -255,14 +261,16 @@ class KilledTurn:
         self._steps.append(([Piece("assistant", answer)], ("assistant", answer)))
 
     def outcomes(self, before: ExpectedThread, *, only_whole: bool) -> Possible:
-        """The thread without the turn, and with as much of it as was done."""
+        """Returns the valid states: the thread without the turn, and with each part of it."""
         whole = self._after(before, len(self._steps), "completed", [])
         if only_whole:
             return [whole]
         return [copy.deepcopy(before), *self._broken(before), whole]
 
     def _broken(self, before: ExpectedThread) -> Iterator[ExpectedThread]:
-        """Broken off before the first step was written down, after each, or in the command."""
+        """Yields the states after a kill before the first step was recorded, after each step, and
+        during the command.
+        """
         for count in range(len(self._steps) + 1):
             yield self._after(before, count, "interrupted", [])
             # Codex had the time to note down that it was broken off.
@@ -301,7 +309,7 @@ class KilledTurn:
 def _left_by(
     answer: dict[str, Any], text: str, before: ExpectedThread, after: ExpectedThread
 ) -> Possible:
-    """The states that are right after a command was answered so."""
+    """Returns the valid states after a command with this answer."""
     is_compaction = text.startswith("/compact")
     if not answer or ("status" not in answer and is_compaction):
         return [before, after]
@@ -350,9 +358,7 @@ async def test_a_codex_killed_at_any_instant_leaves_one_of_the_two_right_states(
 
 @asynccontextmanager
 async def _life(seed: int, overrides: Overrides) -> AsyncIterator[Life]:
-    """A harness and a conversation; a failure tells what was done in it and what its daemons
-    said.
-    """
+    """Yields a harness with a conversation. A failure prints the steps and the daemons' logs."""
     script = AnswersByPrompt()
     async with opened_harness(overrides, script) as harness:
         life = Life(harness, script, seed)
@@ -375,14 +381,14 @@ def _check_no_orphan(harness: Harness, daemon: Process) -> None:
 
 
 async def _give_up(call: Call, instant_s: float) -> dict[str, Any]:
-    """Wait no longer than that; the daemon is killed then."""
+    """Waits for the call at most `instant_s` seconds, before the daemon is killed."""
     with anyio.move_on_after(instant_s):
         return await call()
     return {}
 
 
 async def _kill_child(harness: Harness, call: Call, instant_s: float) -> dict[str, Any]:
-    """Codex dies at that instant; the daemon answers all the same."""
+    """Kills Codex after `instant_s` seconds, and returns the daemon's answer."""
     answers: list[dict[str, Any]] = []
     ended = anyio.Event()
 

@@ -1,7 +1,7 @@
-"""SIGKILL of the daemon at random instants while things are pinned, unpinned, discarded, cleared and
-undone (docs/spec/context.md): what the model is shown next is what it was before, or what it is to
-be after, by a model in plain Python.
+"""SIGKILL of the daemon at random instants of pins, unpins, discards, clears and undos
+(docs/spec/context.md).
 
+The model's next input must be the one from before or after the command, by a model in plain Python.
 `TRIMPOINT_E2E_LONG=n` kills n times as often.
 """
 
@@ -35,8 +35,8 @@ LONGEST_S = 0.2
 
 @dataclass
 class World:
-    """What is in the thread: its turns by number, what is pinned, and the trims that stand, each as
-    the first turn that it keeps or the prompt that it discards.
+    """The state of the thread: its turns by number, its pins, and its trims, each as the first kept
+    turn or the discarded prompt.
     """
 
     turns: list[int] = field(default_factory=list[int])
@@ -72,8 +72,8 @@ class World:
 
 
 class Life:
-    """A thread whose daemon is killed again and again. `possible` are the worlds that it may be in,
-    all of them right.
+    """A thread whose daemon is killed again and again. `possible` are the states that are valid at
+    present.
     """
 
     def __init__(self, harness: Harness, script: AnswersByPrompt, seed: int) -> None:
@@ -94,7 +94,7 @@ class Life:
         return Conversation(client, self.thread_id, self.harness.model, self.script)
 
     async def look(self, talk: Conversation) -> None:
-        """A turn, which shows in what world the thread is."""
+        """Runs a turn, which shows the state that the thread is in."""
         self.said += 1
         prompt = f"prompt-{self.said}."
         self.script.when(prompt, say(f"answer-{self.said}."))
@@ -113,7 +113,7 @@ class Life:
         self.possible[0].turns.append(self.said)
 
     async def strike(self, talk: Conversation, daemon: Any) -> None:
-        """Begins a command, and kill the daemon at a random instant of it."""
+        """Begins a command, and kills the daemon at a random instant of it."""
         before = self.possible[0]
         after = copy.deepcopy(before)
         actions: list[Callable[[Conversation, World], Any]] = [

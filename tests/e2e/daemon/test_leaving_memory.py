@@ -1,5 +1,5 @@
-"""A thread that leaves memory between two clients is the same conversation for the second one, and
-for the model.
+"""A thread that leaves memory between two clients is the same conversation for the second client,
+and for the model.
 """
 
 import anyio

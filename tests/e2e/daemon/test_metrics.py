@@ -1,4 +1,4 @@
-"""What the daemon counts and logs of a real conversation, its trim, and a Codex that died."""
+"""Metrics and log entries of a real conversation, a trim, and a Codex that was killed."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.codex
 
 
 async def counted(client: Client) -> dict[tuple[str, ...], float]:
-    """Every number, by its name and the values of its labels."""
+    """Returns every value, by its name and the values of its labels."""
     answer = await client.request("sidecar/metrics")
     assert answer["text"] is None
     samples = [sample for family in answer["families"] for sample in family["samples"]]
@@ -105,5 +105,5 @@ async def test_an_operations_log_event_has_its_thread_and_duration(
 
 
 def named(event: str, logs: Any) -> list[dict[str, Any]]:
-    """The log entries of one event."""
+    """Returns the log entries with this event."""
     return [entry for entry in logs if entry["event"] == event]

@@ -1,4 +1,4 @@
-"""What once left a thread waiting for something that Codex never says."""
+"""Cases in which a thread once waited for ever for a notification that Codex never sends."""
 
 import os
 

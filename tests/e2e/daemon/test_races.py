@@ -1,8 +1,8 @@
-"""Commands and prompts that meet: fired by several clients at the very moment a turn starts or ends
+"""Commands and prompts of several clients at the very moment at which a turn starts or ends
 (docs/spec/sessions.md, docs/spec/traps.md).
 
-Whatever comes first, no turn is interrupted, no prompt is lost, and a command is carried out wholly
-or skipped with the reason. `TRIMPOINT_E2E_LONG=n` races n times as often.
+Whatever comes first, no turn is interrupted, no prompt is lost, and a command is either executed
+completely or skipped with a reason. `TRIMPOINT_E2E_LONG=n` races n times as often.
 """
 
 import copy
@@ -50,7 +50,7 @@ Step = tuple[str, ...]
 
 
 class Race:
-    """Two clients in one thread, and the state that it is in between races."""
+    """Two clients in one thread, and the thread's expected state between races."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Race:
         self.log: list[str] = []
 
     def setup(self) -> Step:
-        """A prompt and what the model answers to it, as a step."""
+        """Returns a prompt and the model's answer to it, as a step."""
         self.said += 1
         prompt, answer = f"prompt-{self.said}", f"answer-{self.said}"
         self.script.when(prompt, say(answer))
@@ -76,12 +76,14 @@ class Race:
         return "say", prompt, answer
 
     async def hesitate(self) -> None:
-        """A moment that no two races have alike."""
+        """Waits for a random number of turns of the event loop."""
         for _ in range(self.random.choice((0, 0, 1, 2, 5, 20))):
             await anyio.lowlevel.checkpoint()
 
     async def near(self, method: str | None, status: str | None, after: int) -> None:
-        """When the second client hears this of the turn; at once for no method."""
+        """Waits until the second client receives this notification; without a method, does not
+        wait.
+        """
 
         def wanted(message: Message) -> bool:
             found = message.get("params", {}).get("status")
@@ -92,7 +94,9 @@ class Race:
         await self.hesitate()
 
     async def begun_or_over(self, after: int, over: anyio.Event) -> None:
-        """When the second client's command makes progress, or has been answered without any."""
+        """Waits until the second client's command makes progress, or has been answered without
+        any.
+        """
         async with anyio.create_task_group() as tasks:
 
             async def begun() -> None:
@@ -104,7 +108,7 @@ class Race:
             tasks.cancel_scope.cancel()
 
     async def plain_turn(self) -> ModelRequest:
-        """A turn that nothing meets."""
+        """Runs a turn without a race, and returns its model request."""
         _, prompt, answer = self.setup()
         turn = await self.first.prompt(prompt)
         assert turn["status"] == "completed", turn
@@ -112,7 +116,7 @@ class Race:
         return self.first.asked(prompt)
 
     async def together(self, *actions: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Begins them in any order."""
+        """Starts the actions in a random order."""
         shuffled = list(actions)
         self.random.shuffle(shuffled)
         async with anyio.create_task_group() as tasks:
@@ -120,8 +124,8 @@ class Race:
                 tasks.start_soon(action)
 
     async def find(self, orders: list[list[Step]]) -> None:
-        """The state must be that after one of these orders, and the last prompt have been given in
-        its context then.
+        """Checks that the state, and the context of the last prompt, are those after one of these
+        orders of steps.
         """
         possible = [self._after(order) for order in orders]
         contexts = {id(state): context for state, context in possible}
@@ -133,7 +137,7 @@ class Race:
         )
 
     def _after(self, steps: list[Step]) -> tuple[ExpectedThread, list[Piece]]:
-        """The state after the steps, and the context in which the prompt among them was given."""
+        """Returns the state after the steps, and the context of the prompt among them."""
         state, context = copy.deepcopy(self.state), list[Piece]()
         for step in steps:
             match step:
@@ -150,7 +154,7 @@ class Race:
 
 
 async def _race(seed: int, body: Callable[[Race], Awaitable[None]]) -> None:
-    """Two clients of one daemon, in one thread."""
+    """Runs `body` with two clients of one daemon in one thread."""
     script = AnswersByPrompt()
     async with (
         opened_harness(script=script) as harness,
@@ -194,7 +198,9 @@ async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_
 
 
 async def _command_meets_turn(race: Race) -> None:
-    """The second client types a command while the first one's prompt is on its way in or out."""
+    """Lets the second client type a command while the first client's prompt is starting or
+    ending.
+    """
     turn = race.setup()
     text = race.random.choice(("/clear 1", "/clear", "/compact"))
     where = race.random.choice((TOGETHER, COMMAND_FIRST, *NEAR_THE_START, *NEAR_THE_END))
@@ -226,7 +232,7 @@ async def _command_meets_turn(race: Race) -> None:
 
 
 def _orders(text: str, outcome: Outcome, turn: Step) -> list[list[Step]]:
-    """What may have happened, given how the command ended."""
+    """Returns the orders of steps that are possible, given the command's outcome."""
     if outcome["status"] == "completed":
         return [[(text,), turn], [turn, (text,)]]
     assert outcome["status"] == "skipped", outcome
@@ -318,7 +324,9 @@ async def test_prompts_of_two_clients_at_once_are_each_put_to_the_model_once(see
 
 
 async def _prompts_meet(race: Race) -> None:
-    """Together, or the second while the first is being answered, or at its very end."""
+    """Sends two prompts together, or the second while the first is being answered, or at its
+    end.
+    """
     prompts = [race.setup()[1], race.setup()[1]]
     where, heard = (
         race.random.choice((TOGETHER, *NEAR_THE_START, *NEAR_THE_END)),
@@ -358,7 +366,7 @@ async def test_a_compaction_asked_for_in_codexs_own_words_is_refused_while_the_t
 
 
 async def _compact_natively(race: Race) -> str | None:
-    """Why `thread/compact/start` was refused; None when it was not."""
+    """Calls `thread/compact/start`, and returns the reason why it was refused, or None."""
     try:
         await race.second.client.request("thread/compact/start", threadId=race.second.thread_id)
     except RemoteError as error:

@@ -1,5 +1,5 @@
-"""Nothing that is said in a conversation, and no key, is ever written to a log, not even at level
-debug (docs/spec/running.md).
+"""No text of a conversation and no key is ever written to a log, not even at level debug
+(docs/spec/running.md).
 """
 
 import json
@@ -68,7 +68,7 @@ async def _talk(wire: JsonRpcClient, harness: Harness) -> str:
 
 
 async def _misbehave(wire: JsonRpcClient, thread_id: str) -> None:
-    """What goes wrong is logged the most."""
+    """Causes errors of many kinds, because errors are logged most."""
     for line in (
         f'{{"id":1,"method":"turn/start","params":{{"text":"{marked("half")}"', f'"{marked("no message")}"',
         f'{{"id":"{marked("id")}","method":"{marked("method")}","params":{{"a":"{marked("params")}"}}}}',

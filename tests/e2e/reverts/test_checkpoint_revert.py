@@ -1,4 +1,4 @@
-"""`/revert`: the context, the ledger and the files of any turn, on the real Codex
+"""`/revert` to any turn with the real Codex: context, ledger and files
 (docs/spec/checkpoints.md).
 """
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.codex
 
 
 async def edit(talk: Conversation, command: str) -> None:
-    """A turn whose agent runs `command`."""
+    """Runs a turn in which the agent runs `command`."""
     talk.turns += 1
     talk.script.then(run(command), say(f"answer-{talk.turns}."))
     await talk.prompt(f"prompt-{talk.turns}.")

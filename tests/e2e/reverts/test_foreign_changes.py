@@ -1,4 +1,4 @@
-"""What others do to the files between turns is none of what `/revert` takes back, on the real
+"""`/revert` does not take back changes that others made to files between turns, with the real
 Codex.
 """
 
@@ -23,7 +23,7 @@ NAMES = ("a", "b", "d/e")
 
 
 async def edit(talk: Conversation, command: str) -> None:
-    """A turn whose agent runs `command`; its files are captured when this returns."""
+    """Runs a turn in which the agent runs `command`, and waits until its files are captured."""
     talk.turns += 1
     talk.script.then(run(command), say(f"answer-{talk.turns}."))
     ended = await talk.prompt(f"prompt-{talk.turns}.")
@@ -31,12 +31,12 @@ async def edit(talk: Conversation, command: str) -> None:
 
 
 async def commands_run(talk: Conversation) -> int:
-    """How many commands the journal knows of."""
+    """Returns how many commands are in the timeline."""
     return sum(entry.get("activity") == "commandExecution" for entry in await talk.timeline())
 
 
 async def captured(talk: Conversation, turn_id: str) -> None:
-    """Until the files after the turn are captured: what a person writes before that counts as the
+    """Waits until the files after the turn are captured, because changes before that count as the
     turn's.
     """
     while True:
@@ -192,8 +192,8 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
 
 
 class Walk:
-    """Turns and hands in turns. `log` tells of each path who changed it to what; the oracle reads
-    nothing else.
+    """A random walk with turns of the agent and changes by a person. `log` records who changed each
+    path to which content; the expectation uses nothing else.
     """
 
     def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
@@ -204,12 +204,12 @@ class Walk:
         self.authors: list[str] = []
 
     async def turn(self) -> None:
-        """The agent changes some files."""
+        """Lets the agent change some files."""
         await edit(self.talk, "; ".join(self._change() for _ in range(self.random.randint(1, 2))))
         self._note("agent")
 
     async def hands(self) -> None:
-        """A person does."""
+        """Changes some files as a person does."""
         for _ in range(self.random.randint(1, 2)):
             await anyio.run_process(["sh", "-c", self._change()], cwd=self.harness.worktree)
         if self.random.random() < 0.4:
@@ -220,7 +220,9 @@ class Walk:
         self._note("person")
 
     async def revert(self) -> None:
-        """Everything back: only what the agent did goes, or the paths are named."""
+        """Reverts everything, and checks that only the agent's changes are gone, or that the
+        refusal names the paths.
+        """
         expected, lost = self.expected()
         outcome = await self.talk.type("/revert 0")
         if lost:

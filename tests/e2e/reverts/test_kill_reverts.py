@@ -1,6 +1,5 @@
-"""SIGKILL of the daemon at random instants of a revert (docs/spec/checkpoints.md): files, ledger
-and context are those of one side, wholly.
-
+"""SIGKILL of the daemon at random instants of a revert (docs/spec/checkpoints.md): afterwards
+files, ledger and context are completely those from before or after the revert.
 `TRIMPOINT_E2E_LONG=n` kills n times as often.
 """
 
@@ -30,7 +29,7 @@ ROUND_DEADLINE_S = SCENARIO_S
 
 
 async def edit_everything(talk: Conversation) -> None:
-    """A turn that changes, adds and removes many files."""
+    """Runs a turn that changes, adds and removes many files."""
     talk.turns += 1
     n = talk.turns
     script = f"mkdir -p d; for i in $(seq {FILES}); do echo {n}-$i > d/f$i; done; find . -name 'only-*' -delete; echo {n} > only-{n}; echo {n} > kept.txt"
@@ -44,7 +43,9 @@ async def edit_everything(talk: Conversation) -> None:
 
 
 async def until_idle(talk: Conversation) -> dict[str, Any]:
-    """The thread when its operation has ended, whichever daemon ends it."""
+    """Waits for the end of the thread's operation, in whichever daemon, and returns the read
+    model.
+    """
     while True:
         snapshot = await talk.snapshot()
         if snapshot["operation"] is None or snapshot["operation"]["phase"] in ("ready", "failed"):
@@ -53,7 +54,7 @@ async def until_idle(talk: Conversation) -> dict[str, Any]:
 
 @contextmanager
 def told_by_the_daemon(harness: Harness) -> Iterator[None]:
-    """Who looks into a failure wants to read the daemon's log."""
+    """Adds the daemon's log to a failure."""
     try:
         yield
     except BaseException as error:
@@ -70,7 +71,7 @@ async def revert_unheard(talk: Conversation, text: str) -> None:
 
 
 async def until_files_are_written(talk: Conversation) -> None:
-    """Until the daemon says that it restores files, or that there is nothing to wait for."""
+    """Waits until the daemon restores files, or the operation has ended."""
     seen = 0
     while True:
         step = await talk.client.received("commands/progress", after=seen)

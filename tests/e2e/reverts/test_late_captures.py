@@ -1,4 +1,6 @@
-"""A turn whose files are captured late: what a person changed meanwhile is not taken for the agent's."""
+"""The files of a turn are captured late: a person's changes meanwhile are not taken for the
+agent's.
+"""
 
 import fcntl
 from collections.abc import AsyncGenerator, Generator
@@ -21,7 +23,7 @@ pytestmark = [pytest.mark.codex, pytest.mark.never_restarted]
 
 
 class Late:
-    """A conversation whose second turn has ended, and whose files nobody has looked at since."""
+    """A conversation whose second turn has ended, and whose files were not captured since."""
 
     def __init__(self, lives: DaemonLives, talk: Conversation, worktree: Path) -> None:
         self.lives = lives
@@ -29,13 +31,13 @@ class Late:
         self.worktree = worktree
 
     async def restart(self) -> None:
-        """Ends the daemon as a signal would, and starts the next one."""
+        """Ends the daemon as a signal does, and starts the next one."""
         self.talk.client = await self.lives.begin_anew()
 
 
 @contextmanager
 def captures_waiting(worktree: Path) -> Generator[None]:
-    """No capture of the worktree is made while the block lasts."""
+    """Holds up captures of the worktree until the block ends."""
     with (worktree / ".git" / "trimpoint" / "lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -51,7 +53,7 @@ async def edit(talk: Conversation, command: str) -> None:
 async def turn_under_way(
     harness: Harness, command: str
 ) -> AsyncGenerator[tuple[Late, anyio.Event]]:
-    """A second turn that has run `command`, and ends when the event is set."""
+    """Yields a conversation whose second turn has run `command`, and ends when the event is set."""
     with_repository(harness.worktree)
     checkpoints = CheckpointsSection(completion_grace_s=0)
     harness.config = msgspec.structs.replace(harness.config, checkpoints=checkpoints)
@@ -79,7 +81,7 @@ def _has_run_a_command(message: dict[str, Any]) -> bool:
 
 
 async def has_ended(talk: Conversation, go_on: anyio.Event) -> None:
-    """Lets the turn end, and waits for the word of it."""
+    """Lets the turn end, and waits for the notification of its end."""
     after = len(talk.client.messages)
     go_on.set()
     with anyio.fail_after(STEP_S):

@@ -1,7 +1,6 @@
 """Random conversations that edit files, with trims and reverts in any order: each state is compared
-with a copy made at its time.
-
-A walk is named by its seed. `TRIMPOINT_E2E_LONG=n` walks n times as many.
+with a copy made at its time. A walk is named by its seed. `TRIMPOINT_E2E_LONG=n` walks n times as
+many.
 """
 
 import os
@@ -30,8 +29,8 @@ NAMES = ("kept.txt", "a", "b c", "d/e", "d/f", "d/g/h", "link")
 
 
 class Copy(NamedTuple):
-    """What the thread was after a turn: its files, and what the model would be shown before the
-    next prompt.
+    """The state of the thread after a turn: its files, and the model's input before the next
+    prompt.
     """
 
     files: dict[str, Any]
@@ -40,8 +39,8 @@ class Copy(NamedTuple):
 
 
 class Walk:
-    """One walker. `copies` has an entry for each turn of the thread, and one for before the
-    first.
+    """A random walk. `copies` has an entry for each turn of the thread, and one for the state
+    before the first.
     """
 
     def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
@@ -55,7 +54,7 @@ class Walk:
         self.mine: dict[str, tuple[str, bytes]] = {}
 
     async def step(self) -> None:
-        """One more thing that happens."""
+        """Runs one random action."""
         name = self.random.choices(
             ["turn", "clear", "compact", "revert", "undo", "user edits", "child dies"],
             [9, 3, 2, 5, 2, 2, 1],
@@ -67,8 +66,8 @@ class Walk:
         }[name]()  # fmt: skip
 
     async def turn(self) -> None:
-        """The agent edits something; the model must have been shown exactly the context that was
-        expected.
+        """Runs a turn that edits a file, and checks that the model's input was the expected
+        context.
         """
         command = self._edit()
         self.talk.turns += 1
@@ -84,7 +83,7 @@ class Walk:
         self.copies.append(Copy(worktree_files(self.harness.worktree), self.context, turns))
 
     async def clear(self) -> None:
-        """`/clear N` keeps the last turns of the context, each with all its items."""
+        """Types `/clear N`, which keeps the last turns of the context with all their items."""
         keep = self.random.randint(0, 2)
         outcome = await self.talk.type(f"/clear {keep}")
         if outcome["status"] == "completed":
@@ -92,7 +91,7 @@ class Walk:
             self.context = self.context[starts[-keep] :] if keep else []
 
     async def compact(self) -> None:
-        """`/compact` leaves the summary."""
+        """Types `/compact`, which leaves only the summary."""
         outcome = await self.talk.type("/compact")
         if outcome["status"] == "completed":
             count = 2 * sum(piece.kind == "user" for piece in self.context) + sum(
@@ -102,7 +101,7 @@ class Walk:
             self.context = [Piece("summary", text)]
 
     async def revert(self) -> None:
-        """Back to any turn, by its number or its id."""
+        """Reverts to any turn, by its number or its id."""
         count = self.random.randrange(len(self.copies))
         named = self.copies[count].turns[-1] if count and self.random.random() < 0.5 else str(count)
         present = self._present()
@@ -117,7 +116,7 @@ class Walk:
         await self._arrived()
 
     async def undo(self) -> None:
-        """Back to before the last revert; undone twice, nothing is."""
+        """Undoes the last revert. A second undo undoes the first."""
         present = self._present()
         outcome = await self.talk.type("/revert --undo")
         if self.before_revert is None:
@@ -128,7 +127,7 @@ class Walk:
         await self._arrived(self.copies.pop())
 
     async def user_edits(self) -> None:
-        """A person writes a file between turns. No revert takes it back."""
+        """Writes a file between turns as a person does, which no revert takes back."""
         await self.captured()
         name = f"mine-{len(self.mine)}"
         self.mine[name] = ("file", self.random.randbytes(20))
@@ -136,12 +135,12 @@ class Walk:
         await self.turn()
 
     async def child_dies(self) -> None:
-        """Codex is killed; what was reverted to stands all the same."""
+        """Kills Codex, after which a revert still applies."""
         os.kill(self.harness.child_pid(), signal.SIGKILL)
         await self.talk.until_codex_answers()
 
     async def captured(self) -> None:
-        """Until the files of the last turn are captured: what a person writes before that counts as
+        """Waits until the files of the last turn are captured, because changes before that count as
         the turn's.
         """
         while self.copies[-1].turns:
@@ -153,7 +152,7 @@ class Walk:
                 return
 
     def _present(self) -> list[Copy]:
-        """The copies, and behind them how the thread is now."""
+        """Returns the copies, followed by one of the present state."""
         return [
             *self.copies,
             Copy(worktree_files(self.harness.worktree), self.context, self.copies[-1].turns),

@@ -1,4 +1,4 @@
-"""A revert that is through stays through, whatever becomes of Codex the moment after
+"""A completed revert stays complete, even if Codex ends right after it
 (docs/spec/checkpoints.md).
 """
 

@@ -1,1 +1,1 @@
-"""Trims and their undoing, and what a thread keeps across them."""
+"""Trims and undos, and the properties that a thread keeps across them."""

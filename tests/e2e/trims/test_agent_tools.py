@@ -1,4 +1,4 @@
-"""An agent that looks at its own context and reduces it; the proof is what the model is shown next
+"""An agent lists and reduces its own context; the model's next input proves it
 (docs/spec/context.md).
 """
 
@@ -54,7 +54,7 @@ def tool_names(request: ModelRequest) -> set[str]:
 
 
 def result_of(request: ModelRequest, tool: str) -> Any:
-    """What the last call of the tool answered, as the model sees it."""
+    """Returns the result of the tool's last call, as the model's input has it."""
     calls = [
         item["call_id"]
         for item in request.input
@@ -74,8 +74,8 @@ def listed(request: ModelRequest) -> dict[str, Any]:
 
 
 def discarding(*fragments: str) -> Callable[[ModelRequest], Reply]:
-    """The model discards what has one of these in its preview, by what `get_messages` has told
-    it.
+    """Returns a reply that discards the messages whose preview has one of these fragments, by the
+    result of `get_messages`.
     """
 
     def choose(request: ModelRequest) -> Reply:
@@ -95,7 +95,7 @@ async def work(talk: Conversation, word: str) -> None:
 
 
 async def until_follow_up_ended(talk: Conversation, turns: int) -> dict[str, Any]:
-    """Until so many turns have ended."""
+    """Waits until this many turns have ended, and returns the last one."""
     with anyio.fail_after(DEADLINE_S):
         seen = 0
         while True:
@@ -211,7 +211,7 @@ async def test_an_agent_discards_while_a_client_clears(small_harness: Harness) -
         outcomes: list[str] = []
 
         async def clear() -> None:
-            """As soon as the turn has ended, whatever else is under way."""
+            """Clears as soon as the turn has ended, whatever else is running."""
             await other.expect(lambda m: m.get("method") == "turn/completed" and "ended." in str(m))
             while not outcomes or outcomes[-1] == "skipped":
                 answer = await other.request(

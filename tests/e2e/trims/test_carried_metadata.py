@@ -1,4 +1,6 @@
-"""Whatever a method sets on a thread is there after a trim: the new provider thread has it too."""
+"""Every property that a method sets on a thread is still there after a trim, on the new provider
+thread.
+"""
 
 import sqlite3
 from contextlib import closing
@@ -16,7 +18,7 @@ GIT = {"branch": "feature", "sha": "abc", "originUrl": "https://example.org/x.gi
 
 
 async def everything_set(talk: Conversation) -> dict[str, Any]:
-    """Sets what can be set, and returns what `thread/read` has to say of it."""
+    """Sets every property, and returns the answer to `thread/read`."""
     client, thread = talk.client, {"threadId": talk.thread_id}
     section = (await client.request("threadSection/create", name="Mine"))["section"]
     await client.request("thread/metadata/update", **thread, gitInfo=GIT, daybreakEnabled=True)
@@ -98,7 +100,9 @@ async def test_a_thread_without_memory_stays_so_after_a_trim(
 
 
 def memory_mode_of_newest(harness: Harness) -> str:
-    """As Codex has it in its database: no method says it."""
+    """Returns the memory mode of the newest thread in Codex's database, because no method returns
+    it.
+    """
     [path] = harness.codex_home.glob("state_*.sqlite")
     with closing(sqlite3.connect(path)) as database:
         rows = database.execute(

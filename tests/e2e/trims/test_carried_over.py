@@ -1,4 +1,6 @@
-"""What a new generation inherits beyond its context (docs/spec/sessions.md, "Carried over")."""
+"""The properties that a new generation inherits besides its context (docs/spec/sessions.md,
+"Carried over").
+"""
 
 import os
 

@@ -1,6 +1,4 @@
-"""`/clear [N]` on a real conversation; the proof is what the model is shown next
-(docs/spec/traps.md).
-"""
+"""`/clear [N]` in a real conversation; the model's next input proves it (docs/spec/traps.md)."""
 
 import os
 import signal
@@ -102,7 +100,7 @@ async def test_reasoning_without_a_seal_and_a_call_without_a_result_are_kept(
 
 
 async def _killed_in_a_command(talk: Conversation, harness: Harness) -> None:
-    """A turn in which Codex dies while a command runs that it has told of already."""
+    """Runs a turn in which Codex is killed while a command runs that it has already reported."""
     talk.script.then(run("touch begun; sleep 60"))
     with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:

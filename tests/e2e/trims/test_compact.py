@@ -1,4 +1,4 @@
-"""`/compact` with both kinds of compaction, and the ways it fails (docs/spec/sessions.md,
+"""`/compact` with both kinds of compaction, and its failures (docs/spec/sessions.md,
 docs/spec/traps.md).
 """
 

@@ -1,6 +1,4 @@
-"""Discarding on a real conversation; the proof is what the model is shown next
-(docs/spec/context.md).
-"""
+"""Discards in a real conversation; the model's next input proves them (docs/spec/context.md)."""
 
 from typing import Any
 
@@ -22,7 +20,7 @@ LINES = "for i in $(seq 200); do echo line-$i-of-{}; done"
 
 @pytest.fixture
 def small_harness(harness: Harness) -> Harness:
-    """A conversation in it is large enough to be made smaller."""
+    """Returns the harness, configured so that a small conversation can be reduced."""
     harness.config = _with_floor(harness, 300, 1_500)
     return harness
 
@@ -44,7 +42,7 @@ async def row(talk: Conversation, fragment: str) -> dict[str, Any]:
 
 
 async def discard(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
-    """Dispatches it and waits for the new session."""
+    """Dispatches a discard, waits for the new session, and returns the answer."""
     command = {
         "type": "thread.context.discard",
         "commandId": new_uuid7(),
@@ -57,14 +55,16 @@ async def discard(talk: Conversation, *entry_ids: str) -> dict[str, Any]:
 
 
 def told(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """What a snapshot says, without its place in the journal, which a restart moves too."""
+    """Returns a snapshot without its sequence numbers, which a restart changes too."""
     return {
         name: told for name, told in snapshot.items() if name not in ("sequence", "threadSequence")
     }
 
 
 async def work(talk: Conversation, word: str) -> ModelRequest:
-    """A turn with a thought, a long command output and an answer; its last request."""
+    """Runs a turn with reasoning, a long command output and an answer, and returns its last model
+    request.
+    """
     talk.turns += 1
     talk.script.then(
         reasoning(f"thought-{word}", encrypted_content=f"SEALED-{word}") + run(LINES.format(word)),
@@ -81,7 +81,7 @@ async def asked_next(talk: Conversation, prompt: str = "next.") -> ModelRequest:
 
 
 def said(request: ModelRequest) -> list[dict[str, Any]]:
-    """The conversation in it, without what Codex writes by itself."""
+    """Returns the conversation in a model request, without Codex's preamble."""
     return [item for item in request.input if not is_preamble(item)]
 
 

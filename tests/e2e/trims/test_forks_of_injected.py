@@ -1,5 +1,5 @@
-"""Codex adds to a fork that the person interrupted, when the forked thread ends with what was
-injected; nobody did.
+"""A fork of a thread that ends with injected items does not tell the model that a person
+interrupted it, as Codex itself would.
 """
 
 import os
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def fork_of(talk: Conversation) -> Conversation:
-    """A client's fork of the thread as it is."""
+    """Forks the thread at its end, and returns the fork."""
     await talk.begin_act()
     forked = await talk.client.request(
         "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"

@@ -1,5 +1,5 @@
-"""Items that a client injects belong to the context from there on: a revert to before them takes
-them out, for good.
+"""Items that a client injects belong to the context from then on; a revert to before them removes
+them for good.
 """
 
 import pytest
@@ -12,20 +12,20 @@ pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
 async def inject(talk: Conversation, text: str) -> None:
-    """Adds a message behind the last turn."""
+    """Injects a message after the last turn."""
     await talk.begin_act()
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
     await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
 
 
 async def run(talk: Conversation, command: str) -> None:
-    """Types a command that must succeed."""
+    """Types a command that must complete."""
     outcome = await talk.type(command)
     assert outcome["status"] == "completed", outcome
 
 
 def aborted(request: ModelRequest) -> bool:
-    """Whether the model reads that the person interrupted something."""
+    """Returns whether the model's input contains the notice of an interrupted turn."""
     return request.mentions("interrupted the previous turn")
 
 

@@ -1,4 +1,4 @@
-"""`/new`, blocking while busy, restarts of either side, and several clients."""
+"""`/new`, refusals while the thread is busy, restarts of daemon and Codex, and several clients."""
 
 import os
 import signal

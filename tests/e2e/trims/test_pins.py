@@ -1,4 +1,4 @@
-"""Pins on the real Codex; the proof is what the model is shown next (docs/spec/context.md)."""
+"""Pins with the real Codex; the model's next input proves them (docs/spec/context.md)."""
 
 import random
 from typing import Any
@@ -19,7 +19,7 @@ NOTE = Piece("user", "<pinned-note>Python 3.8 only</pinned-note>")
 
 
 async def next_input(talk: Conversation) -> list[Piece]:
-    """What the model is shown before the prompt of one more turn."""
+    """Runs another turn, and returns the model's input before its prompt."""
     await talk.turn(tool=True)
     return pieces(talk.model.turn_requests()[-2].input)[:-1]
 
@@ -31,7 +31,7 @@ async def completed(talk: Conversation, text: str) -> dict[str, Any]:
 
 
 async def turns(talk: Conversation, count: int) -> list[list[Piece]]:
-    """So many turns, each as the model saw it."""
+    """Runs turns, and returns the items of each as the model received them."""
     of_turns: list[list[Piece]] = []
     before = 0
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Codex's own instructions stand once before a conversation, also when the thread was loaded
+"""Codex's own instructions come once before a conversation, also after the thread was loaded
 again.
 """
 

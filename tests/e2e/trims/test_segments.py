@@ -1,4 +1,4 @@
-"""Codex keeps a reverted thread in several files; what the model saw is read from all of them that
+"""Codex keeps a reverted thread in several files; its raw items are read from all files that
 count.
 """
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.codex
 
 
 def numbered(*numbers: int) -> list[Piece]:
-    """What the model saw of the numbered turns with tool calls."""
+    """Returns the items of the numbered turns with tool calls."""
     return [piece for number in numbers for piece in _numbered(number)]
 
 
@@ -29,7 +29,7 @@ def _numbered(number: int) -> list[Piece]:
 
 
 async def _reverted(talk: Conversation) -> None:
-    """Turns 1 and 2, and a third that was taken back."""
+    """Runs three turns, and reverts the third."""
     for _ in range(3):
         await talk.turn(tool=True)
     third = (await talk.snapshot())["turns"][2]["id"]

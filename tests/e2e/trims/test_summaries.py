@@ -1,4 +1,4 @@
-"""Who summarizes and how well, on the real Codex (docs/spec/context.md)."""
+"""Which model summarizes, and with which guidance, with the real Codex (docs/spec/context.md)."""
 
 from typing import Any
 

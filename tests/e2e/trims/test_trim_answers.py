@@ -1,6 +1,4 @@
-"""What the answer to a trim says: tokens before and after, the way back, and what a dry run would
-do.
-"""
+"""The outcome of a trim: tokens before and after, the undo command, and the answer of a dry run."""
 
 from typing import Any
 
@@ -13,7 +11,7 @@ pytestmark = pytest.mark.codex
 
 
 async def three_turns(talk: Conversation) -> dict[str, Any]:
-    """The meter after them."""
+    """Runs three turns, and returns the meter."""
     for _ in range(3):
         await talk.turn()
     return dict(await talk.client.request("context/status", threadId=talk.thread_id))

@@ -1,4 +1,4 @@
-"""`/undo` on the real Codex; the proof is what the model is shown next (docs/spec/context.md)."""
+"""`/undo` with the real Codex; the model's next input proves it (docs/spec/context.md)."""
 
 import os
 import random
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.codex
 
 
 async def next_input(talk: Conversation) -> list[Piece]:
-    """What the model is shown before the prompt of one more turn."""
+    """Runs another turn, and returns the model's input before its prompt."""
     return pieces((await talk.turn()).input)[:-1]
 
 
@@ -142,7 +142,9 @@ async def test_of_two_clients_that_undo_at_once_one_undoes(harness: Harness) -> 
 
 
 class Walk:
-    """Trims, undos, redos, reverts and crashes in any order, beside the inputs that were seen."""
+    """A random walk of trims, undos, redos, reverts and crashes, compared with the inputs that were
+    seen.
+    """
 
     def __init__(self, talk: Conversation, harness: Harness, seed: int) -> None:
         self.talk = talk

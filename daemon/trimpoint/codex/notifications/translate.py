@@ -60,8 +60,8 @@ def _turn_completed(message: CodexMessage, generation: int, settings: bytes) -> 
     return (completed, *_confirmed_by_its_end(settings))
 
 
-# What `unconfirmed` of the settings (`operations/provider/settings.py`) becomes once a turn has
-# begun with them.
+# The value of `unconfirmed` in the settings (`operations/provider/settings.py`) while the first
+# turn with them is running.
 _UNTIL_TURN_ENDS = "until the turn ends"
 
 
@@ -77,8 +77,10 @@ def _unconfirmed_until_its_end(settings: bytes) -> Facts:
 
 
 def _confirmed_by_its_end(settings: bytes) -> Facts:
-    """Confirms settings that a whole turn ran with. Codex reports settings before it has written
-    them anywhere; it may end in between, even if it is asked to (measured: 0.153, 0.163).
+    """Returns the fact that settings are confirmed with which a whole turn ran, or nothing.
+
+    Codex reports settings before it has stored them, and may end in between, even when it is asked
+    to end (measured: 0.153, 0.163).
     """
     known = _unconfirmed(settings)
     if known.pop("unconfirmed", None) != _UNTIL_TURN_ENDS:

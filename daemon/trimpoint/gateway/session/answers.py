@@ -1,10 +1,9 @@
-"""Recognizes the answers to Codex's requests: of what a client returns, only what Codex itself
-could read as an answer decides.
+"""Checks whether a client's result is an answer that Codex itself could read.
 
-Codex takes what it cannot read for a refusal (measured: 0.153, 0.163, 0.171). With several clients
-one of them must not refuse for all by a word that Codex does not know. The types follow Codex's own
-schema, 0.133 to 0.171; `tests/gateway/test_answers.py` compares them with it. Members that an
-answer has beside these are no obstacle, to Codex as well as here.
+Codex takes a result that it cannot read as a refusal (measured: 0.153, 0.163, 0.171). With several
+clients, one client must not refuse for all of them with a value that Codex does not know. The types
+follow Codex's own schema, 0.133 to 0.171; `tests/gateway/test_answers.py` compares them with it.
+Additional members are allowed, here as in Codex.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 _Nothing: TypeAlias = UnsetType | None
-"""Of a word that stands as the only member of an object, which Codex reads as the word itself."""
+"""The value of a choice that is an object's only member; Codex reads it as the choice itself."""
 
 
 class _OneMember(Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,8 +171,8 @@ _ANY_OBJECT = msgspec.json.Decoder(Struct)
 
 
 def read_answer(method: str, result: Raw) -> Struct | None:
-    """Returns a client's answer, as far as Codex needs it; None for what Codex would take for a
-    refusal.
+    """Returns the part of a client's answer that Codex needs, or None if Codex would take the
+    result as a refusal.
     """
     try:
         return _DECODERS.get(method, _ANY_OBJECT).decode(result)
@@ -182,7 +181,7 @@ def read_answer(method: str, result: Raw) -> Struct | None:
 
 
 def is_for_session(answer: Struct) -> bool:
-    """Returns whether an answer allows more than what was asked about, until the session ends."""
+    """Returns whether an answer approves further requests until the session ends."""
     match answer:
         case _CommandApproval(decision) | _FileApproval(decision):
             return _chosen(decision) == "accept_for_session"

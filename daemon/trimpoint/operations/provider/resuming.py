@@ -91,8 +91,8 @@ class Resumption:
     def _lost_settings(
         self, state: ThreadState, params: dict[str, Any], answer: dict[str, Any]
     ) -> dict[str, Any]:
-        """Returns what Codex had acknowledged and lost when it ended (measured: 0.153, 0.163),
-        without what a client's `params` set anew.
+        """Returns the settings that Codex had acknowledged and lost when it ended (measured: 0.153,
+        0.163), without those that the client's `params` set again.
         """
         if self._keeps_settings(state.generation) and is_confirmed(state.settings):
             return {}

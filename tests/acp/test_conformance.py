@@ -1,6 +1,5 @@
-"""The cases of acpx's conformance suite and the required ones of acpcomply, in our words.
-
-Cases that other files here prove as well (streaming, cancel in flight, permissions, load) are there.
+"""The cases of acpx's conformance suite and the required ones of acpcomply, reworded. Cases that
+other files here cover (streaming, cancelling, permissions, loading) are there.
 """
 
 from typing import Any

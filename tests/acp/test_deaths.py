@@ -1,4 +1,6 @@
-"""Each process killed in the middle of a turn: no prompt is left without an answer, nothing is lost."""
+"""Each process is killed in the middle of a turn: every prompt gets an answer, and nothing is
+lost.
+"""
 
 import os
 import signal

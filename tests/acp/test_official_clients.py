@@ -1,5 +1,5 @@
-"""Clients that others wrote, as they are: acpx, both official SDKs, and acp-client. The schema
-judges what they were sent.
+"""Third-party clients, unchanged: acpx, both official SDKs, and acp-client. The messages that they
+receive are checked against the schema.
 """
 
 import shlex
@@ -104,7 +104,9 @@ async def _printed(command: list[str], harness: Harness, **environment: str) -> 
 
 @pytest.fixture
 def recorded(harness: Harness) -> Iterator[str]:
-    """An agent that writes down what passes through it; the schema judges that at the end."""
+    """Yields the path of an agent that records the messages that pass through it. They are checked
+    against the schema at the end.
+    """
     folder = harness.home / "acp"
     folder.mkdir()
     agent = folder / "agent"

@@ -1,4 +1,4 @@
-"""Codex's questions: asked of the person at the editor, and answered by nobody else."""
+"""Codex's requests are sent to the person at the editor, and to no other client."""
 
 import sys
 from pathlib import Path
@@ -159,7 +159,7 @@ async def test_a_question_that_another_client_answers_is_taken_back(
 
 
 def _asking(server: str) -> Reply:
-    """The model calls the tool of the server that asks."""
+    """Returns a reply in which the model calls the asking tool of an MCP server."""
     tool = {"namespace": f"mcp__{server}", "name": "ask", "arguments": "{}"}
     return Reply(items=[{"type": "function_call", **tool}])
 

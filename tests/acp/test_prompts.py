@@ -1,4 +1,4 @@
-"""Prompts of an editor: streamed, answered once, cancelled."""
+"""Prompts of an editor are streamed, answered once, and cancelled."""
 
 import anyio
 import pytest

@@ -1,4 +1,6 @@
-"""Sessions of an editor: loaded with their whole history, resumed, listed, closed, deleted."""
+"""Sessions of an editor are loaded with their whole history, resumed, listed, closed and
+deleted.
+"""
 
 import anyio
 import pytest

@@ -1,4 +1,4 @@
-"""From Codex's words to ACP's and back, by tables."""
+"""Codex's messages are translated into ACP's and back, by tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a benchmark found is judged right, and said the same to people and to scripts."""
+"""The results of benchmarks are judged correctly, and reported alike to people and to scripts."""
 
 import io
 import json

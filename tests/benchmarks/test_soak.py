@@ -1,4 +1,6 @@
-"""The soak tells flat from growing, and its life has everything in it that it promises."""
+"""The soak distinguishes flat series from growing ones, and its rounds contain every promised
+action.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -28,7 +30,7 @@ def missed(samples: list[Sample]) -> list[str]:
 
 
 def series(**growth: float) -> list[Sample]:
-    """A hundred samples, 25 turns apart, that grow by so much in all."""
+    """Returns a hundred samples, 25 turns apart, whose values grow by `growth` in total."""
     return [
         FLAT._replace(
             turns=n * 25,

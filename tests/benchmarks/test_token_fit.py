@@ -1,4 +1,4 @@
-"""The fit of the token estimate: what it counts is what the estimate weighs."""
+"""The fit of the token estimate counts the same features as the estimate."""
 
 import pytest
 from trimpoint.core.model.tokens import FEATURES, SCRIPTS, estimate_text_tokens

@@ -1,4 +1,4 @@
-"""A stage of real parts for each test that needs one."""
+"""The fixture for tests that need a real daemon."""
 
 from collections.abc import AsyncIterator
 
@@ -9,6 +9,6 @@ from tests.cli.stage import CliHarness, opened_stage
 
 @pytest.fixture
 async def stage() -> AsyncIterator[CliHarness]:
-    """Folders, a scripted model and the real Codex."""
+    """Yields folders, a scripted model and the real Codex."""
     async with opened_stage() as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""Entries and figures as the daemon gives them, for tests that have no daemon."""
+"""Timeline entries and meters as the daemon sends them, for tests without a daemon."""
 
 from typing import Any
 

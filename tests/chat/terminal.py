@@ -13,7 +13,7 @@ from tests.tui.terminal import COLUMNS, ROWS, Terminal, program_in_terminal
 async def chat(
     stage: CliHarness, *words: str, size: tuple[int, int] = (ROWS, COLUMNS), **environment: str
 ) -> AsyncIterator[Terminal]:
-    """Run the program until its screen is there."""
+    """Runs the program, and yields its terminal once the screen is shown."""
     command = stage.command("chat", *words)
     async with program_in_terminal(
         command, stage.environment | environment, str(stage.worktree), size

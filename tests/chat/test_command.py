@@ -1,4 +1,4 @@
-"""What `trimpoint chat` says before it draws anything."""
+"""The output of `trimpoint chat` before it draws the screen."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The status bar, what is typed, menus, lists, details and the state."""
+"""The status bar, typed text, menus, lists, details and the state."""
 
 import pytest
 from trimpoint.tui.model.choosing import Choosing, Option, matches

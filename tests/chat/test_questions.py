@@ -1,4 +1,4 @@
-"""What the agent asks, as cards, and the answers that Codex gets."""
+"""Codex's requests are shown as cards, and the answers reach Codex."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
-"""The main states of the screen as text, compared with what is in tests/chat/screens.
-
-`TRIMPOINT_UPDATE_SCREENS=1` writes them anew, to be looked at before they are committed.
+"""The main states of the screen as text, compared with the files in tests/chat/screens.
+`TRIMPOINT_UPDATE_SCREENS=1` writes them again, to be reviewed before a commit.
 """
 
 import os

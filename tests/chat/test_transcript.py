@@ -1,4 +1,4 @@
-"""The loaded history, what streams into it, and which lines of it are in sight."""
+"""The loaded history, streamed entries, and the visible lines."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A window of tmux: type into it, read its screen."""
+"""A window of tmux, into which a test types and whose screen it reads."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -12,14 +12,14 @@ _LOOK_AGAIN_S = 0.1
 
 
 class Window:
-    """A window of a server of its own."""
+    """A window of its own tmux server."""
 
     def __init__(self, stage: CliHarness) -> None:
         self._stage = stage
         self._server = ["tmux", "-S", str(stage.folder / "tmux"), "-f", "/dev/null"]
 
     async def run(self, *words: str) -> str:
-        """Run a command of tmux; what it prints."""
+        """Runs a command of tmux, and returns its output."""
         environment = self._stage.environment | {"TERM": "xterm-256color", "PS1": "$ "}
         done = await anyio.run_process(
             [*self._server, *words], env=environment, cwd=self._stage.worktree, check=False
@@ -27,7 +27,7 @@ class Window:
         return done.stdout.decode()
 
     async def shows(self, wanted: str | Callable[[str], bool]) -> None:
-        """Return once the screen shows what is wanted."""
+        """Waits until the screen shows `wanted`."""
         is_shown = wanted if callable(wanted) else lambda text: wanted in text
         text = ""
         with anyio.move_on_after(STEP_S):
@@ -38,22 +38,22 @@ class Window:
         raise AssertionError(f"not shown: {wanted!r}\n{text}")
 
     async def types(self, text: str) -> None:
-        """Type a line."""
+        """Types a line."""
         await self.run("send-keys", "-l", text)
         await self.run("send-keys", "Enter")
 
     async def presses(self, key: str) -> None:
-        """Press a key, by tmux's name for it."""
+        """Presses a key, by tmux's name for it."""
         await self.run("send-keys", key)
 
     async def resizes(self, columns: int, rows: int) -> None:
-        """Give the window another size."""
+        """Changes the size of the window."""
         await self.run("resize-window", "-x", str(columns), "-y", str(rows))
 
 
 @asynccontextmanager
 async def tmux(stage: CliHarness) -> AsyncGenerator[Window]:
-    """A window with a shell that has job control."""
+    """Yields a window with a shell that has job control."""
     window = Window(stage)
     await window.run("new-session", "-d", "-x", "100", "-y", "24", "bash --norc --noprofile -i")
     try:

@@ -1,4 +1,4 @@
-"""One stage for each test that asks for it."""
+"""The stage of each test that requests one."""
 
 from collections.abc import AsyncIterator, Iterator
 

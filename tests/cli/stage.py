@@ -1,5 +1,5 @@
-"""The command line as a person uses it: real processes, a real Codex, a scripted model, nothing of
-this machine's own settings.
+"""The command line as a person uses it: real processes, a real Codex, a scripted model, and none of
+this machine's settings.
 """
 
 import json
@@ -41,19 +41,19 @@ SETTINGS = ("TRIMPOINT_", "XDG_", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
 class Ended(NamedTuple):
-    """How a command ended and what it wrote."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
     err: str
 
     def json(self) -> Any:
-        """Stdout as the one JSON document that it is."""
+        """Returns stdout, decoded as one JSON document."""
         return json.loads(self.out)
 
 
 class Running:
-    """A command that runs. `out` and `err` grow; wait for text in them with `said`."""
+    """A running command. `out` and `err` grow; `said` waits for text in them."""
 
     def __init__(self, process: anyio.abc.Process) -> None:
         self.process = process
@@ -62,7 +62,7 @@ class Running:
         self._changed = anyio.Event()
 
     async def read(self, tasks: anyio.abc.TaskGroup) -> None:
-        """Begin to take in what it writes."""
+        """Starts to read its output."""
         for name, stream in (("out", self.process.stdout), ("err", self.process.stderr)):
             if stream is not None:
                 tasks.start_soon(self._read_stream, name, stream)
@@ -74,19 +74,19 @@ class Running:
             self._changed = anyio.Event()
 
     async def said(self, text: str, stream: str = "out") -> None:
-        """Wait until it has written `text`."""
+        """Waits until it has written `text`."""
         with anyio.fail_after(DEADLINE_S):
             while text not in getattr(self, stream):
                 await self._changed.wait()
 
     async def ended(self) -> int:
-        """Wait for its end; the exit code."""
+        """Waits for its end, and returns the exit code."""
         with anyio.fail_after(DEADLINE_S):
             return await self.process.wait()
 
 
 class CliHarness:
-    """Folders, environment and model that commands and daemons of one test share."""
+    """The folders, environment and model that the commands and daemons of one test share."""
 
     def __init__(
         self, folder: Path, codex_home: Path, model: ScriptedModel, script: Script
@@ -118,7 +118,7 @@ class CliHarness:
     async def run(
         self, *words: str, stdin: bytes = b"", cwd: Path | None = None, **environment: str
     ) -> Ended:
-        """Run a command to its end, in the worktree unless another folder is named."""
+        """Runs a command to its end, in the worktree unless another folder is given."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
                 self.command(*words),
@@ -130,7 +130,7 @@ class CliHarness:
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     async def shell(self, line: str, environment: dict[str, str]) -> Ended:
-        """Run a line of a shell to its end, in the worktree."""
+        """Runs a line of a shell to its end, in the worktree."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
                 ["bash", "-c", line], env=environment, check=False, cwd=self.worktree
@@ -138,7 +138,7 @@ class CliHarness:
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def with_program_on_path(self) -> dict[str, str]:
-        """The environment, with a `trimpoint` that can be called by its name."""
+        """Returns the environment, with a `trimpoint` on `PATH`."""
         folder = self.folder / "bin"
         folder.mkdir(exist_ok=True)
         program = folder / "trimpoint"
@@ -147,12 +147,12 @@ class CliHarness:
         return self.environment | {"PATH": f"{folder}{os.pathsep}{self.environment['PATH']}"}
 
     def command(self, *words: str) -> list[str]:
-        """A command line of trimpoint."""
+        """Returns a command line of trimpoint."""
         return [sys.executable, "-m", "trimpoint", *words]
 
     @asynccontextmanager
     async def running(self, *words: str, **options: Any) -> AsyncGenerator[Running]:
-        """A command that runs beside the test; what is left of it at the end is killed."""
+        """Runs a command beside the test, and kills it at the end if it is still running."""
         options = {"env": self.environment, "cwd": self.worktree, **options}
         async with (
             await anyio.open_process(self.command(*words), **options) as process,
@@ -168,7 +168,9 @@ class CliHarness:
 
     @asynccontextmanager
     async def serving(self, *words: str) -> AsyncGenerator[Running]:
-        """`trimpoint serve`, ready; ended by SIGTERM if the test has not ended it."""
+        """Runs `trimpoint serve` and yields it once it is ready; ends it with SIGTERM if the test
+        has not ended it.
+        """
         async with self.running("serve", *words, *self.flags) as serve:
             await serve.said("listens on")
             yield serve
@@ -177,7 +179,7 @@ class CliHarness:
                 assert await serve.ended() == 0, serve.err
 
     async def codex(self, *words: str) -> Ended:
-        """Run Codex itself to its end, without trimpoint."""
+        """Runs Codex itself to its end, without trimpoint."""
         with anyio.fail_after(DEADLINE_S):
             done = await anyio.run_process(
                 [str(CODEX), *self.flags, *words],
@@ -192,7 +194,7 @@ class CliHarness:
     async def daemon_alone(
         self, state_dir: str = "state", socket: str = "t.sock"
     ) -> AsyncGenerator[Path]:
-        """A daemon in the test's own process, quicker to start; its socket."""
+        """Runs a daemon in the test's own process, which starts faster, and yields its socket."""
         config = Config(compaction=CompactionSection(min_messages=2, deadline_s=30.0))
         profile = LaunchProfile(
             CODEX, tuple(self.overrides), self.codex_home, tuple(self.codex_environment.items())
@@ -210,13 +212,13 @@ class CliHarness:
     async def daemon(
         self, state_dir: str = "state", socket: str = "t.sock"
     ) -> AsyncGenerator[Client]:
-        """A daemon in the test's own process, and a client of it."""
+        """Runs a daemon in the test's own process, and yields a client of it."""
         async with self.daemon_alone(state_dir, socket) as path, connect(path) as client:
             await client.initialize("test")
             yield client
 
     async def thread(self, client: Client, cwd: Path | None = None) -> str:
-        """A new thread that may do everything without asking."""
+        """Starts a thread that needs no approvals, and returns its id."""
         answer = await client.request(
             "thread/start",
             cwd=str(cwd or self.worktree),
@@ -226,7 +228,7 @@ class CliHarness:
         return str(answer["thread"]["id"])
 
     async def turn(self, client: Client, thread_id: str, text: str) -> None:
-        """One turn to its end."""
+        """Runs one turn to its end."""
         with anyio.fail_after(DEADLINE_S):
             turn = await client.request(
                 "turn/start", threadId=thread_id, input=[{"type": "text", "text": text}]
@@ -239,11 +241,11 @@ class CliHarness:
             )
 
     def codex_children(self) -> list[int]:
-        """Codex processes of this stage that are alive."""
+        """Returns the process ids of this stage's running Codexes."""
         return [pid for pid in map(_pid, Path("/proc").glob("[0-9]*")) if self._is_codex(pid)]
 
     def background_daemons(self) -> list[int]:
-        """Daemons of this stage that were started in the background and are alive."""
+        """Returns the process ids of this stage's daemons that were started in the background."""
         return [pid for pid in map(_pid, Path("/proc").glob("[0-9]*")) if self._is_background(pid)]
 
     def _is_background(self, pid: int) -> bool:
@@ -255,14 +257,14 @@ class CliHarness:
         return b"--background" in command and f"HOME={self.folder / 'home'}".encode() in environment
 
     async def end_background_daemons(self) -> None:
-        """SIGTERM to each, and wait until it is gone."""
+        """Sends SIGTERM to each background daemon, and waits for its end."""
         for pid in self.background_daemons():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
         await self.background_daemons_ended()
 
     async def background_daemons_ended(self) -> None:
-        """Wait until each that runs now is gone."""
+        """Waits until each running background daemon has ended."""
         for pid in self.background_daemons():
             with suppress(ProcessLookupError):
                 descriptor = os.pidfd_open(pid)
@@ -273,7 +275,7 @@ class CliHarness:
                     os.close(descriptor)
 
     def configure(self, text: str) -> None:
-        """Write the configuration file that every command of this stage reads."""
+        """Writes the configuration file that every command of this stage reads."""
         path = self.folder / "home" / ".config" / "trimpoint" / "config.toml"
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -295,7 +297,7 @@ def _pid(folder: Path) -> int:
 
 @asynccontextmanager
 async def opened_stage() -> AsyncGenerator[CliHarness]:
-    """A fresh stage."""
+    """Yields a new stage."""
     script = Script(summary="The gist of it all.")
     with TemporaryDirectory(prefix="tpcli", ignore_cleanup_errors=True) as folder:
         async with used_codex_home(CODEX) as codex_home, ScriptedModel(script) as model:
@@ -308,21 +310,21 @@ async def opened_stage() -> AsyncGenerator[CliHarness]:
 
 
 class Terminal:
-    """A person's terminal: what is on it, and keys to press. `fd` is the end that commands get."""
+    """A person's terminal: its screen, and keys to press. `fd` is the end that commands get."""
 
     def __init__(self) -> None:
         self._ours, self.fd = pty.openpty()
         self.screen = ""
 
     async def shows(self, text: str) -> None:
-        """Wait until `text` is on the screen."""
+        """Waits until `text` is on the screen."""
         with anyio.fail_after(DEADLINE_S):
             while text not in self.screen:
                 await anyio.wait_readable(self._ours)
                 self.screen += os.read(self._ours, 65536).decode(errors="replace")
 
     async def rest(self) -> str:
-        """All that is on it once nobody else holds it."""
+        """Returns the whole output, once no other process has the terminal open."""
         os.close(self.fd)
         self.fd = -1
         with anyio.fail_after(DEADLINE_S):
@@ -334,16 +336,16 @@ class Terminal:
                     return self.screen
 
     def press(self, keys: str) -> None:
-        """Type."""
+        """Types keys."""
         os.write(self._ours, keys.encode())
 
     def hang_up(self) -> None:
-        """Close the window."""
+        """Closes the terminal, like its window."""
         os.close(self._ours)
         self._ours = -1
 
     def close(self) -> None:
-        """Give back what is still open."""
+        """Closes the file descriptors that are open."""
         for fd in (self._ours, self.fd):
             if fd >= 0:
                 os.close(fd)

@@ -1,4 +1,4 @@
-"""The agent's questions and what is answered for the keys a person presses."""
+"""Codex's requests, and the answers that the keys of a person give."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls"]}}
 
 
 class Client:
-    """Keeps what would be sent."""
+    """A client that records what would be sent."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -32,7 +32,7 @@ class Client:
 async def answer(
     monkeypatch: pytest.MonkeyPatch, typed: list[str | None] | None, method: str, **params: Any
 ) -> dict[str, Any]:
-    """What is sent for a question; `typed` is None where there is no terminal."""
+    """Returns the answer to a request; `typed` is None without a terminal."""
     lines = list(typed or [])
 
     async def typed_line() -> str | None:

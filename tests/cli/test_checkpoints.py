@@ -1,4 +1,4 @@
-"""`checkpoints` and `diff`: a real conversation whose agent edits files in a repository."""
+"""`checkpoints` and `diff` in a real conversation whose agent edits files in a repository."""
 
 import os
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.codex
 
 
 async def edit(stage: CliHarness, client: Client, thread: str, command: str) -> None:
-    """A turn whose agent runs `command`, and its checkpoint."""
+    """Runs a turn in which the agent runs `command`, and waits for its checkpoint."""
     stage.script.then(run(command), say("Done."))
     await stage.turn(client, thread, f"please: {command}")
 

@@ -1,4 +1,4 @@
-"""What can be typed, and what wrong input is told."""
+"""The command line's syntax, and its messages for wrong input."""
 
 import argparse
 import io
@@ -241,7 +241,9 @@ def test_commands_of_codex_are_handed_to_codex(
 
 
 def without_home(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """A command where nothing names a home: no HOME, and a uid that no list of users has."""
+    """Runs a command where no home folder is known: no HOME, and a uid that is in no list of
+    users.
+    """
     own = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""Completion, in the shells that this machine has."""
+"""Completion in the shells that are installed on this machine."""
 
 import shlex
 import shutil
@@ -21,7 +21,7 @@ complete_words() {
 
 
 async def completed(stage: CliHarness, shell: str, *words: str) -> list[str]:
-    """What the shell itself offers for the last word."""
+    """Returns the shell's own completions of the last word."""
     environment = stage.with_program_on_path()
     if shell == "bash":
         script = f"{BASH}\ncomplete_words {shlex.join(words)}"

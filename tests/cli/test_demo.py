@@ -1,4 +1,4 @@
-"""`trimpoint demo`: what it claims is looked up, and it leaves nothing behind."""
+"""`trimpoint demo`: its claims are checked, and it leaves nothing behind."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""How a diff looks, line by line."""
+"""The lines of a printed diff."""
 
 from rich.console import Console
 from trimpoint.cli.views.diff_view import counts, diff_rows, file_table

@@ -1,4 +1,4 @@
-"""`trimpoint doctor` on the real Codex: before, beside and after a daemon."""
+"""`trimpoint doctor` with the real Codex: before, beside and after a daemon."""
 
 import os
 import signal
@@ -26,7 +26,9 @@ def texts(done: Ended, check: str) -> str:
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
-    """All files but those that a running Codex changes by itself."""
+    """Returns the times and sizes of all files, except those that a running Codex changes by
+    itself.
+    """
     stable = [path for path in folder.rglob("*") if "sqlite" not in path.name]
     return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in stable}
 

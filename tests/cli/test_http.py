@@ -71,7 +71,7 @@ async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
 
 
 async def home_of_page(url: str) -> str:
-    """Returns where the Codex keeps its threads that a page of this login talks to."""
+    """Returns the `CODEX_HOME` of the Codex that a page of this login uses."""
     host, _, target = url.removeprefix("http://").partition("/")
     address, _, port = host.partition(":")
     async with await anyio.connect_tcp(address, int(port)) as stream:
@@ -133,8 +133,8 @@ async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
 
 
 async def test_a_desktop_app_reaches_a_thread_through_the_proxy(stage: CliHarness) -> None:
-    """The bootstrap over SSH: a server at Codex's control socket, then a relay to it, and WebSocket
-    through that.
+    """The start over SSH: a server at Codex's control socket, then a relay to it, and WebSocket
+    over that.
     """
     folder = stage.codex_home / "app-server-control"
     async with stage.running(*stage.flags, "app-server", "--listen", "unix://") as server:

@@ -1,4 +1,4 @@
-"""What a daemon keeps in memory: nothing that only some commands for people need."""
+"""A daemon does not load modules that only commands for people need."""
 
 import sys
 

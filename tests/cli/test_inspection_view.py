@@ -1,4 +1,4 @@
-"""`trimpoint context --items`: what is drawn of an x-ray."""
+"""`trimpoint context --items`: how an inspection is printed."""
 
 import io
 

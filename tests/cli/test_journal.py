@@ -1,5 +1,5 @@
-"""`trimpoint journal`: what it says and how it ends, on sound and on hurt state directories, beside
-a daemon and without.
+"""`trimpoint journal`: its output and exit code, with intact and damaged state directories, with
+and without a daemon.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.journal.threads import (
 
 
 class Harness:
-    """A state directory with two threads, and `trimpoint journal` on it."""
+    """A state directory with two threads, and `trimpoint journal` for it."""
 
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.store = StateDirectory(root)

@@ -1,4 +1,6 @@
-"""The manual page has what `--help` has, and the one in docs is the one that the parser makes."""
+"""The manual page contains the same as `--help`, and the page in docs is the one that the parser
+makes.
+"""
 
 import argparse
 import shutil

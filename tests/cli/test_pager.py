@@ -1,4 +1,4 @@
-"""Long answers on a terminal go through a pager, and nothing else does."""
+"""Long output on a terminal is shown in a pager, other output is not."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every command that README and docs print can be typed as it is printed."""
+"""Every command in README and docs can be run as it is printed."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ INLINE = re.compile(r"(?<!`)`(trimpoint [^`]*)`(?!`)")
 
 
 def printed(page: Path) -> Iterator[str]:
-    """The command lines of a page that begin with `trimpoint`."""
+    """Yields the command lines of a page that begin with `trimpoint`."""
     text = page.read_text(encoding="utf-8")
     blocks = [line.strip() for block in FENCE.findall(text) for line in block.splitlines()]
     indented = [line.strip() for line in INDENTED.findall(text)]
@@ -38,7 +38,7 @@ def printed(page: Path) -> Iterator[str]:
 
 
 def words_of(line: str) -> list[str]:
-    """The arguments; comments and redirections are the shell's."""
+    """Returns the arguments of a command line, without comments and redirections."""
     typed = re.sub(r"\d?>{1,2}\s*\S+|&&.*", "", line)
     return [VALUES.get(word, word) for word in shlex.split(typed, comments=True)[1:]]
 
@@ -70,7 +70,9 @@ def test_commands_are_found_in_the_pages() -> None:
 
 
 def readme_session() -> list[str]:
-    """The commands of "Use it from a terminal", in their order, but for the daemon's own."""
+    """Returns the commands of "Use it from a terminal" in order, without those that start the
+    daemon.
+    """
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     part = text.partition("## Use it from a terminal")[2].partition("\n## ")[0]
     lines = [line.strip() for line in INDENTED.findall(part)]

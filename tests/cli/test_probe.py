@@ -1,6 +1,4 @@
-"""`trimpoint probe`: any method by hand, or a prompt with the agent's questions put to the
-person.
-"""
+"""`trimpoint probe`: calls of any method, and prompts whose requests are put to the person."""
 
 import json
 import signal

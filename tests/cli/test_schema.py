@@ -1,4 +1,4 @@
-"""`trimpoint schema` writes the documents, and says so to people and to scripts."""
+"""`trimpoint schema` writes the documents, and reports that to people and to scripts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`trimpoint serve`: begins, says so, is found, and ends cleanly however it is made to end."""
+"""`trimpoint serve` starts, reports that, is found by commands, and ends cleanly in every way."""
 
 import json
 import os
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.codex
 
 
 async def with_child(stage: CliHarness) -> None:
-    """Have the daemon spawn its Codex."""
+    """Makes the daemon start its Codex."""
     async with connect(stage.socket) as client:
         await client.initialize()
         await client.request("thread/list")
@@ -103,7 +103,7 @@ async def test_serve_survives_a_closed_output(stage: CliHarness) -> None:
 
 
 async def _answers(stage: CliHarness) -> None:
-    """Wait for the socket of a daemon that cannot say that it is ready."""
+    """Waits until a daemon that cannot report its readiness answers."""
     with anyio.fail_after(DEADLINE_S):
         while (await stage.run("status")).code != 0:
             pass

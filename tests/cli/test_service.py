@@ -1,6 +1,4 @@
-"""`trimpoint service`, against a `systemctl` that writes down what it is asked; the units
-themselves are real.
-"""
+"""`trimpoint service`, with a `systemctl` that records its calls; the units are real."""
 
 import json
 import socket
@@ -26,7 +24,7 @@ if sys.argv[2] == "show":
 
 
 class Place:
-    """A home, and a systemctl that answers from files."""
+    """A home folder, and a systemctl that answers from files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,5 +1,5 @@
-"""Started by a connection, as systemd does it: its own `systemd-socket-activate` opens the socket
-and hands it over.
+"""A daemon that is started by a connection: systemd's own `systemd-socket-activate` opens the
+socket and passes it on.
 """
 
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.codex
 async def activating(
     stage: CliHarness, *words: str, names: str = "trimpoint", **environment: str
 ) -> AsyncGenerator[Running]:
-    """A socket on which the daemon is started by the first client."""
+    """Yields a command that starts the daemon when the first client connects to its socket."""
     stage.socket.parent.mkdir(mode=0o700, exist_ok=True)
     activate = [tool("systemd-socket-activate"), f"--listen={stage.socket}", f"--fdname={names}"]
     passed = [
@@ -78,9 +78,7 @@ def _environment_of(pid: int) -> bytes:
 
 
 def _sockets_of(pid: int) -> list[str]:
-    """The lines of the kernel's table of Unix sockets that are about sockets which a process
-    holds.
-    """
+    """Returns the lines of the kernel's table of Unix sockets for the sockets of a process."""
     held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
     table = Path("/proc/net/unix").read_text().splitlines()[1:]
     return [line for line in table if f"socket:[{line.split()[6]}]" in held]

@@ -1,5 +1,5 @@
-"""`trimpoint stdio` and `app-server`: one client at stdin and stdout, and the daemon that it finds
-or starts.
+"""`trimpoint stdio` and `app-server`: one client at stdin and stdout, and the daemon that they find
+or start.
 """
 
 import json
@@ -32,36 +32,36 @@ class Shell:
         self._last_id = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask and await the whole answer."""
+        """Sends a request, and returns the whole answer."""
         self._last_id += 1
         await self.send({"id": self._last_id, "method": method, "params": params})
         await self.command.said(f'{{"id":{self._last_id},')
         return next(message for message in self.messages() if message.get("id") == self._last_id)
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send any message."""
+        """Sends a message."""
         assert self.command.process.stdin is not None
         await self.command.process.stdin.send(json.dumps(message).encode() + b"\n")
 
     async def turn(self, folder: Path) -> None:
-        """One turn of a new thread."""
+        """Runs one turn in a new thread."""
         thread = (await self.ask("thread/start", cwd=str(folder)))["result"]["thread"]["id"]
         await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
         await self.command.said("turn/completed")
 
     def messages(self) -> list[dict[str, Any]]:
-        """All that was received so far."""
+        """Returns all messages received so far."""
         *lines, _ = self.command.out.split("\n")
         return [json.loads(line) for line in lines]
 
     async def end(self) -> int:
-        """End the input; the exit code."""
+        """Closes the command's stdin, and returns its exit code."""
         assert self.command.process.stdin is not None
         await self.command.process.stdin.aclose()
         return await self.command.ended()
 
     def logged(self) -> list[str]:
-        """Which events it logged."""
+        """Returns the events that the command has logged."""
         return [
             json.loads(line)["event"]
             for line in self.command.err.splitlines()
@@ -71,7 +71,7 @@ class Shell:
 
 @asynccontextmanager
 async def shell(stage: CliHarness, *words: str) -> AsyncGenerator[Shell]:
-    """A client that has spawned trimpoint and shaken hands."""
+    """Yields an initialized client that has started trimpoint."""
     async with stage.running(*words) as command:
         client = Shell(command)
         answer = await client.ask("initialize", clientInfo={"name": "shell", "version": "1"})
@@ -138,7 +138,7 @@ async def test_a_turn_continues_without_the_client_that_began_it_and_the_daemon_
 
 
 def log_of(stage: CliHarness) -> str:
-    """What a daemon in the background logged."""
+    """Returns the log of a background daemon."""
     return (stage.state_dir / "daemon.log").read_text()
 
 

@@ -1,6 +1,4 @@
-"""How it looks: colour on a terminal, plain elsewhere, and no escape sequence of a model's
-anywhere.
-"""
+"""Colours on a terminal, plain text elsewhere, and no escape sequence of a model anywhere."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Which thread a command acts on: the last one of this place, a named one, or one of Codex's own
+"""The thread that a command acts on: the newest one of this folder, a named one, or one of Codex
 that is adopted.
 """
 

@@ -1,4 +1,4 @@
-"""`trimpoint watch`: a thread live, for a person and for a script."""
+"""`trimpoint watch`: follows a thread, for a person and for a script."""
 
 import json
 import signal

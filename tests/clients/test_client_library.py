@@ -1,4 +1,4 @@
-"""The client library against a real daemon on the real Codex."""
+"""The client library with a real daemon and the real Codex."""
 
 import anyio
 import pytest

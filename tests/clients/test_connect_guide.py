@@ -1,5 +1,5 @@
-"""The clients in docs/connect.md and in the README of the library, run exactly as they are printed, against a real daemon on the
-real Codex.
+"""The client programs in docs/connect.md and in the library's README, run exactly as printed, with
+a real daemon and the real Codex.
 """
 
 import os

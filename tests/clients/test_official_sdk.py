@@ -1,8 +1,7 @@
-"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in the place of its
-codex binary (docs/spec/clients.md, docs/spec/traps.md).
+"""The official Python SDK (`openai-codex`), sync and async, with trimpoint in place of the codex
+binary (docs/spec/clients.md, docs/spec/traps.md).
 
-Nothing of the SDK is replaced or patched: what passes here is what a program that uses the SDK
-gets.
+No part of the SDK is replaced, so the tests show what a program with the SDK gets.
 """
 
 import asyncio
@@ -46,8 +45,8 @@ async def stage() -> AsyncIterator[CliHarness]:
 
 
 def launcher(stage: CliHarness, *command: str) -> str:
-    """An executable that runs `command` in the stage's own environment, whatever the caller's
-    is.
+    """Writes an executable that runs `command` in the stage's own environment, and returns its
+    path.
     """
     path = stage.folder / ("codex" if command[0] == str(CODEX) else "trimpoint")
     environment = [f"{name}={value}" for name, value in stage.environment.items()]
@@ -57,8 +56,8 @@ def launcher(stage: CliHarness, *command: str) -> str:
 
 
 def configured(stage: CliHarness, *command: str) -> Any:
-    """What a program gives the SDK: the binary (trimpoint unless `command` is another), and its
-    overrides.
+    """Returns the configuration that a program gives to the SDK: the binary (trimpoint unless
+    `command` is given), and its overrides.
     """
     return sdk.CodexConfig(
         codex_bin=launcher(stage, *(command or stage.command())),
@@ -67,20 +66,22 @@ def configured(stage: CliHarness, *command: str) -> Any:
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A program that uses the sync SDK; its end is awaited, for so long and no longer."""
+    """Runs a function with the sync SDK in a thread, with a deadline, and returns its result."""
     with anyio.fail_after(DEADLINE_S):
         return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
 
 
 async def is_ended(stage: CliHarness) -> bool:
-    """Whether the one daemon that the SDK left ends with all its processes and its socket."""
+    """Ends the only daemon that the SDK left, and returns whether all its processes and its socket
+    are gone.
+    """
     assert len(stage.background_daemons()) <= 1
     await stage.end_background_daemons()
     return stage.codex_children() == [] and not stage.socket.exists()
 
 
 def turns(thread: Any) -> list[Any]:
-    """The first text of each turn that the SDK reads back."""
+    """Returns the first text of each turn that the SDK reads."""
     return [
         turn.items[0].root.content[0].root.text
         for turn in thread.read(include_turns=True).thread.turns
@@ -97,8 +98,8 @@ OF_THE_MOMENT = re.compile(
 
 
 def told_apart_by_order(seen: list[Any], folder: Path) -> list[str]:
-    """What was seen, one JSON text each, without what differs from one run to the next; ids are
-    numbered as they come.
+    """Returns each value as JSON, without what differs between runs; ids are numbered in order of
+    appearance.
     """
     numbers: dict[str, str] = {}
     lines = (json.dumps(one, sort_keys=True).replace(str(folder), "folder") for one in seen)
@@ -110,7 +111,7 @@ def told_apart_by_order(seen: list[Any], folder: Path) -> list[str]:
 
 
 def everything_seen(stage: CliHarness, config: Any, folder: Path) -> list[str]:
-    """All that the SDK tells its program in the course of a whole life of threads."""
+    """Returns everything that the SDK passes to its program during the life of several threads."""
     seen: list[Any] = []
     folder.mkdir()
     stage.script.then(
@@ -190,7 +191,7 @@ async def test_a_prompt_that_is_clear_1_leaves_one_turn_in_the_context_and_all_i
 
 
 def until_idle(client: Any, thread_id: str) -> None:
-    """Pass over what the SDK hears until the thread is at rest again."""
+    """Reads notifications until the thread is idle again."""
     while True:
         heard = client.next_notification()
         if (
@@ -291,7 +292,7 @@ async def test_its_approval_handler_decides(
 
 
 async def begun(stage: CliHarness) -> tuple[Any, Any]:
-    """An SDK and a turn of its that the model is about to answer, and never will."""
+    """Returns an SDK with a turn that the model never answers."""
     stage.script.then(held(say("never"), anyio.Event()))
 
     def begin() -> tuple[Any, Any]:
@@ -324,13 +325,13 @@ async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
 
 @contextmanager
 def two_sdks(stage: CliHarness) -> Iterator[tuple[Any, Any]]:
-    """Two SDKs with a process each; the one that came last leaves first."""
+    """Yields two SDKs with a process each; the second one is closed first."""
     with sdk.Codex(configured(stage)) as first, sdk.Codex(configured(stage)) as second:
         yield first, second
 
 
 def share_a_thread(stage: CliHarness) -> int:
-    """What two SDKs can do with one thread; the number of Codex processes there were."""
+    """Uses one thread from two SDKs, and returns the number of Codex processes."""
     with two_sdks(stage) as (first, second):
         mine = first.thread_start(cwd=str(stage.worktree))
         mine.run("hello 1")
@@ -344,7 +345,7 @@ def share_a_thread(stage: CliHarness) -> int:
 
 
 def codexes(stage: CliHarness) -> list[int]:
-    """Which of the stage's processes are Codex itself."""
+    """Returns the process ids of the stage's processes that are Codex itself."""
     return [
         pid
         for pid in stage.codex_children()

@@ -1,5 +1,6 @@
-"""Clients that others wrote, over WebSocket and through their own adapter: each runs the same program
-straight on Codex and on trimpoint, and prints the same but for the command (docs/clients.md).
+"""Third-party clients over WebSocket and through their own adapter: each runs the same program
+directly with Codex and with trimpoint, and prints the same except for the command
+(docs/clients.md).
 """
 
 from collections.abc import AsyncGenerator
@@ -29,7 +30,9 @@ NEWER_PYTHON = VENV / "clients" / "bin" / "python"
 
 
 class Program(NamedTuple):
-    """`command` comes before the address, the token and the folder; `needs` must be installed."""
+    """A client program. `command` precedes the address, the token and the folder; `needs` must be
+    installed.
+    """
 
     command: tuple[str, ...]
     needs: Path
@@ -53,7 +56,7 @@ def scripted() -> AnswersByPrompt:
 
 @asynccontextmanager
 async def codex_listening(harness: Harness, port: int) -> AsyncGenerator[None, None]:
-    """Codex's own server at a TCP port."""
+    """Runs Codex's own server at a TCP port."""
     environment = codex_environment(harness.codex_home) | {"HOME": str(harness.home)}
     listen = ["app-server", "--listen", f"ws://127.0.0.1:{port}"]
     process = await anyio.open_process(
@@ -84,7 +87,7 @@ async def _answers(port: int) -> bool:
 
 
 async def printed(program: Program, *, straight: bool) -> tuple[list[str], list[str]]:
-    """What the program prints, and what the model was shown with its last prompt."""
+    """Returns the program's output, and the model's input with the last prompt."""
     port = free_port()
     async with opened_harness(script=scripted()) as harness:
         harness.config = msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A thread with work to discard, and what a discard takes of it."""
+"""A thread with work to discard, and discards of it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SMALL = Policy(discard=DiscardPolicy(floor_tokens=50, target_tokens=400))
 
 
 def at_work(*words: str, policy: Policy = SMALL) -> Conversation:
-    """A turn for each word: a prompt, a long command output and an answer."""
+    """Returns a thread with a turn for each word: a prompt, a long command output and an answer."""
     thread = started(policy=policy)
     for word in words:
         work(thread, word)
@@ -49,7 +49,7 @@ def entry_of(state: ThreadState, shown: str) -> str:
 
 
 def active(state: ThreadState) -> list[bytes]:
-    """What the generation is given when its session is prepared anew."""
+    """Returns the items that the generation would begin with if its session were prepared again."""
     return bootstrap_items(state, state.generation)
 
 

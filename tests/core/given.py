@@ -1,7 +1,7 @@
 """given(events).when(command).then(events | rejection): threads with a past, for tests of the core.
 
-Each event goes through the journal's bytes on its way into the state, and each decision is checked
-to have left the state alone, so every test of the core is also one of these two promises.
+Each event is encoded for the journal and decoded on its way into the state, and each decision is
+checked not to have changed the state. So every test of the core also tests these two properties.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,25 +32,25 @@ _decode_record = msgspec.msgpack.Decoder(ev.Record).decode
 
 
 class Outcome(NamedTuple):
-    """What was decided."""
+    """The decision about a command."""
 
     decision: Decision
 
     def then(self, *events: ev.AnyEvent) -> Accepted:
-        """It was accepted, with exactly `events`."""
+        """Checks that the command was accepted with exactly these events."""
         assert isinstance(self.decision, Accepted), self.decision
         assert self.decision.events == events
         return self.decision
 
     def rejected(self, reason: Reason) -> Rejected:
-        """It was refused because of `reason`."""
+        """Checks that the command was refused for this reason."""
         assert isinstance(self.decision, Rejected), self.decision
         assert self.decision.reason is reason
         return self.decision
 
 
 class Conversation:
-    """A thread and everything that was ever written of it."""
+    """A thread, and all records that were written of it."""
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.state = ThreadState()
@@ -64,7 +64,7 @@ class Conversation:
 
     @property
     def now_ms(self) -> int:
-        """The time of the record written next: one second later with each."""
+        """Returns the time of the next record, one second after the last one."""
         return START_MS + 1_000 * len(self.records)
 
     def write(self, *events: ev.AnyEvent, command_id: str | None = None) -> Self:
@@ -79,8 +79,8 @@ class Conversation:
         return self
 
     def when(self, command: AnyCommand) -> Outcome:
-        """Decide and nothing else; unless `trusts_decisions`, prove that the state stayed as it
-        was.
+        """Decides about a command without writing. Unless `trusts_decisions` is set, checks that
+        the state has not changed.
         """
         before = b"" if self.trusts_decisions else _encode(self.state)
         outcome = Outcome(decide(self.state, command, self.stamp(), self.policy))
@@ -88,18 +88,18 @@ class Conversation:
         return outcome
 
     def stamp(self) -> Stamp:
-        """What the next decision is stamped with; its id is `id-<records written>`."""
+        """Returns the stamp of the next decision, with the id `id-<records written>`."""
         return Stamp(self.now_ms, f"id-{len(self.records)}")
 
     def do(self, command: AnyCommand) -> Accepted:
-        """Decide and write; the command must be accepted."""
+        """Decides and writes; the command must be accepted."""
         decision = self.when(command).decision
         assert isinstance(decision, Accepted), decision
         self.write(*decision.events, command_id=getattr(command, "command_id", None))
         return decision
 
     def report(self, *facts: ev.AnyEvent) -> tuple[ev.AnyEvent, ...]:
-        """Write those of `facts` that are news."""
+        """Records those of `facts` that are new."""
         return self.do(internal.RecordFacts(facts)).events
 
     def replayed(self) -> ThreadState:
@@ -117,8 +117,8 @@ class Conversation:
         items: Iterable[bytes] | None = None,
         status: str = "completed",
     ) -> str:
-        """A turn from start to end: prompt, activities, answer, raw items (of the two, or as
-        given).
+        """Runs a turn: prompt, activities, answer, and raw items (those of the two messages, or
+        `items`). Returns its id.
         """
         turn_id = self.begin_turn(prompt)
         for title in activities:
@@ -131,7 +131,7 @@ class Conversation:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """The first user message of each turn."""
+        """Returns the first user message of each turn."""
         return {e.turn_id: e.text for e in reversed(self.state.entries) if e.role == "user"}
 
     def begin_turn(self, prompt: str = "") -> str:
@@ -144,13 +144,13 @@ class Conversation:
         return [self.turn() for _ in range(how_many)]
 
     def clear(self, keep: int | None = None, **arguments: Any) -> str:
-        """`/clear [keep]` until its session is ready; the trim point's id."""
+        """Runs `/clear [keep]` until its session is ready, and returns the trim point's id."""
         self.do(trim(keep, **arguments))
         self.settle()
         return self.state.trim_points[-1].id
 
     def begin_compaction(self, keep: int | None = None, **arguments: Any) -> str:
-        """`/compact` until it is under way; the operation's id."""
+        """Runs `/compact` until the model summarizes, and returns the operation's id."""
         operation_id = self.do(compact(keep, **arguments)).operation_id
         assert operation_id is not None
         self.do(internal.AdvanceOperation(operation_id, Phase.COMPACTING))
@@ -159,9 +159,8 @@ class Conversation:
     def compact(
         self, summary: str | None = "the summary", keep: int | None = None, **arguments: Any
     ) -> str:
-        """`/compact` until its session is ready; the trim point's id.
-
-        Without `summary`, only the provider can read it and carries on.
+        """Runs `/compact` until its session is ready, and returns the trim point's id. Without
+        `summary`, the summary is sealed.
         """
         operation_id = self.begin_compaction(keep, force=True, **arguments)
         carrier = "codex-thread-compacted" if summary is None else None
@@ -170,7 +169,7 @@ class Conversation:
         return self.state.trim_points[-1].id
 
     def checkpoint(self, turn_id: str | None, moment: str = "after") -> str:
-        """A checkpoint of that moment; its commit."""
+        """Records a checkpoint, and returns its commit."""
         commit = f"commit-{len(self.records)}"
         self.report(
             ev.CheckpointCaptured(turn_id, moment, "/work", f"refs/{turn_id}/{moment}", commit)
@@ -178,7 +177,7 @@ class Conversation:
         return commit
 
     def revert(self, **arguments: Any) -> None:
-        """A revert, of the context alone unless said otherwise, until it is ready."""
+        """Runs a revert, of the context alone unless `scope` is given, until it is ready."""
         arguments = {"scope": "context", **arguments}
         self.do(client(wire.RevertToCheckpoint, **arguments))
         self.finish_revert()
@@ -207,8 +206,8 @@ class Conversation:
         )
 
     def overflow(self, turn_id: str = "") -> str:
-        """The running turn, or one that is begun, does not fit; its recovery is under way. The
-        turn's id.
+        """Lets the running turn, or a new one, not fit, with its recovery under way, and returns
+        the turn's id.
         """
         turn_id = turn_id or self.begin_turn()
         self.report(ev.ContextItemsRecorded(turn_id, (raw_message("user", self.prompts[turn_id]),)))
@@ -216,14 +215,16 @@ class Conversation:
         return turn_id
 
     def fail_to_fit(self, turn_id: str) -> str:
-        """The recovery's operation id."""
+        """Lets the turn fail because it does not fit, and returns the id of its recovery."""
         self.report(ev.TurnCompleted(turn_id, "failed", "no room", error_kind=EXCEEDED))
         return str(self.do(internal.RecoverFromOverflow(turn_id)).operation_id)
 
     def retry(
         self, summary: str = "in short", provider_turn_id: str = "codex-turn"
     ) -> OverflowPlan:
-        """The recovery goes on until the turn runs again; where the context was cut."""
+        """Continues the recovery until the turn runs again, and returns where the context was
+        split.
+        """
         operation = self.state.open_operation
         assert operation is not None
         plan = plan_overflow(self.state, str(operation.failed_turn_id))
@@ -238,7 +239,7 @@ class Conversation:
         return plan
 
     def settle(self) -> None:
-        """Let the open operation go on until it is ready."""
+        """Continues the open operation until it is ready."""
         operation, number = self.state.open_operation, self.state.generation.number
         assert operation is not None
         if operation.phase is Phase.REQUESTED and number > 1:
@@ -264,7 +265,7 @@ def completed_recovery(
     provider_turn_id: str = "codex-turn",
     number: int = 2,
 ) -> internal.CompleteRecovery:
-    """The turn goes on in generation `number`."""
+    """Returns the command that continues the turn in generation `number`."""
     cut = (plan.messages, plan.first_kept_turn_id, plan.skipped_items)
     serving = (f"codex-thread-{number}", f"/rollouts/{number}", provider_turn_id)
     return internal.CompleteRecovery(
@@ -273,13 +274,13 @@ def completed_recovery(
 
 
 def given(*events: ev.AnyEvent, policy: Policy | None = None) -> Conversation:
-    """A thread of which `events` were written."""
+    """Returns a thread with these events."""
     conversation = Conversation(policy)
     return conversation.write(*events) if events else conversation
 
 
 def started(*, turns: int = 0, policy: Policy | None = None) -> Conversation:
-    """A thread that a client started, ready, after so many turns of two messages each."""
+    """Returns a ready thread that a client started, with this many turns of two messages."""
     conversation = Conversation(policy)
     conversation.do(
         internal.CreateThread(
@@ -300,7 +301,7 @@ def compact(keep: int | None = None, **arguments: Any) -> wire.CompactContext:
 
 
 def client(command: type[wire.ClientCommand], **arguments: Any) -> AnyCommand:
-    """Any other client command, addressed to the thread."""
+    """Returns a client command for the thread."""
     made = command(**_addressed(arguments))
     assert isinstance(made, wire.AnyClientCommand)
     return made
@@ -327,7 +328,7 @@ def activity(turn_id: str, title: str, entry_id: str = "") -> ev.EntryRecorded:
 
 
 def raw_turn(prompt: str, answer: str) -> tuple[bytes, ...]:
-    """The model-visible items of a turn of two messages."""
+    """Returns the raw items of a turn with two messages."""
     return (raw_message("user", prompt), raw_message("assistant", answer))
 
 
@@ -341,6 +342,6 @@ def raw(**item: Any) -> bytes:
 
 
 def texts(items: Iterable[bytes]) -> list[str]:
-    """The text of each message among raw items."""
+    """Returns the text of each message among raw items."""
     decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
     return [item["content"][0]["text"] for item in decoded if item["type"] == "message"]

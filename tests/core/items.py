@@ -1,5 +1,5 @@
-"""Raw items, and turns of them, as Codex records them (measured: 0.163), for tests of what is
-discarded.
+"""Raw items, and turns with them, as Codex records them (measured: 0.163), for tests of
+discards.
 """
 
 from collections.abc import Sequence
@@ -69,9 +69,7 @@ def turn(
     *work: tuple[Item | ev.EntryRecorded, ...] | Item,
     status: str = "completed",
 ) -> str:
-    """A turn with a prompt, work in between and a last answer. An item may come with the entry that
-    tells of it.
-    """
+    """Runs a turn with a prompt, work and a last answer. An item may come with its ledger entry."""
     turn_id = thread.begin_turn(prompt)
     seen: list[Item] = [message("user", prompt, id=f"raw {prompt}")]
     for step in work:

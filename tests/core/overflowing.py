@@ -1,4 +1,4 @@
-"""Items of turns that did not fit, written briefly."""
+"""Items of turns that did not fit."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def answer(text: str) -> bytes:
 
 
 def worked(thread: Conversation, *items: bytes, prompt: str = "") -> str:
-    """A turn that did `items` after its prompt and then did not fit."""
+    """Runs a turn with these items after its prompt, and lets it not fit. Returns its id."""
     turn_id = thread.begin_turn(prompt)
     thread.report(ev.ContextItemsRecorded(turn_id, (ask(thread.prompts[turn_id]), *items)))
     thread.fail_to_fit(turn_id)
@@ -39,7 +39,7 @@ def worked(thread: Conversation, *items: bytes, prompt: str = "") -> str:
 
 
 def said(items: Sequence[bytes]) -> list[str]:
-    """Of each item its text, or its type."""
+    """Returns the text of each message, and the type of each other item."""
     decoded = [msgspec.json.decode(item) for item in items]
     return [
         item["content"][0]["text"] if item["type"] == "message" else item["type"]

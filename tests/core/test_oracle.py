@@ -1,6 +1,6 @@
-"""Random lives with everything that changes a context, beside a model in plain Python: turns,
-clears, compactions, discards, pins and notes, injections before a turn, undo, redo, reverts and
-their undoing, restarts.
+"""Random lives of a thread with everything that changes a context, compared with a model in plain
+Python: turns, clears, compactions, discards, pins and notes, undo, redo, reverts and their undoing,
+and restarts.
 """
 
 import random
@@ -23,8 +23,8 @@ SEEDS, STEPS = range(80), 45
 
 @dataclass
 class Trim:
-    """A boundary before the turn at `first_kept`, or a discard of the prompt of one turn; `number`
-    is its place among all that happened.
+    """A boundary before the turn `first_kept`, or a discard of the prompt of one turn. `number` is
+    its place among all actions.
     """
 
     number: int
@@ -35,8 +35,8 @@ class Trim:
 
 @dataclass
 class World:
-    """The thread in plain Python: (what happened when, number) of each turn, what stands, and what
-    was injected: (what happened when, how many turns there were).
+    """A model of the thread in plain Python: (place, number) of each turn, and the trims and pins
+    in effect.
     """
 
     turns: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -67,7 +67,7 @@ class World:
 
 @dataclass
 class Pinned:
-    """A turn by its number, or a note; `place` is where it was made."""
+    """A pinned turn, by its number, or a pinned note; `place` is where it was pinned."""
 
     turn: int | None
     note: str
@@ -75,7 +75,7 @@ class Pinned:
 
 
 class Life:
-    """One life of a thread, beside the model of it."""
+    """A random life of a thread, compared with the model."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -151,8 +151,8 @@ class Life:
         self.undone = []
 
     def _discard(self) -> None:
-        """Takes the prompt of an active turn that is neither the newest nor pinned, and whose items
-        are at hand: the daemon reads those of a turn that came back from Codex's file.
+        """Discards the prompt of an active turn that is neither the newest nor pinned, and whose
+        items are known. The daemon reads the items of a turn that came back from Codex's rollout.
         """
         pinned = {one.turn for one in self.pins}
         numbers = [number for _, number in self.world.turns[self.world.first_active : -1]]

@@ -1,5 +1,5 @@
-"""The one projector: every event has its fold, and what it makes of a life is what a replay makes
-of it.
+"""Every event changes the state by a fold, and a replay gives the same state as the original
+life.
 """
 
 from typing import Any, get_args
@@ -86,7 +86,7 @@ def test_an_intent_or_a_note_changes_nothing(intent: ev.AnyEvent) -> None:
 
 
 def unplaced(state: ThreadState) -> dict[str, Any]:
-    """The state without where it stands in time."""
+    """Returns the state without its sequence numbers and times."""
     placed = ("sequence", "thread_sequence", "updated_at_ms")
     return {
         name: value for name, value in msgspec.structs.asdict(state).items() if name not in placed

@@ -1,5 +1,5 @@
-"""How the first implementation of this design went wrong (docs/spec/traps.md), as far as the core
-is concerned.
+"""Faults of the first implementation of this design (docs/spec/traps.md), as far as they concern
+the core.
 """
 
 import msgspec
@@ -23,7 +23,9 @@ from tests.core.given import Conversation, activity, assistant, compact, started
 
 
 def conversation_with_pauses() -> Conversation:
-    """Five turns as they happen: with commands, steered, cut off before any answer, failed."""
+    """Returns a thread with turns of different kinds: with commands, steered, interrupted before an
+    answer, and failed.
+    """
     thread = started()
     thread.turn("plan it", "the plan", activities=["ls", "cat a"])
     thread.begin_turn("build it")

@@ -1,5 +1,5 @@
-"""`python -m tests.core.write_golden`: pin events that are new or have grown. What is pinned
-stays.
+"""`python -m tests.core.write_golden`: adds the forms of events that are new or have new fields.
+Existing forms are not changed.
 """
 
 import json
@@ -16,7 +16,7 @@ PATH = Path(__file__).parent / "golden" / "events.json"
 
 
 class Golden(msgspec.Struct):
-    """Hex of msgpack: records as written by each version, and the event that has only its required
+    """Hexadecimal msgpack: records as written by each version, and the event with only its required
     fields.
     """
 
@@ -35,7 +35,7 @@ def record_of(event: ev.AnyEvent) -> ev.Record:
 
 
 def bare_event(event: ev.AnyEvent) -> ev.AnyEvent:
-    """`event` with the default in each field that has one."""
+    """Returns `event` with the default in each field that has one."""
     optional = {f.name: f.default for f in msgspec.structs.fields(event) if not f.required}
     return msgspec.structs.replace(event, **optional)
 

@@ -1,4 +1,4 @@
-"""A program that uses `codex-app-server-sdk` (PyPI) over WebSocket; prints what it was told."""
+"""A program that uses `codex-app-server-sdk` (PyPI) over WebSocket, and prints what it receives."""
 
 import asyncio
 import json
@@ -8,12 +8,12 @@ from codex_app_server_sdk import CodexClient, ThreadConfig
 
 
 def show(what: str, value: object) -> None:
-    """Print one line."""
+    """Prints one line."""
     print(f"{what}: {json.dumps(value)}", flush=True)
 
 
 async def main(url: str, token: str, folder: str) -> None:
-    """Take a thread through its life."""
+    """Starts a thread, runs turns in it, and reads it."""
     client = CodexClient.connect_websocket(url=url, token=token)
     async with client:
         await client.initialize()

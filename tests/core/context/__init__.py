@@ -1,1 +1,1 @@
-"""What the active context holds, its size, and what can be taken out of it."""
+"""The content of the active context, its size, and what can be removed from it."""

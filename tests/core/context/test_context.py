@@ -1,5 +1,5 @@
-"""What a new session is given: whole turns, as the model saw them, and nothing that Codex writes
-itself.
+"""The items that a new session begins with: whole turns as the model saw them, without Codex's
+preamble.
 """
 
 from typing import Any

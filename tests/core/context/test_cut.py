@@ -1,5 +1,5 @@
-"""Where a context may be parted: what the walker promises, over histories made up at random and
-over ones that read well.
+"""Where a context may be split: the properties of a split, for random and for hand-written
+histories.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def answer(text: str = "done") -> bytes:
 
 
 def cut(items: Sequence[bytes], *, share: float = 1.0, at_least: int = 0) -> int | None:
-    """With every item of the same size."""
+    """Splits items that all have the same size."""
     return find_split(items, [1] * len(items), oldest_share=share, min_messages=at_least)
 
 
@@ -67,7 +67,7 @@ HISTORIES = st.lists(ITEMS, max_size=40)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[bytes]:
-    """As Codex records them: answers of the model, each with its thoughts, words and calls, then
+    """Draws items as Codex records them: answers of the model with reasoning, texts and calls, then
     the results of the calls.
     """
     items: list[bytes] = []
@@ -94,8 +94,8 @@ def message_count(items: Sequence[bytes]) -> int:
 
 
 def parts_a_call(items: Sequence[bytes], at: int) -> bool:
-    """Whether a result behind the cut answers a call before it: a result belongs to the newest open
-    call of its id.
+    """Returns whether a result behind the cut answers a call before it. A result belongs to the
+    newest open call with its id.
     """
     open_calls: dict[str, list[int]] = {}
     for position, item in enumerate(msgspec.json.decode(item) for item in items):
@@ -111,7 +111,9 @@ def parts_a_call(items: Sequence[bytes], at: int) -> bool:
 
 
 def parts_a_thought(items: Sequence[bytes], at: int) -> bool:
-    """Whether what the model said in one go, led in by reasoning, stands on both sides."""
+    """Returns whether the cut separates items that the model produced in one answer after
+    reasoning.
+    """
     kinds = types(items)
     if at == len(kinds) or kinds[at] == "reasoning" or kinds[at] not in ("assistant", *MODEL_SAYS):
         return False

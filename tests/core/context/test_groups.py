@@ -1,4 +1,4 @@
-"""Which raw items of a turn belong together, and which entries of the ledger tell of them."""
+"""Which raw items of a turn belong together, and which ledger entries describe them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The x-ray: what each item is, what the ledger knows of it, and sums that add up."""
+"""Inspections: the kind of each item, its data from the ledger, and consistent sums."""
 
 from typing import Any
 
@@ -142,7 +142,7 @@ def test_items_of_the_same_words_are_found_again_in_their_order() -> None:
 
 
 def measured(used: int, *, prompts: int = 2, policy: Policy = WINDOW) -> Conversation:
-    """A thread with large prompts whose context was measured at last."""
+    """Returns a thread with large prompts whose context was measured last."""
     thread = started(policy=policy)
     turn_id = thread.begin_turn()
     thread.report(ev.UsageReported(turn_id, 20, 20, 1_000, 15, 0, 5, 0))

@@ -1,4 +1,4 @@
-"""The meter: Codex's own numbers where there are any, and honest words where there are none."""
+"""The meter: Codex's own numbers where it reported any, and a note where it did not."""
 
 import msgspec
 import pytest
@@ -41,7 +41,7 @@ def meter(thread: Conversation, policy: Policy | None = None) -> rm.ContextStatu
 def used(
     given: int, window: int | None = WINDOW, thread: Conversation | None = None
 ) -> Conversation:
-    """A thread whose one turn ended with so many tokens given to the model, and ten answered."""
+    """Returns a thread whose turn ended with this many input tokens and ten output tokens."""
     thread = thread or started()
     turn_id = thread.begin_turn(PROMPT)
     thread.report(

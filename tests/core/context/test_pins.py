@@ -1,4 +1,4 @@
-"""Pins: what stays in the context word for word, whatever is trimmed, at its place and once."""
+"""Pins stay in the context word for word, whatever is trimmed, in their place and once."""
 
 import random
 from typing import Any

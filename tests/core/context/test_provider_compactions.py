@@ -1,4 +1,4 @@
-"""What is kept when Codex has compacted the context automatically: counted from what the model sees."""
+"""Turns to keep after Codex has compacted the context are counted from the model's input."""
 
 import pytest
 from trimpoint.core.context.generations import bootstrap_items
@@ -40,7 +40,9 @@ def codex_compacts(thread: Conversation, turn_id: str, entry_id: str = "own") ->
 
 
 def compacted_turn(thread: Conversation, *, before: str = "", used: int = 0) -> str:
-    """A turn in which Codex compacts: at its beginning, or after the agent had said `before`."""
+    """Runs a turn in which Codex compacts: at its beginning, or after the agent's message
+    `before`.
+    """
     turn_id = thread.begin_turn()
     if before:
         thread.report(assistant(turn_id, before, f"{turn_id}/before"))
@@ -53,7 +55,9 @@ def compacted_turn(thread: Conversation, *, before: str = "", used: int = 0) -> 
 
 @pytest.fixture
 def thread() -> Conversation:
-    """Turns 1 to 4, of which Codex compacted 1 to 3 at the beginning of the fourth, and turn 5."""
+    """Returns a thread in which Codex compacted turns 1 to 3 at the beginning of turn 4, and then
+    turn 5.
+    """
     thread = started(turns=3)
     compacted_turn(thread)
     thread.turn()

@@ -1,4 +1,4 @@
-"""Who summarizes, what the summarizer is told, and which summaries are not taken."""
+"""Which model summarizes, its guidance, and summaries that are not accepted."""
 
 from typing import Any
 

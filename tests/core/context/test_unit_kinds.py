@@ -1,4 +1,4 @@
-"""What a unit of the context is called, and how it looks in one line."""
+"""The kind of each segment of the context, and its preview."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the active context consists of: units, their names, and why some stay."""
+"""The segments of the active context, their ids, and why some are protected."""
 
 import pytest
 from trimpoint.core.context.segments import SUMMARY_ID, ContextSegment, context_segments

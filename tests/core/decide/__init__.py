@@ -1,1 +1,1 @@
-"""Commands: the events that accept them, or why they are refused."""
+"""Decisions about commands: the events of accepted ones, and the reasons of refusals."""

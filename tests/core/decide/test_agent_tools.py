@@ -1,4 +1,4 @@
-"""What an agent is told of its own context, and what it may choose to be rid of."""
+"""The agent's view of its own context, and what it may discard."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Automatic compaction: when it begins, what it keeps, and when it stops (docs/spec/context.md)."""
+"""Automatic compaction: when it begins, which turns it keeps, and when it stops
+(docs/spec/context.md).
+"""
 
 from typing import Any
 
@@ -22,7 +24,7 @@ NOTHING: tuple[ev.AnyEvent, ...] = ()
 def filled(
     *given: int, policy: Policy = COMPACT, thread: Conversation | None = None
 ) -> Conversation:
-    """A thread whose turns were given so much each."""
+    """Returns a thread whose turns had these numbers of input tokens."""
     thread = thread or started(policy=policy)
     for tokens in given:
         turn_id = thread.begin_turn()
@@ -35,7 +37,7 @@ def filled(
 
 
 def poke(thread: Conversation) -> tuple[ev.AnyEvent, ...]:
-    """What the end of a turn, or a prompt, brings about."""
+    """Returns the events of an automatic compaction that is due, or none."""
     return thread.do(internal.CompactWhenCritical()).events
 
 
@@ -228,7 +230,7 @@ def test_how_much_counts_as_next_to_nothing_is_configured() -> None:
 
 
 def busy_turn(thread: Conversation, *given: int) -> None:
-    """A turn of several model calls, each of which was given so much."""
+    """Runs a turn of several model calls with these numbers of input tokens."""
     turn_id = thread.begin_turn()
     for tokens in given:
         before = (
@@ -239,7 +241,9 @@ def busy_turn(thread: Conversation, *given: int) -> None:
 
 
 def rounds_until_it_stops(thread: Conversation, *turns: tuple[int, ...], most: int = 12) -> int:
-    """How often the context is compacted when each compaction helps and `turns` fill it again."""
+    """Returns how often the context is compacted when each compaction helps and `turns` fill it
+    again.
+    """
     for compactions in range(most):
         if not begins(thread):
             return compactions

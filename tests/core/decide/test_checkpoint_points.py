@@ -1,4 +1,4 @@
-"""What a person types for a moment, and the checkpoint that is meant."""
+"""A person's text for a moment, and the checkpoint that it names."""
 
 import pytest
 from trimpoint.core.decide.revisions import resolve_range, turn_files
@@ -10,8 +10,8 @@ from tests.core.given import Conversation, activity, started
 
 
 def conversation(turns: int = 3) -> tuple[Conversation, list[str], dict[str, str]]:
-    """A thread with a checkpoint before and after each turn, by what they are called here: `2
-    before`.
+    """Returns a thread with a checkpoint before and after each turn, and the commits by names such
+    as `2 before`.
     """
     thread, turn_ids, commits = started(), list[str](), dict[str, str]()
     for number in range(1, turns + 1):

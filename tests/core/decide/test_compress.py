@@ -1,4 +1,4 @@
-"""What a discard chooses by itself, and how it is shown."""
+"""The segments that `/compress` chooses, and how they are shown."""
 
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
@@ -16,7 +16,7 @@ from tests.core.items import call, changed, decoded, output, ran, turn
 
 
 def library() -> Conversation:
-    """One of everything that `/compress` takes, the dearest first."""
+    """Returns a thread with one of each segment that `/compress` takes, the largest first."""
     thread = at_work()
     read = (call("r", "cat a"), output("r", "read " * 200), ran("", "r", "cat a", ["read"]))
     ran_once = (call("c", "find ."), output("c", "found " * 200), ran("", "c", "find ."))

@@ -1,4 +1,4 @@
-"""`/compact`: two phases, of which only the second changes anything."""
+"""`/compact` in two phases, of which only the second changes the context."""
 
 import pytest
 from trimpoint.core.context.active_context import active_message_count

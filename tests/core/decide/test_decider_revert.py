@@ -1,4 +1,6 @@
-"""Turns taken back: from the provider's own thread, or from what was carried into it."""
+"""Turns are taken back: those of the present provider thread, and those that were carried into
+it.
+"""
 
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev

@@ -277,7 +277,7 @@ def test_a_message_of_an_operation_stays_until_there_is_a_newer_one() -> None:
 
 
 class Unheard(wire.ClientCommand, frozen=True, kw_only=True, tag="thread.unheard"):
-    """A client command that nobody wrote a rule for."""
+    """A client command without a decision."""
 
 
 @pytest.mark.parametrize("command", [Unheard(command_id="c", thread_id=THREAD), object()])

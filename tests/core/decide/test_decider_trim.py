@@ -1,4 +1,4 @@
-"""`/clear [N]`: what a trim writes, and when it is refused."""
+"""`/clear [N]`: the events of a trim, and its refusals."""
 
 import pytest
 from trimpoint.core.context.active_context import pruned_turn_ids

@@ -1,4 +1,4 @@
-"""Selective discarding: what goes, what is refused, and what the thread is afterwards
+"""Discards: what is removed, what is refused, and the thread's state afterwards
 (docs/spec/context.md).
 """
 

@@ -1,6 +1,4 @@
-"""Who made the files what they are: the states captured since the target of a revert, and their
-authors.
-"""
+"""The authors of the files' changes: the states captured since the target of a revert."""
 
 from trimpoint.core.decide.file_history import LATE, FileHistory, Leg, file_history
 from trimpoint.core.model import events as ev
@@ -11,7 +9,7 @@ from tests.core.given import Conversation, client, started
 
 
 def captured_turn(thread: Conversation, before: str | None, after: str | None, *notes: str) -> str:
-    """A turn with these commits around it; None for a checkpoint that is not there."""
+    """Runs a turn with these commits before and after it; None for a missing checkpoint."""
     turn = thread.begin_turn()
     if before is not None:
         thread.report(ev.CheckpointCaptured(turn, "before", "/work", "ref", before, notes))
@@ -22,7 +20,7 @@ def captured_turn(thread: Conversation, before: str | None, after: str | None, *
 
 
 def history(thread: Conversation, **arguments: object) -> FileHistory:
-    """What a revert finds when it is asked for now."""
+    """Returns the file history of a revert that is requested now."""
     thread.do(client(wire.RevertToCheckpoint, **arguments))
     operation = thread.state.open_operation
     assert operation is not None

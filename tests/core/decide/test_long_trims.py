@@ -1,4 +1,4 @@
-"""What a trim of a long thread costs, and what it leaves for later: counted, not timed."""
+"""The cost of a trim of a long thread, counted and not timed."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ LONG = DROPPED_AT_ONCE + 500
 
 
 class CountedTurns(list[Turn]):
-    """A ledger that counts the turns that are looked at."""
+    """A ledger that counts the turns that are read."""
 
     looked_at = 0
 
@@ -35,7 +35,7 @@ class CountedTurns(list[Turn]):
 
 
 class CountedIndex(dict[str, int]):
-    """An index of the turns that counts how often all of it is gone over."""
+    """An index of the turns that counts how often all of it is read."""
 
     walks = 0
 

@@ -1,4 +1,6 @@
-"""What of a report is written: a provider repeats itself, and a batch is judged event by event."""
+"""Which reported facts are recorded: repeated ones are not, and each event of a batch is
+checked.
+"""
 
 import msgspec
 import pytest

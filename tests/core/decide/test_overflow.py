@@ -1,5 +1,5 @@
-"""A turn that did not fit: what is summarized, what is kept, and that it stays one turn with one
-prompt.
+"""A turn that did not fit: the part that is summarized, the part that is kept, and that it stays
+one turn with one prompt.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""A turn that did not fit: what it is where Codex had compacted before, and what it is afterwards."""
+"""A turn that did not fit after Codex had compacted, and its state afterwards."""
 
 import msgspec
 import pytest
@@ -33,7 +33,7 @@ from tests.core.overflowing import LONG, answer, ask, call, of_turns, output, sa
 
 
 def compacted(thread: Conversation, turn_id: str) -> None:
-    """Codex compacts the context in the middle of that turn."""
+    """Records a compaction of Codex in the middle of the turn."""
     thread.report(
         ev.EntryRecorded(
             turn_id, f"{turn_id}/compaction", "activity", "contextCompaction", "Codex compacted"

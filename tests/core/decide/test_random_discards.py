@@ -1,4 +1,4 @@
-"""Discards of random threads keep calls with their results and the floor."""
+"""Discards of random threads keep calls together with their results, and respect the floor."""
 
 from collections import Counter
 from typing import Any
@@ -59,7 +59,9 @@ def build(thread: Conversation, steps: list[str], seed: int) -> None:
 
 
 def stand_alone(items: list[bytes]) -> bool:
-    """Each result has its call, and each call its result but those that never had one."""
+    """Returns whether each result has its call, and each call its result, except for calls that
+    never had one.
+    """
     seen = decoded(items)
     calls = Counter(item["call_id"] for item in seen if item["type"] == "function_call")
     outputs = Counter(item["call_id"] for item in seen if item["type"] == "function_call_output")

@@ -1,6 +1,4 @@
-"""Reverts to a turn: which turns, trim points and context the thread has afterwards, in both
-directions.
-"""
+"""Reverts to a turn: the turns, trim points and context afterwards, in both directions."""
 
 from itertools import product
 from typing import Any, NamedTuple
@@ -32,9 +30,7 @@ from tests.core.given import (
 
 
 class Seen(NamedTuple):
-    """What a thread is at one time: its ledger, its trim points, and what its agent has in
-    context.
-    """
+    """The state of a thread at one time: its ledger, trim points and context."""
 
     turns: tuple[str, ...]
     entries: tuple[str, ...]
@@ -76,8 +72,8 @@ def apply_trim(thread: Conversation, name: str) -> None:
 
 
 def life(trims: tuple[str, ...]) -> tuple[Conversation, list[Seen]]:
-    """Three turns before each trim and three after the last; what the thread was after each turn,
-    nothing first.
+    """Runs three turns before each trim and three after the last, and returns the thread and its
+    state after each turn.
     """
     thread = started()
     history = [seen(thread.state)]
@@ -112,7 +108,7 @@ def test_a_revert_to_any_turn_brings_back_what_the_thread_was_then(trims: tuple[
 
 
 def in_time(entries: tuple[str, ...]) -> list[str]:
-    """Without those that came after their turn had been seen."""
+    """Returns the entries without those that came after their turn had been recorded."""
     return [entry for entry in entries if "/late " not in entry]
 
 
@@ -415,13 +411,13 @@ INJECTED, SINCE = raw_message("user", "injected"), raw_message("user", "since")
 
 
 def inject(thread: Conversation, item: bytes) -> None:
-    """Put an item behind the last turn, which has ended."""
+    """Injects an item after the last turn, which has ended."""
     last = thread.state.turns[-1].id
     thread.report(ev.ContextItemsRecorded(last, (item,), injected=1))
 
 
 def in_context(thread: Conversation) -> list[str]:
-    """What a trim that keeps everything would carry over."""
+    """Returns the texts that a trim which keeps everything would carry over."""
     return texts(items_beside(thread.state, len(thread.state.turns)))
 
 

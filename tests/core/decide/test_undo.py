@@ -1,4 +1,4 @@
-"""`/undo` and `/undo --redo`: what the context holds afterwards, and why a trim is not undone."""
+"""`/undo` and `/undo --redo`: the context afterwards, and why a trim is not undone."""
 
 import random
 from copy import deepcopy
@@ -42,7 +42,7 @@ FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
 
 
 def undo(thread: Conversation, **arguments: object) -> None:
-    """`/undo` until its session is ready."""
+    """Runs `/undo` until its session is ready."""
     thread.do(client(wire.UndoTrim, **arguments))
     thread.settle()
 
@@ -52,7 +52,7 @@ def refusal(thread: Conversation, reason: Reason, **arguments: object) -> str:
 
 
 def shown(state: ThreadState) -> list[str]:
-    """The texts that the model is sent before the next prompt."""
+    """Returns the texts of the model's input before the next prompt."""
     generation = state.generation
     given = texts(bootstrap_items(state, generation))
     own = [
@@ -327,7 +327,7 @@ def test_an_undone_revert_brings_a_trim_back_that_was_undone_meanwhile() -> None
 
 
 def planned(thread: Conversation, **arguments: object) -> tuple[str, int | None]:
-    """What a dry run says, and the tokens after it."""
+    """Returns the text of a dry run, and the tokens after it."""
     command = client(wire.UndoTrim, **arguments)
     assert isinstance(command, wire.UndoTrim)
     change = planned_change(thread.state, command, thread.policy)
@@ -411,8 +411,9 @@ def test_a_trim_is_called_as_it_was_made() -> None:
 
 @dataclass
 class Trim:
-    """`first_kept`: how many of the thread's turns stand before the boundary. `number`: its place
-    among all things that happened."""
+    """A trim. `first_kept` is the number of turns before the boundary, `number` its place among all
+    actions.
+    """
 
     first_kept: int
     summary: str | None
@@ -421,7 +422,9 @@ class Trim:
 
 @dataclass
 class World:
-    """The thread in plain Python: (number, texts) of each turn, and the trims that stand."""
+    """A model of the thread in plain Python: (number, texts) of each turn, and the trims in
+    effect.
+    """
 
     turns: list[tuple[int, list[str]]] = field(default_factory=list[tuple[int, list[str]]])
     trims: list[Trim] = field(default_factory=list[Trim])
@@ -436,7 +439,7 @@ class World:
 
 
 class Walk:
-    """One life of a thread, beside the model of it."""
+    """A random life of a thread, compared with the model."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

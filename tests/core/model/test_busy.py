@@ -1,4 +1,4 @@
-"""The one predicate of a busy thread, and every command that it holds back."""
+"""When a thread is busy, and the commands that are refused then."""
 
 from collections.abc import Callable
 

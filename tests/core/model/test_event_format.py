@@ -1,9 +1,9 @@
-"""The journal's format: bytes that were written once decode for ever, to what they meant
+"""The format of journals: bytes that were once written decode for ever, with the same meaning
 (docs/spec/model.md, docs/spec/journal.md).
 
-`golden/events.json` holds, by event tag, every form ever written of a record with that event
-(`written`, oldest first) and the event with only the fields it cannot do without (`bare`). `python
--m tests.core.write_golden` adds what is new to it and refuses to change what is there.
+`golden/events.json` holds, by event tag, every form of a record with that event ever written
+(`written`, oldest first), and the event with only its required fields (`bare`). `python -m
+tests.core.write_golden` adds new forms and refuses to change existing ones.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ each_event = pytest.mark.parametrize("event", SAMPLES, ids=tag_of)
 
 
 def lists(payload: bytes) -> list[Any]:
-    """A record as the bare arrays it is stored as."""
+    """Returns a record as the nested arrays in which it is stored."""
     return msgspec.msgpack.decode(payload, type=list[Any])
 
 

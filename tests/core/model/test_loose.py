@@ -1,4 +1,4 @@
-"""JSON of another shape than expected reads as empty, never as an error."""
+"""JSON of an unexpected shape reads as empty, and never raises."""
 
 from typing import Any
 

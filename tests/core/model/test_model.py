@@ -1,6 +1,4 @@
-"""Random lives of a thread against a model in plain lists: what is true after anything that can
-happen.
-"""
+"""Random lives of a thread, compared with a model in plain lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +40,7 @@ KINDS = st.lists(st.sampled_from(["user", "assistant", "activity"]), max_size=4)
 
 @dataclass
 class ModelTurn:
-    """Entry ids in order, and the trim that pruned it, by its place."""
+    """A turn: its entry ids in order, and the number of the trim that pruned it."""
 
     id: str
     entries: list[str] = field(default_factory=list[str])
@@ -202,9 +200,7 @@ class ThreadLife(RuleBasedStateMachine):
         self.thread.settle()
 
     def shown(self, expanded: frozenset[str]) -> list[str]:
-        """What the timeline should read like: entry texts, `-` before trimmed ones, `|` for a
-        divider.
-        """
+        """Returns the expected timeline: entry texts, `-` before pruned ones, `|` for a divider."""
         lines: list[str] = []
         for place, point in enumerate(self.thread.state.trim_points):
             if point.id in expanded:

@@ -1,4 +1,4 @@
-"""How long the phases of an operation took, by the times of its records (one second apart in
+"""The duration of an operation's phases, by the times of its records (one second apart in
 `tests.core.given`).
 """
 

@@ -1,4 +1,4 @@
-"""A review within a thread: one turn, whatever its reviewer's turn is called (measured: codex
+"""A review is one turn of a thread, whatever the id of its reviewer's turn (measured: codex
 0.163).
 """
 

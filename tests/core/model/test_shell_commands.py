@@ -1,4 +1,4 @@
-"""Commands as they were typed."""
+"""Shell commands as the agent typed them."""
 
 import shlex
 

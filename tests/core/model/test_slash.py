@@ -1,4 +1,4 @@
-"""Slash commands: what is ours, what is wrong with it, and what is said about that."""
+"""Slash commands: which text is a command, usage errors, and their messages."""
 
 import pytest
 from hypothesis import given

@@ -1,5 +1,5 @@
-"""What an item is likely to cost. The true counts are those of the o200k vocabulary, counted once
-and written down here.
+"""Estimates of an item's tokens. The true counts are those of the o200k vocabulary, counted
+once.
 """
 
 from typing import Any

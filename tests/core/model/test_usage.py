@@ -1,4 +1,4 @@
-"""Usage folded from reports, in the sequences in which Codex 0.163 and 0.171 send them
+"""Usage computed from reports, in the sequences in which Codex 0.163 and 0.171 send them
 (measured).
 """
 
@@ -14,12 +14,14 @@ WINDOW = 258_400
 def call(
     turn_id: str, given: int, running_total: int, window: int | None = WINDOW
 ) -> ev.UsageReported:
-    """A model call that was given so much and answered ten tokens, four of them thought."""
+    """Returns the usage of a model call with this many input tokens and ten output tokens, four of
+    them for reasoning.
+    """
     return ev.UsageReported(turn_id, given + 10, running_total, window, given, given // 2, 10, 4)
 
 
 def made_up(turn_id: str, last_total: int, running_total: int) -> ev.UsageReported:
-    """A figure that no model call stands behind."""
+    """Returns a report that belongs to no model call."""
     return ev.UsageReported(turn_id, last_total, running_total, WINDOW)
 
 
@@ -31,7 +33,7 @@ def counts(*given: int) -> TokenCounts:
 
 
 def after(*reports: ev.UsageReported) -> Conversation:
-    """A thread in whose first turn this was reported."""
+    """Returns a thread in whose first turn these reports were recorded."""
     thread = started()
     thread.begin_turn()
     thread.report(*reports)

@@ -1,4 +1,4 @@
-"""What may be dispatched, as it arrives, and the one table of errors."""
+"""The commands that clients may dispatch, as they arrive, and the table of errors."""
 
 from typing import Any, get_args
 

@@ -1,1 +1,1 @@
-"""What is shown of a thread: timeline, history, exports, the read model."""
+"""Views of a thread: timeline, history, exports, and the read model."""

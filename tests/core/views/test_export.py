@@ -1,6 +1,4 @@
-"""A thread as a document: everything that was said, word for word, with the trims where they were
-made.
-"""
+"""A thread as a document: all messages word for word, with the trims in their places."""
 
 import msgspec
 from trimpoint.core.views.export import Heading, document, markdown

@@ -1,4 +1,4 @@
-"""Entries as they are found, named and read, and what the agent is told of its history."""
+"""Entries of the history, found, named and read, and the text about it for the agent."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ from tests.core.items import call, output, ran, turn
 
 
 def worked() -> Conversation:
-    """Three turns, each with a prompt, a command and an answer."""
+    """Returns a thread with three turns, each with a prompt, a command and an answer."""
     thread = started(policy=Policy(discard=DiscardPolicy(1, 2)))
     for word in ("one", "two", "three"):
         step = (call(word, name="exec_command"), output(word, f"{word} " * 20), ran("", word))

@@ -1,5 +1,5 @@
-"""The timeline a person reads: where dividers and banners stand, and what is shown of what was
-pruned.
+"""The timeline for a person: the places of dividers and banners, and the pruned entries that are
+shown.
 """
 
 from typing import Any
@@ -16,8 +16,8 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def shown(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[str]:
-    """One word or two an entry: its text, `-` before it when it is trimmed, or the boundary it
-    is.
+    """Returns one or two words for each entry: its text, with `-` if it is trimmed, or the boundary
+    that it is.
     """
     lines: list[str] = []
     for entry in as_json(thread, expanded):
@@ -39,7 +39,7 @@ def as_json(thread: Conversation, expanded: frozenset[str] = NOTHING) -> list[di
 
 
 def conversation(*turns: str) -> Conversation:
-    """A thread with a turn of one prompt and one answer for each word."""
+    """Returns a thread with a turn of one prompt and one answer for each word."""
     thread = started()
     for word in turns:
         thread.turn(f"{word}?", f"{word}!")

@@ -1,4 +1,4 @@
-"""A thread of ours in the form that sessions of all agents have."""
+"""A thread in the form that sessions of all agents have."""
 
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.views.unified import unified_end, unified_records

@@ -1,4 +1,4 @@
-"""What clients are shown: the shape of it, and that nothing of the provider's is in it."""
+"""The read model for clients: its shape, and that it contains nothing of the provider."""
 
 from typing import Any, get_args
 
@@ -27,7 +27,7 @@ def view(thread: Conversation, read_only: str | None = None) -> dict[str, Any]:
 
 
 def a_long_life() -> Conversation:
-    """A thread in which everything private that there is was written."""
+    """Returns a thread with every kind of private data in its journal."""
     thread = started(turns=3)
     thread.clear(2)
     thread.compact(None)

@@ -1,4 +1,4 @@
-"""What Chromium's developer tools see of a window. Playwright does not drive Qt's Chromium."""
+"""Chromium's developer tools for a window. Playwright does not drive Qt's Chromium."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ _LOOK_AGAIN_S = 0.05
 
 
 class DevTools:
-    """The page of one window. `faults` are what its console complains of."""
+    """The page of one window. `faults` holds the errors of its console."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -36,7 +36,7 @@ class DevTools:
             self._note(message)
 
     async def evaluate(self, expression: str) -> Any:
-        """Returns what an expression is in the page."""
+        """Returns the value of an expression in the page."""
         answer = await self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -44,7 +44,7 @@ class DevTools:
         return answer["result"].get("value")
 
     async def until(self, expression: str) -> Any:
-        """Waits until an expression is true in the page; returns its value."""
+        """Waits until an expression is true in the page, and returns its value."""
         with anyio.fail_after(STEP_S):
             while True:
                 if found := await self.evaluate(expression):
@@ -78,7 +78,7 @@ class DevTools:
 
 @asynccontextmanager
 async def devtools(port: int) -> AsyncIterator[DevTools]:
-    """The page of the window whose developer tools listen at `port`."""
+    """Yields the page of the window whose developer tools listen at `port`."""
     address = await _address_of_page(port)
     async with connect(address, max_size=None) as socket:
         tools = DevTools(socket)

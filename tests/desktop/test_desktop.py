@@ -1,5 +1,5 @@
-"""`trimpoint desktop` as a person starts it: Qt's Chromium without a screen, the real Codex, and the
-sidecar at the end of a pipe.
+"""`trimpoint desktop` as a person starts it: Qt's Chromium without a screen, the real Codex, and
+the sidecar at the end of a pipe.
 
 Needs the extra `desktop` (`scripts/install-test-tools` installs it); without it these tests are
 skipped. TRIMPOINT_REQUIRE_DESKTOP=1 makes that a failure.
@@ -36,21 +36,21 @@ needs_qt = pytest.mark.skipif(
 
 
 class Desk(NamedTuple):
-    """A window that is shown, and its process."""
+    """A shown window, and its process."""
 
     page: DevTools
     process: anyio.abc.Process
     debug_port: int
 
     def sidecar(self) -> int:
-        """The process that the window talks to the daemon through."""
+        """Returns the id of the process through which the window reaches the daemon."""
         [pid] = [pid for pid in children_of(self.process.pid) if b"stdio" in command_of(pid)]
         return pid
 
 
 @asynccontextmanager
 async def opened_desk(stage: CliHarness) -> AsyncGenerator[Desk]:
-    """A window without a screen."""
+    """Yields a window without a screen."""
     port = free_port()
     environment = stage.environment | {
         "QT_QPA_PLATFORM": "offscreen",
@@ -130,7 +130,7 @@ def free_port() -> int:
 
 
 def children_of(pid: int) -> list[int]:
-    """Its children and theirs."""
+    """Returns the ids of a process's descendants."""
     found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     for child in list(found):
         found += children_of(child)
@@ -142,7 +142,7 @@ def command_of(pid: int) -> list[bytes]:
 
 
 def listening_ports(pid: int) -> set[int]:
-    """The TCP ports at which a process listens."""
+    """Returns the TCP ports at which a process listens."""
     links = {
         link.readlink().name for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()
     }

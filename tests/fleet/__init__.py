@@ -1,1 +1,1 @@
-"""The fleet, against real NATS servers."""
+"""The fleet, with real NATS servers."""

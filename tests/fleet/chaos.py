@@ -1,7 +1,7 @@
-"""A cluster and many daemons, both killed at random; then the mirrors are compared with the
-journals. `scripts/chaos-fleet` runs it for as long as one likes.
+"""A cluster and many daemons, all killed at random; then the mirrors are compared with the
+journals. `scripts/chaos-fleet` runs it for any length of time.
 
-    python -m tests.fleet.chaos [--daemons 20] [--minutes 10] [--seed N]
+ python -m tests.fleet.chaos [--daemons 20] [--minutes 10] [--seed N]
 """
 
 import argparse
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`wrong` names threads whose mirror is not as the journal."""
+    """The result. `wrong` names threads whose mirror differs from the journal."""
 
     events: int
     threads: int
@@ -48,7 +48,7 @@ def thread_of(number: int) -> str:
 
 
 async def live(state: str, host: str, talks: str, *urls: str) -> None:
-    """A daemon without Codex: it speaks at random, as fast as it likes, until it is killed."""
+    """Runs a daemon without Codex that records turns at random until it is killed."""
     rng = random.Random()
     async with desk(Path(state), section(urls, host)) as one:
         for number in range(THREADS):
@@ -61,7 +61,7 @@ async def live(state: str, host: str, talks: str, *urls: str) -> None:
 
 
 class Chaos:
-    """Kills and starts again. `folder` holds all disks."""
+    """Kills daemons and servers, and starts them again. `folder` holds their disks."""
 
     def __init__(self, folder: Path, cluster: Cluster, plan: Plan) -> None:
         self.folder, self.cluster, self.plan = folder, cluster, plan
@@ -81,7 +81,7 @@ class Chaos:
             )
 
     async def begun(self) -> None:
-        """Returns when each daemon has written its first thread."""
+        """Waits until each daemon has written its first thread."""
         with anyio.fail_after(SCENARIO_S):
             for number in self.daemons:
                 while not [*StateDirectory(self.state(number)).journals()]:  # noqa: ASYNC110
@@ -94,7 +94,7 @@ class Chaos:
         await process.aclose()
 
     async def rage(self) -> None:
-        """Kills one thing after the other, and starts it again."""
+        """Kills one process after the other, and starts each again."""
         with anyio.move_on_after(self.plan.seconds):
             while True:
                 await anyio.sleep(self.rng.random() * 2)
@@ -130,7 +130,9 @@ class Chaos:
         ]
 
     async def compare(self, number: int, thread_id: str) -> list[tuple[int, int]] | None:
-        """The thread's events; None if the mirror does not come to have them."""
+        """Returns the thread's number of events, or None if the mirror does not become equal in
+        time.
+        """
         with anyio.move_on_after(SCENARIO_S):
             while True:
                 expected = await self.journaled(number, thread_id)
@@ -145,7 +147,7 @@ class Chaos:
 
 
 async def run(folder: Path, plan: Plan) -> Outcome:
-    """Runs the whole of it."""
+    """Runs the whole test."""
     async with running_cluster(folder / "hub") as cluster:
         await make_streams(cluster.urls, Names("default"), 3)
         chaos, events, wrong = Chaos(folder, cluster, plan), 0, list[str]()

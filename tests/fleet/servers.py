@@ -1,4 +1,6 @@
-"""Real NATS servers for tests: started, killed, and given back the disk of yesterday."""
+"""Real NATS servers for tests: started, killed, and restarted with an earlier copy of their
+disk.
+"""
 
 import os
 import shutil
@@ -29,8 +31,8 @@ def free_port() -> int:
 
 
 class Server:
-    """One server with JetStream, its files below `folder`. `config` is more of its configuration;
-    `conf` is a file that has all of it, but for the port.
+    """One server with JetStream, with its files below `folder`. `config` is additional
+    configuration; `conf` is a file with the whole configuration except the port.
     """
 
     def __init__(
@@ -144,7 +146,7 @@ async def running_cluster(folder: Path) -> AsyncGenerator[Cluster]:
 
 @asynccontextmanager
 async def running_leaf(folder: Path, hub_port: int) -> AsyncGenerator[Server]:
-    """A server at the edge that keeps nothing: it passes everything on to the hub."""
+    """Yields a leaf server that stores nothing and passes everything on to the hub."""
     remote = (
         f'leafnodes {{ reconnect: 1, remotes: [{{ url: "nats-leaf://127.0.0.1:{hub_port}" }}] }}'
     )

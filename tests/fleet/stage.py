@@ -1,4 +1,4 @@
-"""A daemon's threads without Codex, and what the hub has of them."""
+"""A daemon's threads without Codex, and their mirror on the hub."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ SECRET = "xylophone"
 
 
 class Unreachable:
-    """A gateway that nothing is asked of."""
+    """A gateway that is never called."""
 
     async def call_extension(self, method: str, params: object, call: object) -> bytes:
         raise AssertionError(method)
@@ -55,7 +55,9 @@ async def make_streams(
     replicas: int = 1,
     credentials: Path | None = None,
 ) -> None:
-    """As `trimpoint fleet setup` does; a fresh cluster needs some seconds before it can."""
+    """Makes the streams as `trimpoint fleet setup` does. A new cluster is not ready for some
+    seconds.
+    """
     async with connected(place(url, "admin", credentials)) as hub:
         with anyio.fail_after(STEP_S):
             while True:
@@ -66,7 +68,7 @@ async def make_streams(
 
 
 class Desk(NamedTuple):
-    """A registry on disk with a fleet that runs."""
+    """A registry on disk with a running fleet service."""
 
     registry: ThreadRegistry
     store: StateDirectory
@@ -82,7 +84,7 @@ class Desk(NamedTuple):
         )
 
     async def say(self, text: str, thread_id: str = THREAD, times: int = 1) -> None:
-        """Turns with a prompt each, durable on return."""
+        """Records turns with a prompt each; they are durable on return."""
         writer = await self.registry.thread(thread_id)
         for number in range(times):
             turn = f"turn-{writer.state.thread_sequence}-{number}"
@@ -92,7 +94,9 @@ class Desk(NamedTuple):
         await writer.flush()
 
     async def journaled(self, thread_id: str = THREAD) -> list[tuple[int, int, str]]:
-        """Number in the thread, number in the daemon and type of each event."""
+        """Returns the number in the thread, the number in the daemon, and the type of each
+        event.
+        """
         records = [decode_record(one) for one in await self.store.read_journal(thread_id)]
         return [
             (record.thread_sequence + at, record.sequence + at, str(event.__struct_config__.tag))
@@ -124,7 +128,7 @@ def no_client() -> object:
 async def mirrored(
     url: str | tuple[str, ...], thread_id: str = THREAD, host: str = HOST, tenant: str = "default"
 ) -> list[EventEnvelope]:
-    """What the hub has of a thread, in the order in which it is stored."""
+    """Returns the hub's events of a thread, in stored order."""
     async with connected(place(url)) as hub:
         return [event async for event in events_of(hub, Names(tenant), host, thread_id)]
 
@@ -134,7 +138,7 @@ def places(events: list[EventEnvelope]) -> list[tuple[int, int, str]]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Returns when something that tells nobody has happened."""
+    """Waits until a condition is true that sends no notification."""
     with anyio.fail_after(STEP_S):
         while not is_so():  # noqa: ASYNC110
             await anyio.sleep(0.02)
@@ -143,7 +147,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 async def until_mirrored(
     desk: Desk, url: str | tuple[str, ...], thread_id: str = THREAD, host: str = HOST
 ) -> list[EventEnvelope]:
-    """Returns the mirror once it is as the journal, which may still grow meanwhile."""
+    """Waits until the mirror equals the journal, which may still grow, and returns the mirror."""
     expected, found = list[tuple[int, int, str]](), list[EventEnvelope]()
     try:
         with anyio.fail_after(STEP_S):

@@ -28,7 +28,7 @@ NAMES = Names("default")
 
 
 async def leader_of(cluster: Cluster) -> Server:
-    """The server that leads the stream of events."""
+    """Returns the server that leads the stream of events."""
     async with connected(place(cluster.urls)) as hub:
         info = await vars(hub)["_js"].stream_info(NAMES.stream)
     assert info.cluster is not None

@@ -1,5 +1,5 @@
-"""`trimpoint fleet` as a team uses it, from nothing: `init`, a server, `setup`, a daemon, and what
-people see and do.
+"""`trimpoint fleet` as a team uses it from the beginning: `init`, a server, `setup`, a daemon, and
+the commands of persons.
 """
 
 import json

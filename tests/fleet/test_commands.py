@@ -1,5 +1,5 @@
-"""Commands from another machine, on the whole daemon and the real Codex: the same dispatch, receipts
-and busy rule as a local client's; the proof of a clear is what the model is shown next.
+"""Commands from another machine, with a whole daemon and the real Codex: dispatch, receipts and
+refusals are those of a local client. The model's next input proves a clear.
 """
 
 from collections.abc import AsyncGenerator
@@ -33,7 +33,7 @@ MEMBERS = ((Role.HOST, HOST), (Role.OPERATOR, "alice"), (Role.VIEWER, "bob"))
 
 
 class Team:
-    """A hub with rights, and a daemon that belongs to it."""
+    """A hub with permissions, and a daemon that belongs to it."""
 
     def __init__(self, server: Server, folder: HubFolder, harness: Harness) -> None:
         self.server, self.folder, self.harness = server, folder, harness

@@ -1,4 +1,4 @@
-"""What leaves the machine: judged field by field, closed by default."""
+"""Which content leaves the machine, for each field; none by default."""
 
 from typing import Any, get_args
 
@@ -13,7 +13,7 @@ WORDS = "a secret sentence"
 
 
 def with_words(event: ev.AnyEvent) -> ev.AnyEvent:
-    """`event` with a sentence in each field that can hold one."""
+    """Returns `event` with a sentence in each field that can hold one."""
     texts: dict[str, Any] = {}
     for name in event.__struct_fields__:
         value = getattr(event, name)

@@ -1,4 +1,4 @@
-"""What `trimpoint doctor` finds of a fleet."""
+"""The findings of `trimpoint doctor` about a fleet."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Hubs as teams run them: encrypted with a CA of their own, with NKEYs, three servers of `trimpoint
-fleet init`, a leaf with accounts.
+"""Hubs as teams run them: encrypted with their own CA, with NKEYs, three servers of `trimpoint
+fleet init`, and a leaf with accounts.
 """
 
 import shutil
@@ -33,7 +33,7 @@ ADDRESS = "127.0.0.1"
 
 
 def certificates(folder: Path) -> None:
-    """A CA `ca.pem`, and `server.pem` with its key for this machine's own address."""
+    """Makes a CA `ca.pem`, and `server.pem` with its key for this machine's address."""
     commands = (
         "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ours -days 2",
         "req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=hub",
@@ -57,7 +57,7 @@ def folder_of(root: Path, *nodes: Node) -> HubFolder:
 
 
 async def until_read(one: Desk, seen: Place) -> None:
-    """Returns when a person sees the thread as it is in the journal."""
+    """Waits until a person reads the same thread as in the journal."""
     expected, found = await one.journaled(), list[tuple[int, int, str]]()
     with anyio.fail_after(STEP_S):
         while found != expected:
@@ -101,7 +101,9 @@ async def test_with_a_ca_of_its_own_the_hub_is_trusted_by_whoever_names_it(tmp_p
 
 
 async def made(hub: Hub) -> None:
-    """As `trimpoint fleet setup`; a fresh cluster needs some seconds before it can."""
+    """Makes the streams as `trimpoint fleet setup` does. A new cluster is not ready for some
+    seconds.
+    """
     from trimpoint.fleet.setup import make_streams as make
 
     with anyio.fail_after(STEP_S):
@@ -113,7 +115,7 @@ async def made(hub: Hub) -> None:
 
 
 def nkey_user(path: Path, rights: Rights | None) -> str:
-    """Writes a seed; returns the user as a server's configuration names it."""
+    """Writes a seed, and returns the user for a server's configuration."""
     user = keys.new_key("user")
     path.write_text(user.seed + "\n")
     if rights is None:
@@ -151,7 +153,7 @@ async def test_nkeys_do_as_well_as_jwts(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def three_nodes(root: Path) -> AsyncGenerator[tuple[HubFolder, list[Server]]]:
-    """The configuration that `trimpoint fleet init` writes for three servers, started."""
+    """Yields three servers, started with the configuration that `trimpoint fleet init` writes."""
     nodes = tuple(Node(name, ADDRESS, free_port(), free_port()) for name in ("a", "b", "c"))
     folder = folder_of(root, *nodes)
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""The mirror: what the journals have is what the hub has, whatever happened to either."""
+"""The mirror: the hub has the events of the journals, whatever happened to either."""
 
 import shutil
 from collections.abc import AsyncGenerator

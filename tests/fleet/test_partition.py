@@ -1,7 +1,7 @@
-"""A real partition: three servers, each in a network namespace of its own, whose lines are cut.
+"""A real partition: three servers, each in its own network namespace, whose connections are cut.
 
-Only with `TRIMPOINT_TEST_NAMESPACES=1`, and beside no other test: when the addresses of the machine
-change, a Chromium breaks off all its requests (ERR_NETWORK_CHANGED).
+Runs only with `TRIMPOINT_TEST_NAMESPACES=1`, and beside no other test: when the machine's addresses
+change, Chromium aborts all its requests (ERR_NETWORK_CHANGED).
 """
 
 import os
@@ -28,7 +28,9 @@ def ip(words: str) -> None:
 
 
 class Network:
-    """A bridge with a line to each of three namespaces; this machine is at the bridge."""
+    """A bridge with a connection to each of three namespaces; this machine is connected to the
+    bridge.
+    """
 
     def __init__(self) -> None:
         mark = os.getpid() % 10_000
@@ -40,7 +42,7 @@ class Network:
         return f"{self._net}.{10 + number}"
 
     def within(self, number: int) -> tuple[str, ...]:
-        """The beginning of a command that runs there."""
+        """Returns the beginning of a command line that runs in a namespace."""
         return ("ip", "netns", "exec", self._namespaces[number])
 
     def make(self) -> None:

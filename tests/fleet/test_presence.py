@@ -1,4 +1,4 @@
-"""Presence: a machine that dies is gone from the view, and its threads can still be read."""
+"""Presence: a machine that has died is no longer listed, and its threads can still be read."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Roles and tenants, on a server with the configuration that `trimpoint fleet init` writes: each
-role's credentials are tried on the subjects of the others.
+"""Roles and tenants, with a server whose configuration `trimpoint fleet init` writes: each role's
+credentials are tried on the subjects of the others.
 """
 
 import itertools
@@ -74,7 +74,9 @@ async def connection(
 
 
 def subjects_of(pattern: str) -> set[str]:
-    """Subjects that a right covers: with the names of this module in the place of wildcards."""
+    """Returns subjects that a permission covers, with the names of this module in place of
+    wildcards.
+    """
     tokens = pattern.replace(">", "*.*").split(".")
     choices = [("x", HOST, "DELETE") if token == "*" else (token,) for token in tokens]
     found = {".".join(chosen) for chosen in itertools.product(*choices)}
@@ -82,7 +84,7 @@ def subjects_of(pattern: str) -> set[str]:
 
 
 def all_rights() -> tuple[set[str], set[str]]:
-    """Every subject that any role of either tenant may publish or subscribe to."""
+    """Returns every subject that any role of either tenant may publish or subscribe to."""
     roles = [
         rights_of(role, name, tenant)
         for tenant in ("team", "rivals")
@@ -119,7 +121,7 @@ SUBSCRIBE = (
 
 
 def matches(pattern: str, subject: str) -> bool:
-    """Whether a right of the table covers a subject, wildcards of the subject included."""
+    """Returns whether a permission covers a subject, wildcards in the subject included."""
     ours, asked = pattern.split("."), subject.split(".")
     for at, token in enumerate(ours):
         if token == ">":

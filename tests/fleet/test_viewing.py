@@ -1,5 +1,5 @@
-"""What a daemon gives its own clients of the fleet, and what a host answers to commands that it does
-not carry out; on a real server with rights. The page's test has what it carries out.
+"""The fleet as a daemon shows it to its own clients, and a host's refusals of commands, with a real
+server with permissions. The page's test has the commands that are executed.
 """
 
 from collections.abc import AsyncGenerator
@@ -35,7 +35,7 @@ MEMBERS = ((Role.HOST, HOST), (Role.OPERATOR, "alice"), (Role.VIEWER, "bob"))
 
 
 class Team(NamedTuple):
-    """A hub with rights, and a machine `desk` that has one thread."""
+    """A hub with permissions, and a machine `desk` with one thread."""
 
     server: Server
     folder: HubFolder
@@ -126,7 +126,7 @@ async def test_a_daemon_without_a_persons_credentials_shows_nothing(team: Team) 
 
 
 async def answers_of(team: Team, method: str, data: bytes) -> list[FleetAnswer]:
-    """All answers to a command, as it is sent."""
+    """Returns all answers to a command."""
     found: list[FleetAnswer] = []
     async with team.alice() as hub:
         answers = hub.ask(TEAM.commands(HOST, "alice", method), data)

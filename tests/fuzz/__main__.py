@@ -1,4 +1,4 @@
-"""`scripts/fuzz`: a campaign for as long as one likes."""
+"""`scripts/fuzz`: a campaign of any length."""
 
 import argparse
 import random
@@ -25,7 +25,7 @@ async def _run(seconds: float, seed: int) -> int:
 
 
 def main() -> int:
-    """Exit code 1 when something did not hold."""
+    """Runs the campaign, and returns exit code 1 when a property did not hold."""
     parser = argparse.ArgumentParser(
         prog="scripts/fuzz", description="Send nonsense to a live daemon on the real Codex."
     )

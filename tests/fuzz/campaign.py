@@ -1,8 +1,8 @@
-"""Nonsense sent to a live daemon on the real Codex, and what must hold all the while.
+"""Random input for a live daemon with the real Codex, and the properties that must hold.
 
-Each request that was well formed gets exactly one answer; no answer is a defect's (`internal`, a
-traceback); another client is served between all of it; at the end the same process still runs,
-nothing went wrong in its log, and every journal is whole.
+Each well-formed request gets exactly one answer; no answer is a defect's (`internal`, a traceback);
+another client is served in between; at the end the same process is running, its log has no error,
+and every journal is intact.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _LAST = {"id": "last", "method": "sidecar/status"}
 
 
 class Failed(AssertionError):
-    """`seed` says it again."""
+    """Raised when a property did not hold; `seed` repeats the failure."""
 
     def __init__(self, seed: int, problem: str) -> None:
         super().__init__(f"seed {seed}: {problem}")
@@ -44,9 +44,9 @@ class Failed(AssertionError):
 async def run_campaign(
     harness: Harness, first_seed: int, *, clients: int | None = None, seconds: float | None = None
 ) -> int:
-    """Send what so many seeds make, or as many as the time allows; how many there were.
+    """Sends the input of several seeds, or as many as fit into the time, and returns their number.
 
-    :raises Failed: something did not hold.
+    :raises Failed: when a property did not hold.
     """
     try:
         return await _campaign(harness, first_seed, clients, seconds)
@@ -84,7 +84,7 @@ async def _check_witness(witness: JsonRpcClient, seed: int) -> None:
 
 
 class FrameReader:
-    """What one connection was told, read as it comes."""
+    """Reads the bytes that a connection receives, while they arrive."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self.text = bytearray()
@@ -95,7 +95,7 @@ class FrameReader:
         self._changed = anyio.Event()
 
     async def listen(self) -> None:
-        """Until the other side has closed."""
+        """Reads until the other side has closed the connection."""
         with suppress(ConnectionError):
             while data := await self._reader.read(2**18):
                 self.text += data
@@ -105,7 +105,7 @@ class FrameReader:
         self._announce()
 
     async def until(self, holds: Callable[[], bool]) -> bool:
-        """Whether it came to hold, in time and before the end."""
+        """Returns whether the condition became true in time and before the end."""
         with anyio.move_on_after(DEADLINE_S):
             while not holds() and not self.is_over:
                 await self._changed.wait()
@@ -130,7 +130,7 @@ class FrameReader:
 
 
 async def _one_client(place: Path, nonsense: Nonsense, seed: int) -> None:
-    """One connection's life."""
+    """Runs one connection from its start to its end."""
     reader, writer = await asyncio.open_unix_connection(place, limit=2**26)
     ear = FrameReader(reader)
     try:
@@ -146,9 +146,7 @@ async def _one_client(place: Path, nonsense: Nonsense, seed: int) -> None:
 
 
 async def _speak(writer: asyncio.StreamWriter, nonsense: Nonsense) -> list[str] | None:
-    """Which ids are owed an answer; None where that cannot be told, because frames may be
-    broken.
-    """
+    """Sends frames, and returns the ids that must be answered, or None if frames may be broken."""
     in_frames = nonsense.chance(0.2)
     owed: list[str] = []
     frames = [json.dumps(_HELLO).encode()] if nonsense.chance(0.9) else []
@@ -169,8 +167,8 @@ async def _speak(writer: asyncio.StreamWriter, nonsense: Nonsense) -> list[str] 
 
 
 async def _check_answers(seed: int, owed: list[str] | None, ear: FrameReader) -> None:
-    """The last request is answered by the daemon itself, and so perhaps before those that Codex
-    answers.
+    """Checks that each id was answered once. The daemon itself answers the last request, perhaps
+    before Codex has answered others.
     """
     if owed is None:
         await ear.until(lambda: ear.is_over)
@@ -195,8 +193,8 @@ async def _check_answers(seed: int, owed: list[str] | None, ear: FrameReader) ->
 
 
 def _lost_its_frames(ear: FrameReader) -> bool:
-    """A first line of garbage can be the broken beginning of a frame, which ends the connection
-    with a word.
+    """Returns whether the connection ended because its first line could be the broken beginning of
+    a frame.
     """
     return ear.is_over and b'"reason":"parse_error"' in ear.text
 

@@ -1,7 +1,7 @@
-"""What a broken or hostile client might say: requests near what is right, mutated bytes, torn
-frames. A pure function of its seed.
+"""Input of a broken or hostile client: nearly correct requests, mutated bytes, torn frames. A pure
+function of its seed.
 
-Nothing here would harm the machine if it were understood: no method runs a program or names a file
+The input cannot harm the machine even if it is executed: no method runs a program or names a file
 outside of the test's folders.
 """
 
@@ -38,14 +38,14 @@ METHODS = (
 
 
 class SentFrames(NamedTuple):
-    """Bytes to send. `owed` are the ids under which exactly one answer has to come."""
+    """Bytes to send. `owed` are the ids that must be answered exactly once."""
 
     data: bytes
     owed: tuple[str, ...] = ()
 
 
 class Nonsense:
-    """`thread_id` is one that exists, so that some of it hits something."""
+    """Makes random input. `thread_id` is an existing thread, so that some requests take effect."""
 
     def __init__(self, seed: int, thread_id: str) -> None:
         self._random = Random(seed)
@@ -58,12 +58,12 @@ class Nonsense:
         ]  # fmt: skip
 
     def something(self) -> SentFrames:
-        """One frame's content, without what frames it; no newline is in it."""
+        """Returns one frame's content, without framing and without newlines."""
         said = self._random.choice(self._kinds)()
         return SentFrames(said.data.replace(b"\n", b" "), said.owed)
 
     def framed(self, data: bytes) -> bytes:
-        """A `Content-Length` frame; now and then a wrong one."""
+        """Returns a `Content-Length` frame, sometimes a wrong one."""
         header = self._random.choice(
             (b"Content-Length: %d", b"content-length:%d", b"X: y\r\nContent-Length: %d")
         )
@@ -71,7 +71,7 @@ class Nonsense:
         return header % max(0, length) + b"\r\n\r\n" + data
 
     def cut(self, data: bytes) -> list[bytes]:
-        """The same bytes in pieces, as a stream may bring them."""
+        """Returns the bytes in pieces, as a stream may deliver them."""
         places = sorted(
             self._random.randrange(len(data) + 1)
             for _ in range(self._random.choice((0, 0, 1, 3, 20)))
@@ -81,7 +81,7 @@ class Nonsense:
         ]
 
     def chance(self, share: float) -> bool:
-        """True for a share of the times."""
+        """Returns True with this probability."""
         return self._random.random() < share
 
     def _id(self) -> str:
@@ -125,7 +125,9 @@ class Nonsense:
         )
 
     def _mutated(self) -> SentFrames:
-        """Owed nothing for certain: it may have become anything."""
+        """Returns a request with changed bytes. No answer to it is required, because it may have
+        become anything.
+        """
         data = bytearray(self._request().data)
         for _ in range(self._random.choice((1, 1, 3, 10))):
             place = self._random.randrange(len(data))
@@ -155,7 +157,9 @@ class Nonsense:
         )
 
     def _reply(self) -> SentFrames:
-        """Answers to what was perhaps asked, perhaps not; nobody owes an answer to an answer."""
+        """Returns responses to requests that may or may not exist, to which no answer is
+        required.
+        """
         member = self._random.choice(("result", "error"))
         return SentFrames(
             json.dumps(

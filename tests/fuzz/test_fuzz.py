@@ -1,4 +1,4 @@
-"""A few seconds of what `scripts/fuzz` does for minutes."""
+"""A few seconds of the input that `scripts/fuzz` sends for minutes."""
 
 import json
 

@@ -1,7 +1,5 @@
-"""A process that restores, and kills itself at a certain call: `restoring_process <folder>
-<present> <target> <call> <number>`.
-
-Run by test_killed_restore.
+"""A process that restores files and kills itself at a certain call: `restoring_process <folder>
+<present> <target> <call> <number>`. Run by test_killed_restore.
 """
 
 import os

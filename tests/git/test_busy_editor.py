@@ -1,5 +1,5 @@
-"""A restore beside an editor that keeps writing: the restore is done or refused, and what was
-written last is never lost.
+"""A restore beside an editor that keeps writing: the restore is either done or refused, and the
+editor's last content is never lost.
 """
 
 import sys
@@ -74,7 +74,7 @@ async def test_an_editor_that_keeps_saving_loses_nothing(tmp_path: Path, way: st
 
 
 async def _restored(repository: Repository, plan: RestorePlan) -> tuple[bytes, ...]:
-    """What it was refused for, if it was."""
+    """Restores files, and returns the paths for which it was refused, if it was."""
     try:
         await restore(repository, plan)
     except FilesChanged as refusal:

@@ -1,4 +1,4 @@
-"""Captures change nothing of the person's, and cost what has changed."""
+"""Captures change nothing of the person's, and their cost depends on the number of changes."""
 
 import sys
 from collections.abc import Sequence
@@ -263,7 +263,7 @@ def _runs(pid: str) -> bool:
 
 
 def _watched(monkeypatch: pytest.MonkeyPatch) -> list[GitRun]:
-    """The runs of git from now on that update our index."""
+    """Returns a list of the git runs from now on that update our index."""
     runs: list[GitRun] = []
     real = process.run_git
 

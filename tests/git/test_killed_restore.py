@@ -1,5 +1,5 @@
-"""SIGKILL in the middle of a restore: doing it again finishes it, doing it the other way round
-undoes it.
+"""SIGKILL in the middle of a restore: repeating it completes it, and restoring in reverse undoes
+it.
 """
 
 import os

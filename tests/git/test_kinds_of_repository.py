@@ -1,4 +1,4 @@
-"""A checkpoint and the way back, in every kind of repository."""
+"""A checkpoint and a restore, in every kind of repository."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.git.worktrees import captured, contents, found, git, new_repository, 
 
 
 async def _back_to(folder: Path, target: Checkpoint) -> RestorePlan:
-    """As a thread would that has seen all up to now."""
+    """Restores a checkpoint, as a thread would that has seen all changes."""
     repository = await found(folder)
     present = await captured(folder)
     plan = await plan_restore(
@@ -28,7 +28,9 @@ async def _back_to(folder: Path, target: Checkpoint) -> RestorePlan:
 
 
 async def _there_and_back(folder: Path, edit: Callable[[], object]) -> None:
-    """What `edit` does is undone, and nothing of the person's git is touched by capturing."""
+    """Checks that a restore undoes `edit`, and that capturing does not change the person's git
+    data.
+    """
     before = users_side(folder)
     checkpoint = await captured(folder)
     assert users_side(folder) == before
@@ -403,7 +405,9 @@ for each in anyio.run(captured, Path(sys.argv[1])).left_out:
 
 
 def _captured_without_privileges(folder: Path) -> list[str]:
-    """What a capture leaves out for somebody who may not read everything, as root may."""
+    """Returns the files that a capture leaves out for a user who may not read everything, unlike
+    root.
+    """
     run = [sys.executable, "-c", _CAPTURE, str(folder)]
     if os.getuid() == 0:
         run = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *run]

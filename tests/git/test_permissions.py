@@ -1,4 +1,4 @@
-"""Permissions of files, which git does not keep, come back with a restore."""
+"""Permissions of files, which git does not store, are restored."""
 
 import os
 from collections.abc import Callable
@@ -163,7 +163,7 @@ async def test_set_user_id_is_neither_given_nor_taken(folder: Path) -> None:
 
 
 async def _without_permissions(folder: Path) -> Checkpoint:
-    """A checkpoint as earlier versions made them."""
+    """Makes a checkpoint as earlier versions did."""
     checkpoint = await captured(folder)
     private = ShadowRepository(await found(folder), 60.0)
     commit = await private.commit_tree(checkpoint.tree, message_of(checkpoint.left_out))

@@ -1,5 +1,5 @@
-"""Checkpoints stay in this repository, survive the user's upkeep, and leave nothing behind when
-they are removed.
+"""Checkpoints stay in this repository, survive the user's maintenance, and leave nothing behind
+when they are removed.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ async def _go_to(folder: Path, commit: str) -> None:
 
 
 async def _as_earlier_versions_did(folder: Path, name: str) -> str:
-    """A checkpoint whose ref and objects are in the user's repository."""
+    """Makes a checkpoint whose ref and objects are in the user's repository."""
     repository = await found(folder)
     commit = await _kept(folder, name)
     objects = repository.objects_dir

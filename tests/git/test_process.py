@@ -1,4 +1,4 @@
-"""How a run of git ends, and what a person is told of it."""
+"""The end of a run of git, and the message about it for a person."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Random edits, a checkpoint after each, back to random ones: each time every byte is as a copy
-made then.
+"""Random edits with a checkpoint after each, and restores of random ones: each time every byte
+equals a copy made then.
 """
 
 import os
@@ -83,7 +83,7 @@ async def test_every_state_comes_back_byte_for_byte(tmp_path: Path, seed: int) -
 
 
 def _convert_in_git(folder: Path, chance: random.Random) -> None:
-    """Settings under which git does not keep bytes."""
+    """Sets git options under which git changes bytes."""
     git(folder, "config", "filter.lower.clean", "tr A-Z a-z")
     git(folder, "config", "filter.lower.smudge", "tr a-z A-Z")
     git(folder, "config", "core.autocrlf", chance.choice(["true", "input", "false"]))

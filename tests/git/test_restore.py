@@ -1,4 +1,6 @@
-"""A restore does all of it or nothing, and never costs anybody what is in no checkpoint."""
+"""A restore is done completely or not at all, and never removes content that is in no
+checkpoint.
+"""
 
 import contextlib
 import errno
@@ -42,7 +44,7 @@ def _edit(folder: Path) -> None:
 
 
 class _Scene:
-    """A work tree that was captured, edited and captured again."""
+    """A worktree that was captured, edited and captured again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = new_repository(folder, _BEFORE)
@@ -56,7 +58,7 @@ class _Scene:
         return self
 
     async def plan(self, *, last_seen: Checkpoint | None = None) -> RestorePlan:
-        """Back to the first, from what is there now."""
+        """Returns the plan to restore the first checkpoint from the present files."""
         present = await captured(self.folder)
         seen = (last_seen or self.second).commit
         return await plan_restore(
@@ -422,7 +424,7 @@ async def test_a_plan_without_its_checkpoint_is_refused(setup: _Scene) -> None:
 
 @contextlib.asynccontextmanager
 async def _process(script: str, *arguments: str) -> AsyncGenerator[None]:
-    """Another process, which has printed a line and waits."""
+    """Yields another process, which has printed a line and waits."""
     async with await anyio.open_process([sys.executable, "-c", script, *arguments]) as process:
         assert process.stdout is not None
         with anyio.fail_after(STEP_S):
@@ -436,7 +438,7 @@ async def _process(script: str, *arguments: str) -> AsyncGenerator[None]:
 def _failing_at(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, at: int, error: OSError
 ) -> list[int]:
-    """Let the call with number `at` fail, from 0."""
+    """Makes the call with number `at` fail, counted from 0."""
     real: Callable[..., Any] = getattr(owner, name)
     calls: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Taking back what a thread did and nothing else, against a plain account of who did what."""
+"""A thread's changes are taken back and no others, compared with a plain record of all changes."""
 
 import os
 import random
@@ -36,17 +36,17 @@ def side(word: str | None) -> Side | None:
 
 
 class Account:
-    """One path as a person would keep account of it, with whole lists instead of a fold.
-
-    Each value is remembered with the set of all who had a hand in it since the last time that only
-    others had.
+    """The history of one path, as whole lists instead of a fold. Each value is kept with the set of
+    all authors since the last time that only others had changed it.
     """
 
     def __init__(self) -> None:
         self.log: list[tuple[str | None, Author]] = []
 
     def answer(self, start: str | None) -> tuple[str | None, bool]:
-        """What the path goes back to, and whether somebody else's work is lost by that."""
+        """Returns the content to which the path goes back, and whether another author's work is
+        lost by that.
+        """
         base, values = start, [start]
         lost: set[str | None] = set()
         for value, author in self.log:
@@ -104,8 +104,8 @@ def test_words_of_others_on_top_of_the_threads_are_never_lost_in_silence() -> No
 
 
 class Walk:
-    """A thread and others who change files in turns. `legs` is what was captured, `actions` what
-    was done, by whom.
+    """A thread and others who change files in turn. `legs` are the captured states, `actions` the
+    changes with their authors.
     """
 
     def __init__(self, repository: Repository, start: str, chance: random.Random) -> None:
@@ -150,8 +150,8 @@ class Walk:
             git(self.top, *each, check=False)
 
     def expected(self) -> tuple[dict[bytes, tuple[str, bytes]], set[bytes]]:
-        """The files without what the thread did, and the paths where others would lose
-        something.
+        """Returns the files without the thread's changes, and the paths where others would lose
+        work.
         """
         names = {*self.first, *(name for state, _ in self.states for name in state)}
         files: dict[bytes, tuple[str, bytes]] = {}
@@ -174,7 +174,9 @@ class PathLog(NamedTuple):
     copies: list[tuple[tuple[str, bytes] | None, Author]]
 
     def without_the_thread(self) -> tuple[str, bytes] | None:
-        """Others' changes count as long as they were made on what others had left."""
+        """Returns the content without the thread's changes. Changes by others count if they were
+        made to others' content.
+        """
         base = before = self.start
         for after, author in self.copies:
             if after != before and author == "others" and before == base:
@@ -183,9 +185,7 @@ class PathLog(NamedTuple):
         return base
 
     def others_lose(self) -> bool:
-        """Whether others made something else out of what the thread had made, and it is still in
-        there.
-        """
+        """Returns whether the path contains changes that others made to the thread's content."""
         base = before = self.start
         theirs: list[tuple[str, bytes] | None] = []
         for after, author in self.copies:

@@ -1,5 +1,5 @@
-"""Which untracked files are left out: by `.trimpointignore`, by their names, and when they are too
-much together.
+"""Which untracked files are left out: by `.trimpointignore`, by their names, and by their total
+size.
 """
 
 import os

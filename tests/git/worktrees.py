@@ -1,4 +1,4 @@
-"""Work trees made with real git, and what is in them, told in a form that can be compared."""
+"""Worktrees made with real git, and their content in a form that can be compared."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ _WHO = {
 
 
 def git(folder: Path, *arguments: str, check: bool = True, stdin: bytes = b"") -> bytes:
-    """What the person's git says."""
+    """Returns the output of the person's git."""
     settings = (
         "-c",
         "init.defaultBranch=main",
@@ -36,19 +36,19 @@ def git(folder: Path, *arguments: str, check: bool = True, stdin: bytes = b"") -
 
 
 def store_of(folder: Path) -> Path:
-    """The repository of ours that keeps the checkpoints of the one that `folder` is the top of."""
+    """Returns trimpoint's repository that keeps the checkpoints of the repository at `folder`."""
     return folder / ".git" / "trimpoint-checkpoints.git"
 
 
 def kept(folder: Path, *arguments: str, check: bool = True) -> bytes:
-    """What git says of our own repository there."""
+    """Returns git's output for trimpoint's own repository."""
     return git(folder, f"--git-dir={store_of(folder)}", *arguments, check=check)
 
 
 def new_repository(
     folder: Path, files: dict[str, str | bytes] | None = None, *, commit: bool = True
 ) -> Path:
-    """A repository with these files, committed."""
+    """Makes a repository with these files, committed."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "--quiet")
     write(folder, files or {})
@@ -59,7 +59,7 @@ def new_repository(
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:
-    """Write these files, making their folders."""
+    """Writes these files, and makes their folders."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,19 +67,19 @@ def write(folder: Path, files: dict[str, str | bytes]) -> None:
 
 
 async def found(folder: Path) -> Repository:
-    """The repository, which is there."""
+    """Returns the repository at `folder`, which must exist."""
     repository = await discover(folder)
     assert isinstance(repository, Repository), repository
     return repository
 
 
 async def captured(folder: Path, **limits: int | None) -> Checkpoint:
-    """A checkpoint of the work tree."""
+    """Returns a checkpoint of the worktree."""
     return await capture(await found(folder), CaptureLimits(**limits) if limits else None)
 
 
 def contents(folder: Path) -> dict[bytes, tuple[str, bytes]]:
-    """Every file and link below, with what it is and its bytes; nothing of git's."""
+    """Returns every file and link below `folder`, with its kind and its bytes, except git's own."""
     top = os.fsencode(folder)
     result: dict[bytes, tuple[str, bytes]] = {}
     for at, folders, files in os.walk(top):
@@ -93,7 +93,9 @@ def contents(folder: Path) -> dict[bytes, tuple[str, bytes]]:
 
 
 def users_side(folder: Path) -> dict[str, bytes | None]:
-    """All that belongs to the person: index, HEAD, refs, reflogs, stash, settings, `git status`."""
+    """Returns everything of the person's git: index, HEAD, refs, reflogs, stash, settings, `git
+    status`.
+    """
     git_dir = Path(os.fsdecode(git(folder, "rev-parse", "--absolute-git-dir").strip()))
     common = (folder / os.fsdecode(git(folder, "rev-parse", "--git-common-dir").strip())).resolve()
     files = {str(path): path.read_bytes() for path in _own_files(git_dir) | _own_files(common)}

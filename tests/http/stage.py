@@ -1,4 +1,4 @@
-"""A daemon's HTTP, asked in raw bytes."""
+"""A daemon's HTTP, with requests in raw bytes."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -30,7 +30,7 @@ MAX_BYTES = 128 * 1024 * 1024
 
 
 class Answer(NamedTuple):
-    """A response; header names are in lower case."""
+    """A response; names of headers are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -74,7 +74,7 @@ class Wire:
         return Answer(int(line.split(" ")[1]), headers, body)
 
     async def event(self) -> dict[str, str]:
-        """The next server-sent event; comments are skipped."""
+        """Returns the next server-sent event; comments are skipped."""
         while True:
             lines = (await self.buffered.receive_until(b"\n\n", MAX_BYTES)).decode().split("\n")
             fields = {k: v for k, _, v in (line.partition(": ") for line in lines) if k}
@@ -116,14 +116,16 @@ class Stage(NamedTuple):
     async def asked(
         self, method: str, target: str, headers: dict[str, str] | None = None
     ) -> Answer:
-        """One request over TCP, with the token unless `headers` say otherwise."""
+        """Sends one request over TCP, with the token unless `headers` say otherwise, and returns
+        the response.
+        """
         async with self.tcp() as wire:
             return await wire.ask(method, target, {**self.bearer, **(headers or {})})
 
 
 @asynccontextmanager
 async def staged(folder: Path, limits: LimitsSection | None = None) -> AsyncGenerator[Stage, None]:
-    """A daemon without a thread; its Codex is never needed."""
+    """Yields a daemon without a thread, whose Codex is never needed."""
     config = Config(
         http=HttpSection(listen="127.0.0.1:0", hosts=("trim.example",)),
         limits=limits or LimitsSection(),

@@ -1,5 +1,5 @@
-"""docs/http.md and docs/openapi.json say what the daemon does: each example is run, the document is
-made anew.
+"""docs/http.md and docs/openapi.json agree with the daemon: each example is run, and the document
+is generated again.
 """
 
 import json

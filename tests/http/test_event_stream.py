@@ -23,7 +23,7 @@ MIB = 1024 * 1024
 
 @asynccontextmanager
 async def stream(limits: Limits) -> AsyncIterator[tuple[Connection, Wire, anyio.Event]]:
-    """A connection that sends events, its reader, and what is set when it has ended."""
+    """Yields a connection that sends events, its reader, and an event that is set at its end."""
     ours, theirs = socket.socketpair()
     end, ended = SocketEnd(ours), anyio.Event()
     connection = event_connection(Transport(end, end, "a test"), limits)

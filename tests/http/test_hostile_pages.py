@@ -1,6 +1,5 @@
-"""Pages that mean harm, in a real Chromium that is logged in: what they try comes to nothing.
-
-Needs Debian's `chromium-headless-shell`, which `scripts/install-test-tools` installs.
+"""Hostile pages in a real Chromium that is logged in: their attempts fail. Needs Debian's
+`chromium-headless-shell`, which `scripts/install-test-tools` installs.
 """
 
 import shutil
@@ -68,7 +67,7 @@ async def _serve_blank_page(stream: SocketStream) -> None:
 
 @asynccontextmanager
 async def browser(stage: Stage) -> AsyncIterator[tuple[Any, int]]:
-    """A context of a browser that is logged in, and the port of a server of other pages, at
+    """Yields a context of a logged-in browser, and the port of a server of other pages, at
     127.0.0.1 and evil.example.
     """
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)

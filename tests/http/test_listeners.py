@@ -1,4 +1,4 @@
-"""The TCP listeners: limits, silent and broken clients, the metrics' own address, the token's
+"""The TCP listeners: limits, silent and broken clients, the metrics' own address, and the token's
 file.
 """
 

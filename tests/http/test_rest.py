@@ -1,4 +1,4 @@
-"""REST and server-sent events on a real thread: the real Codex, a scripted model."""
+"""REST and server-sent events on a real thread, with the real Codex and a scripted model."""
 
 import json
 from collections.abc import AsyncIterator

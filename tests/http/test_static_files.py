@@ -1,4 +1,4 @@
-"""The web UI's files: their addresses, headers, and what is said where it was not built."""
+"""The web UI's files: their addresses and headers, and the answer where they were not built."""
 
 import gzip
 from pathlib import Path

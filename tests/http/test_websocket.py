@@ -1,4 +1,4 @@
-"""WebSocket, in raw bytes: handshakes, frames, sizes, pings and ends."""
+"""WebSocket in raw bytes: handshakes, frames, sizes, pings and closes."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ PING_INIT = b'{"id":1,"method":"commands/list"}'
 
 
 def masked(payload: bytes, opcode: int = 1, *, fin: bool = True) -> bytes:
-    """A frame of a client."""
+    """Returns a client's frame."""
     mask = b"\x37\xfa\x21\x3d"
     size = len(payload)
     first = bytes([(0x80 if fin else 0) | opcode])
@@ -69,7 +69,7 @@ def _xor(payload: bytes, mask: bytes) -> bytes:
 
 
 async def frame(wire: Wire) -> tuple[int, bytes]:
-    """The next frame of the server: opcode and payload."""
+    """Returns the next frame of the server: opcode and payload."""
     first, second = await wire.buffered.receive_exactly(2)
     assert first & 0x80, "a server sends one frame a message"
     assert not second & 0x80, "a server masks nothing"
@@ -102,7 +102,7 @@ async def opened(stage: Stage) -> AsyncGenerator[Wire]:
 
 
 def ignored(_: Connection, message: object) -> None:
-    """Takes a message of a client, which this test sends none of."""
+    """Ignores a client's message; this test sends none."""
     del message
 
 

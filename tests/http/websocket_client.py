@@ -1,4 +1,4 @@
-"""A client of the daemon over WebSocket, through the library's own client."""
+"""A client of the daemon over WebSocket, made of the library's own client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,7 +34,7 @@ class _Lines:
 
 @asynccontextmanager
 async def websocket_client(socket: Path, name: str = "a browser") -> AsyncIterator[Client]:
-    """An initialized client at `/rpc`."""
+    """Yields an initialized client at `/rpc`."""
     async with (
         unix_connect(str(socket), "ws://localhost/rpc", max_size=MAX_BYTES) as frames,
         open_connection(cast("Any", _Lines(frames))) as connection,

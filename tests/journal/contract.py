@@ -1,4 +1,6 @@
-"""What every journal and state store must do (`port`). Subclass it and provide `store_harness`."""
+"""The contract of every journal and state store (`port`). Subclass it and provide
+`store_harness`.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ THREAD = "thr_1"
 
 
 class StoreHarness(ABC):
-    """A store whose disk can be told to refuse writes, and that can be restarted."""
+    """A store whose disk can be made to refuse writes, and that can be restarted."""
 
     @abstractmethod
     def store(self) -> StateStore:
-        """Each call is one more daemon on the same disk."""
+        """Returns the store of another daemon on the same disk."""
 
     @abstractmethod
     def refuse(self, errno: int) -> None: ...
@@ -37,7 +39,7 @@ class StoreHarness(ABC):
 
     @abstractmethod
     def damage_after(self, thread_id: str, records: int) -> None:
-        """Damages a journal of several batches so that only so many records can be read."""
+        """Damages a journal of several batches so that only this many records can be read."""
 
 
 def payloads(journal: Journal) -> list[bytes]:

@@ -1,5 +1,5 @@
-"""Run by `test_kill`: commits numbered records from several tasks and says which were
-acknowledged.
+"""Commits numbered records from several tasks, and prints which were acknowledged. Run by
+`test_kill`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""File operations that fail, write short or stop when a test says so."""
+"""File operations that fail, write too little or block when a test says so."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
 
 @dataclass
 class Hold:
-    """One call that stops in its worker thread: `reached` is set when it does, `release` lets it go
-    on.
+    """A call that blocks in its worker thread: `reached` is set when it does, and `release` lets it
+    continue.
     """
 
     reached: Event = field(default_factory=Event)
@@ -32,18 +32,18 @@ class FaultyFiles:
         self._holds: dict[str, Hold] = {}
 
     def refuse(self, errno: int, *operations: str) -> None:
-        """Every call of `operations` fails until `allow`."""
+        """Makes every call of `operations` fail until `allow`."""
         self._refused.update(dict.fromkeys(operations, errno))
 
     def allow(self) -> None:
         self._refused.clear()
 
     def fail(self, operation: str, errno: int, nth: int = 1) -> None:
-        """The nth call from now fails."""
+        """Makes the nth call from now fail."""
         self._failing[operation, self.calls[operation] + nth] = errno
 
     def hold(self, operation: str) -> Hold:
-        """The next call stops until released."""
+        """Makes the next call block until it is released."""
         self._holds[operation] = hold = Hold()
         return hold
 

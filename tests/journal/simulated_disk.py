@@ -1,6 +1,6 @@
-"""A disk with a page cache that loses power: unsynced sectors reach it or not, in any order.
+"""A disk with a page cache that loses power: unsynced sectors reach the disk or not, in any order.
 
-A failed sync behaves as Linux does: the dirty sectors count as clean afterwards, written or not.
+A failed sync behaves as in Linux: the dirty sectors count as clean afterwards, written or not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SECTOR_BYTES = 512
 
 
 class PowerCut(BaseException):
-    """Nothing after this call happens."""
+    """Raised when the power is cut; no later call takes effect."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class SimulatedFile:
         _resize(self.live, size_bytes)
 
     def flush(self, sectors: set[int], size_bytes: int) -> None:
-        """Brings `sectors` to the disk, and lets the file there be `size_bytes` long."""
+        """Writes `sectors` to the disk, and sets the file's length there to `size_bytes`."""
         _resize(self.durable, size_bytes)
         for sector in sectors:
             at, end = (
@@ -52,8 +52,8 @@ class SimulatedDisk:
         self._next_fd = 3
 
     def lose_power(self, reached: Callable[[int], bool], size: Callable[[int, int], int]) -> None:
-        """Restarts with what reached the disk: `reached(sector)`, `size(least, most)` bytes of each
-        file.
+        """Restarts with the content that reached the disk: `reached(sector)` chooses sectors, and
+        `size(least, most)` the length of each file.
         """
         self.cut_power_at_sync = False
         for file in self.files.values():
@@ -116,4 +116,4 @@ class SimulatedDisk:
         self.files[target] = self.files.pop(source)
 
     def sync_directory(self, path: Path) -> None:
-        """Names are durable at once here; `test_file` counts the calls."""
+        """Does nothing, because names are durable at once here; `test_file` counts the calls."""

@@ -16,7 +16,7 @@ PATH = Path("t.journal")
 
 
 class Script:
-    """A writer that notes its batches; each waits until `step` lets it end, or fails with
+    """A writer that records its batches. Each batch waits until `step` lets it end, or fails with
     `failure`.
     """
 

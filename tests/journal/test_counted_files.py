@@ -1,4 +1,4 @@
-"""What the disk was asked for is counted, and done."""
+"""Calls to the disk are counted and executed."""
 
 from errno import EBADF
 from pathlib import Path

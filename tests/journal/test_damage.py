@@ -27,7 +27,7 @@ def verdict(data: bytes | bytearray) -> damage.TailState:
 
 
 def text(size_bytes: int) -> bytes:
-    """Without a zero byte, so that only what was never written looks unwritten."""
+    """Returns bytes without a zero byte, so that only unwritten bytes look unwritten."""
     return (b"streamed words " * (size_bytes // 15 + 1))[:size_bytes]
 
 

@@ -29,7 +29,7 @@ with StateDirectory(Path(sys.argv[1])).lock():
 
 @contextmanager
 def holder(root: Path) -> Generator[subprocess.Popen[str]]:
-    """Another process that holds the directory until its stdin ends."""
+    """Runs another process that holds the directory until its stdin is closed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(root)],

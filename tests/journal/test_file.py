@@ -36,7 +36,7 @@ WRITING = ("open for writing", "write", "truncate", "datasync")
 
 
 def record_offset(path: Path, records: int) -> int:
-    """Where the record after so many begins."""
+    """Returns the offset of the record after this many records."""
     view = memoryview(path.read_bytes())
     offset = framing.HEADER_BYTES
     for _ in range(records):
@@ -96,7 +96,9 @@ async def reached(hold: Hold) -> None:
 
 
 async def settle(journal: FileJournal) -> None:
-    """The first attempt meets the finished write and says so; the next cuts it."""
+    """Reopens the journal twice: the first attempt finds the finished write and raises, and the
+    second cuts it off.
+    """
     with pytest.raises(JournalWriteError):
         await journal.reopen()
     await journal.reopen()

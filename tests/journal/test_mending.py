@@ -1,5 +1,5 @@
-"""Mending: what is torn is cut, what is damaged is salvaged when that is asked for, and everything
-that was there is still somewhere.
+"""Repairs: torn ends are cut off, damaged journals are salvaged on request, and all original bytes
+are kept.
 """
 
 from __future__ import annotations

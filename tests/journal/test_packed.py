@@ -1,6 +1,4 @@
-"""Packed lists and indexes behave as the list or dict that they were packed from, whatever is done
-to them.
-"""
+"""Packed lists and indexes behave like the list or dict that they were made from."""
 
 from __future__ import annotations
 
@@ -150,7 +148,7 @@ def test_a_packed_index_is_the_dict(plain: dict[str, int], steps: list[tuple[Any
 
 
 def _index_outcome(index: Any, step: str, key: Any, value: int) -> Any:
-    """What the operation returns, or the type of the error that it raises."""
+    """Returns the result of the operation, or the type of the error that it raises."""
     try:
         return _do_to_index(index, step, key, value)
     except (KeyError, TypeError) as error:

@@ -1,5 +1,5 @@
-"""Whatever a power cut leaves of the last batch: what was acknowledged is there, and the journal
-goes on.
+"""Whatever a power cut leaves of the last batch: acknowledged records are there, and the journal
+can be continued.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH = st.lists(PAYLOAD, min_size=1, max_size=5)
 
 @dataclass
 class Daemon:
-    """Writes batches and remembers which were acknowledged."""
+    """Writes batches, and records which were acknowledged."""
 
     disk: SimulatedDisk = field(default_factory=SimulatedDisk)
     acknowledged: list[bytes] = field(default_factory=list[bytes])

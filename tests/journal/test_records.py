@@ -1,5 +1,5 @@
-"""Records as payloads: what was written reads back, and what this version does not know is told
-apart from damage.
+"""Records as payloads: they read back unchanged, and records of later versions are distinguished
+from damage.
 """
 
 import msgspec

@@ -1,5 +1,5 @@
-"""A snapshot gives back the state that was put in, to the code and the journal that it was made
-for, and to no other.
+"""A snapshot restores the state that it was made of, only for the code and the journal that it was
+made for.
 """
 
 from __future__ import annotations

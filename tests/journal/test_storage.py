@@ -1,4 +1,4 @@
-"""The writing end alone: what it does when its caller and the file disagree."""
+"""The writing end alone, when its caller and the file disagree."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What `verify` says of a journal: all of it is read, nothing is touched, and each kind of damage
-has its name and its advice.
+"""`verify` reads a whole journal without changing it, and gives each kind of damage a name and
+advice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Journals on disk with a thread in them, and ways to hurt them."""
+"""Journals on disk with a thread in them, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_journal(
     *,
     records: int | None = None,
 ) -> Path:
-    """Each record a batch of its own, as one that was committed alone."""
+    """Writes a journal in which each record is its own batch."""
     path = store.journal_path(thread_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     content, offset = [framing.encode_header()], framing.HEADER_BYTES
@@ -41,7 +41,7 @@ def write_journal(
 
 
 def write_snapshot(store: StateDirectory, thread: Conversation, thread_id: str = THREAD) -> Path:
-    """A snapshot of `thread` at the end of the journal that is there."""
+    """Writes a snapshot of `thread` at the end of the existing journal."""
     path = store.journal_path(thread_id)
     content = path.read_bytes()
     place = Position(len(content), inspect(path).report.end.records)
@@ -57,7 +57,7 @@ def write_snapshot(store: StateDirectory, thread: Conversation, thread_id: str =
 
 
 def record_starts(path: Path) -> list[int]:
-    """Where each record begins, and the end."""
+    """Returns the offset of each record, and the end."""
     starts, at = [framing.HEADER_BYTES], framing.HEADER_BYTES
     for payload in framing.payloads(inspect(path).records):
         at += framing.RECORD_OVERHEAD_BYTES + len(payload)

@@ -1,5 +1,5 @@
-"""A real Neovim with the plugin: in a terminal whose screen can be read, and at the end of an RPC
-connection that says what is in its buffers.
+"""A real Neovim with the plugin: in a terminal whose screen can be read, and with an RPC connection
+for the content of its buffers.
 """
 
 import os
@@ -28,11 +28,13 @@ OLDEST = (0, 10)
 
 
 class EditorError(AssertionError):
-    """What was asked of the editor failed."""
+    """Raised when a request to the editor failed."""
 
 
 def neovim() -> str:
-    """Returns the Neovim of the development environment, else that in PATH; skips without one."""
+    """Returns the Neovim of the development environment, or else that in PATH; skips the test
+    without one.
+    """
     if FROM_PYPI.exists():
         return str(FROM_PYPI)
     found = shutil.which("nvim")
@@ -42,7 +44,9 @@ def neovim() -> str:
 
 
 class Editor:
-    """Neovim as a person has it. `terminal` is what they see; the rest is Neovim's own RPC."""
+    """Neovim as a person uses it. `terminal` is its screen; everything else uses Neovim's own
+    RPC.
+    """
 
     def __init__(self, terminal: Terminal, connection: SocketStream) -> None:
         self.terminal = terminal
@@ -54,7 +58,7 @@ class Editor:
     async def request(self, method: str, *arguments: Any) -> Any:
         """Calls a function of Neovim's API.
 
-        :raises EditorError: it failed.
+        :raises EditorError: when the call failed.
         """
         self._last += 1
         await self._connection.send(msgpack.packb([0, self._last, method, arguments]))
@@ -72,7 +76,7 @@ class Editor:
             self._unpacker.feed(await self._connection.receive())
 
     async def lua(self, code: str, *arguments: Any) -> Any:
-        """Runs Lua in it; returns what that returns."""
+        """Runs Lua in the editor, and returns its result."""
         return await self.request("nvim_exec_lua", code, arguments)
 
     async def command(self, line: str) -> None:
@@ -84,7 +88,7 @@ class Editor:
         await self.request("nvim_input", keys)
 
     async def shows(self, wanted: str | Callable[[str], bool]) -> str:
-        """Returns the screen once it shows what is wanted."""
+        """Waits until the screen shows `wanted`, and returns the screen."""
         is_shown = wanted if callable(wanted) else lambda text: wanted in text
         with anyio.move_on_after(STEP_S):
             while not is_shown(self.terminal.text):
@@ -103,14 +107,14 @@ class Editor:
         return list(await self.lua(HISTORY))
 
     async def history_has(self, wanted: str) -> str:
-        """Waits until the history has a text; returns all of it."""
+        """Waits until the history contains a text, and returns the whole history."""
         with anyio.fail_after(STEP_S):
             while wanted not in (text := "\n".join(await self.history())):
                 pass
         return text
 
     async def messages(self) -> str:
-        """Returns what the editor has said."""
+        """Returns the editor's messages."""
         return str(await self.lua("return vim.fn.execute('messages')"))
 
 
@@ -124,7 +128,7 @@ return chat and vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false) or {}
 async def opened_editor(
     environment: dict[str, str], folder: Path, *options: str, program: str | None = None
 ) -> AsyncIterator[Editor]:
-    """A Neovim in `folder`, with nothing but the plugin."""
+    """Yields a Neovim in `folder`, with no other plugin."""
     socket = Path(environment["HOME"]) / f"nvim-{os.urandom(4).hex()}.sock"
     loaded = options or ("--clean", "--cmd", f"set rtp^={PLUGIN}")
     command = [program or neovim(), "--listen", str(socket), "-i", "NONE", *loaded]

@@ -1,4 +1,4 @@
-"""The whole of it: a scripted model, the real Codex, a daemon, and Neovim with the plugin."""
+"""A scripted model, the real Codex, a daemon, and Neovim with the plugin."""
 
 import subprocess
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ return answer
 
 
 class Chat:
-    """A person at an editor with a chat open."""
+    """A person at an editor with an open chat."""
 
     def __init__(self, house: CliHarness, editor: Editor) -> None:
         self.house = house
@@ -54,7 +54,7 @@ class Chat:
         await self.editor.until(IDLE)
 
     async def turns(self, *pairs: str) -> None:
-        """Has turns: each pair is a prompt and an answer, with `|` between."""
+        """Runs turns: each pair is a prompt and an answer, with `|` between."""
         for pair in pairs:
             prompt, _, answer = pair.partition("|")
             await self.ask(prompt, say(answer))
@@ -70,7 +70,7 @@ class Chat:
         await self.editor.keys("<C-s>")
 
     async def checkpoint_of(self, turn: int) -> None:
-        """Waits until the files after a turn have been kept."""
+        """Waits until the files after a turn are captured."""
         with anyio.fail_after(STEP_S):
             while True:
                 found = await self.editor.lua(REQUEST, "checkpoint/list", CURRENT)
@@ -78,12 +78,12 @@ class Chat:
                     return
 
     def model_input(self) -> str:
-        """Returns what the model was sent last, as text: the proof of what a trim did."""
+        """Returns the model's newest input as text, which proves the effect of a trim."""
         return msgspec.json.encode(self.house.model.turn_requests()[-1].input).decode()
 
 
 def configure(house: CliHarness) -> None:
-    """Has every Codex of the stage talk to the scripted model."""
+    """Makes every Codex of the stage use the scripted model."""
     lines = [*FREELY, *house.overrides]
     (house.codex_home / "config.toml").write_text("\n".join(lines) + "\n")
 
@@ -100,9 +100,9 @@ def make_repository(folder: Path) -> None:
 async def opened_chat(
     thread: dict[str, str] | None = None, *, repository: bool = False, **options: Any
 ) -> AsyncIterator[Chat]:
-    """An editor with a chat open in a fresh folder; its daemon runs beside it.
+    """Yields an editor with an open chat in a new folder, with a running daemon.
 
-    :param thread: the settings of a thread that the folder has already
+    :param thread: the settings of a thread that the folder already has.
     """
     async with AsyncExitStack() as stack:
         house = await stack.enter_async_context(opened_stage())

@@ -1,5 +1,5 @@
-"""A conversation in the editor: prompts, commands, trims, reverts. What the model is sent next
-proves them.
+"""A conversation in the editor: prompts, commands, trims and reverts. The model's next input proves
+them.
 """
 
 import anyio

@@ -26,7 +26,7 @@ def version_of(program: str) -> tuple[int, int]:
 
 
 def of_the_distribution() -> str:
-    """Returns the distribution's Neovim, where it is new enough."""
+    """Returns the distribution's Neovim; skips the test if it is missing or too old."""
     if not DEBIANS.exists():
         pytest.skip("the distribution's Neovim is not installed (Debian: neovim)")
     if version_of(str(DEBIANS)) < OLDEST:

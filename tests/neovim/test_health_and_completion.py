@@ -1,4 +1,4 @@
-"""What `:checkhealth` says, and what completion offers: the daemon's own commands."""
+"""The output of `:checkhealth`, and the completions: the daemon's own commands."""
 
 import anyio
 import pytest
@@ -30,7 +30,7 @@ return found
 
 
 async def health(editor: Editor) -> str:
-    """Returns what `:checkhealth` says, once it has."""
+    """Waits for the output of `:checkhealth`, and returns it."""
     with anyio.fail_after(STEP_S):
         while "Neovim" not in (said := await editor.lua(BUFFER)):
             pass

@@ -1,4 +1,4 @@
-"""What a model writes is shown and never obeyed."""
+"""Text of a model is shown and never executed."""
 
 import pytest
 from trimpoint.testkit import run, say

@@ -1,4 +1,4 @@
-"""The plugin's own Lua, in a Neovim without anything else."""
+"""The plugin's own Lua, in a Neovim without other plugins."""
 
 import subprocess
 from pathlib import Path

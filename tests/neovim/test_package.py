@@ -1,4 +1,4 @@
-"""What is shipped: the archive, its help, and what each module may know."""
+"""The shipped plugin: the archive, its help, and which modules each module may use."""
 
 import re
 import subprocess

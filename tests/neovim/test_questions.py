@@ -1,4 +1,4 @@
-"""What the agent asks is put to the person, and only what they choose is answered."""
+"""Codex's requests are shown to the person, and only the person's choice is answered."""
 
 import pytest
 from trimpoint.testkit import run, say

@@ -1,4 +1,4 @@
-"""The daemon may end and come back: the chat says so, and goes on."""
+"""The daemon ends and comes back: the chat reports it and continues."""
 
 import pytest
 from trimpoint.testkit import say

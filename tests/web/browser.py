@@ -1,7 +1,7 @@
-"""A real Chromium for the tests of the page, and what keeps them from running.
+"""A real Chromium for the tests of the page, and the reasons to skip them.
 
 Needs Debian's `chromium-headless-shell` (or `chromium`), PyPI's `playwright`, and the built page
-(`scripts/build-web`). TRIMPOINT_REQUIRE_BROWSER=1 makes it a failure that one of them is missing.
+(`scripts/build-web`). TRIMPOINT_REQUIRE_BROWSER=1 makes it a failure if one is missing.
 """
 
 import os
@@ -36,7 +36,7 @@ CUT = """() => {
 
 
 def missing() -> str:
-    """Returns what is missing, empty if nothing is."""
+    """Returns the reason why the tests cannot run; empty if they can."""
     if CHROMIUM is None:
         return "Chromium is not installed (Debian: chromium-headless-shell)"
     if find_spec("playwright") is None:
@@ -51,7 +51,7 @@ needs_browser = pytest.mark.skipif(bool(missing()) and not REQUIRED, reason=miss
 
 @asynccontextmanager
 async def chromium(**options: Any) -> AsyncGenerator[Any]:
-    """A browser that runs while the block lasts; `options` are those of a launch."""
+    """Yields a browser; `options` are those of its launch."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -72,8 +72,9 @@ async def emptied(browser: Any) -> AsyncGenerator[None]:
 
 
 async def until_counted(locator: Any, count: int) -> None:
-    """Waits until a locator finds so many elements. The page's policy forbids the usual way, to
-    evaluate a string again and again.
+    """Waits until a locator finds this many elements.
+
+    The page's policy forbids the usual way, which evaluates a string repeatedly.
     """
     from playwright.async_api import expect
 

@@ -1,4 +1,4 @@
-"""The whole of it: a scripted model, the real Codex, the daemon, and the page in a browser."""
+"""A scripted model, the real Codex, the daemon, and the page in a browser."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ SETTINGS = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
 
 
 class Stage(NamedTuple):
-    """`page` shows the daemon; `client` is a second client of it."""
+    """`page` shows the daemon, and `client` is a second client of it."""
 
     house: Harness
     daemon: Daemon
@@ -34,24 +34,24 @@ class Stage(NamedTuple):
         return str(self.daemon.http.addresses.first)
 
     async def thread(self, **settings: Any) -> str:
-        """Start a thread and show it; returns its id."""
+        """Starts a thread, shows it, and returns its id."""
         asked = {"cwd": str(self.house.worktree), **SETTINGS, **settings}
         thread_id = str((await self.client.request("thread/start", **asked))["thread"]["id"])
         await self.show(thread_id)
         return thread_id
 
     async def show(self, thread_id: str) -> None:
-        """Have the page show a thread."""
+        """Makes the page show a thread."""
         await self.page.goto(f"{self.origin}/#/thread/{thread_id}")
         await self.page.locator("textarea").wait_for()
 
     async def send(self, text: str) -> None:
-        """Type a prompt or a command into the page, and send it."""
+        """Types a prompt or a command into the page, and sends it."""
         await self.page.locator("textarea").fill(text)
         await self.page.keyboard.press("Enter")
 
     async def turns(self, *pairs: str) -> None:
-        """Have turns in the page: each pair is a prompt and an answer, with `|` between."""
+        """Runs turns in the page: each pair is a prompt and an answer, with `|` between."""
         for pair in pairs:
             prompt, _, answer = pair.partition("|")
             self.house.script.then(say(answer))
@@ -60,14 +60,14 @@ class Stage(NamedTuple):
             await self.idle()
 
     async def idle(self) -> None:
-        """Wait until nothing is under way in the thread that is shown."""
+        """Waits until no turn is running in the shown thread."""
         await self.page.locator("button[aria-label=Interrupt]").wait_for(state="detached")
 
     def will_answer(self, *replies: Reply) -> None:
         self.house.script.then(*replies)
 
     def model_input(self) -> str:
-        """Returns what the model was sent last, as text: the proof of what a trim did."""
+        """Returns the model's newest input as text, which proves the effect of a trim."""
         return msgspec.json.encode(self.house.model.turn_requests()[-1].input).decode()
 
 
@@ -75,8 +75,8 @@ class Stage(NamedTuple):
 async def staged(
     browser: Any, *overrides: str, fleet: FleetSection | None = None, **context: Any
 ) -> AsyncGenerator[Stage]:
-    """A stage whose page is logged in; `overrides` are of Codex's configuration, `context` options
-    of the browser's context. When it ends, nothing of it is left in the browser.
+    """Yields a stage whose page is logged in. `overrides` are Codex's, `context` has options of the
+    browser's context.
     """
     async with opened_harness() as house:
         house.overrides.extend(overrides)
@@ -97,7 +97,9 @@ async def staged(
 
 
 async def logged_in(browser: Any, daemon: Daemon, **context: Any) -> Any:
-    """Returns a page of a new context that has used a one-time address; its errors fail the test."""
+    """Returns a page of a new context that has used a one-time address. Errors of the page fail the
+    test.
+    """
     opened = await browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context})
     opened.set_default_timeout(STEP_S * 1000)
     page = await opened.new_page()

@@ -1,6 +1,5 @@
-"""The page without a mouse, without eyes, on a phone, in other colours, and in other scripts.
-
-axe-core comes from the packages of `web/package-lock.json`.
+"""The page without a mouse, with a screen reader, on a phone, in other colours, and in other
+scripts. axe-core comes from the packages of `web/package-lock.json`.
 """
 
 from pathlib import Path
@@ -31,7 +30,7 @@ pytestmark = [
 
 
 async def findings(page: Any) -> list[str]:
-    """Returns what axe finds, one line each."""
+    """Returns axe's findings, one line each."""
     # The page's own policy lets no script in; axe comes by the debugger, as it would by a person.
     await page.evaluate(AXE.read_text(encoding="utf-8") + "\nundefined;")
     result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")

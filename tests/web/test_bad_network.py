@@ -1,5 +1,5 @@
-"""A network that breaks again and again while the agent works: `TRIMPOINT_E2E_LONG=n` has n times as
-many breaks.
+"""A network that fails repeatedly while the agent works. `TRIMPOINT_E2E_LONG=n` has n times as many
+failures.
 """
 
 from collections.abc import AsyncGenerator
@@ -61,7 +61,7 @@ async def test_a_page_whose_network_breaks_each_second_loses_and_doubles_nothing
 
 
 class Breaks:
-    """Whether the network breaks at present, and how often it has."""
+    """Whether the network is down at present, and how often it was."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -79,7 +79,7 @@ class Breaks:
 
 @asynccontextmanager
 async def breaking_network(port: int) -> AsyncGenerator[tuple[int, Breaks]]:
-    """Relays to a port of this machine; each second all connections end, as without a network."""
+    """Relays to a port of this machine. Each second all connections end, as without a network."""
     breaks, streams = Breaks(), set[ByteStream]()
 
     async def relay(client: SocketStream) -> None:

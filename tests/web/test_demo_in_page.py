@@ -1,4 +1,4 @@
-"""`trimpoint demo --web`: the conversation is played in the page, and ends with Ctrl-C."""
+"""`trimpoint demo --web`: the conversation runs in the page, and ends with Ctrl-C."""
 
 import signal
 

@@ -1,5 +1,5 @@
-"""Threads of other machines in the page: a hub with rights, a second machine with its own daemon and
-Codex; the proof of a command is what that machine's model is sent next.
+"""Threads of other machines in the page: a hub with permissions, and a second machine with its own
+daemon and Codex. The next input of that machine's model proves a command.
 """
 
 import os
@@ -31,7 +31,9 @@ MEMBERS = (
 
 
 class Team:
-    """A hub, and a machine `cloud` that sends all words. `section` is for others."""
+    """A hub, and a machine `cloud` that sends all words. `section` is the configuration of other
+    machines.
+    """
 
     def __init__(self, url: str, folder: HubFolder, cloud: Harness) -> None:
         self._url, self._folder = url, folder
@@ -64,7 +66,7 @@ async def team(tmp_path: Path) -> AsyncIterator[Team]:
 
 
 async def pictured(page: Any, name: str) -> None:
-    """Keeps a picture where TRIMPOINT_TEST_PICTURES names a folder."""
+    """Saves a picture if TRIMPOINT_TEST_PICTURES names a folder."""
     if folder := os.environ.get("TRIMPOINT_TEST_PICTURES"):
         await page.screenshot(path=f"{folder}/{name}.png")
 

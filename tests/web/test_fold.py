@@ -1,7 +1,7 @@
-"""The page's own fold of events, held against the projector of the daemon on the same logs.
+"""The page's own fold of events, compared with the daemon's on the same journals.
 
-Random lives of a thread: a snapshot somewhere in the middle, the events after it, and then the page
-must show what the daemon would.
+Random lives of a thread: a snapshot in the middle, the events after it, and then the page must show
+the same as the daemon.
 """
 
 import json
@@ -37,7 +37,7 @@ pytestmark = [
 
 
 class Life:
-    """A thread to which things happen at random."""
+    """A thread with random actions."""
 
     def __init__(self, seed: int, *, reverts: bool) -> None:
         self.random = random.Random(seed)
@@ -85,7 +85,7 @@ class Life:
         self.thread.report(ev.RequestClosed(name, "answered"))
 
     def late_entry(self) -> None:
-        """A command that outlives its turn is reported when it ends."""
+        """Records a command that outlives its turn, which is reported when it ends."""
         if self.thread.state.turns:
             turn = self.random.choice(self.thread.state.turns)
             number = len(self.thread.records)
@@ -123,7 +123,7 @@ class Life:
 
 
 def overflowed() -> Conversation:
-    """A turn did not fit, and went on in a smaller context."""
+    """Returns a thread with a turn that did not fit and continued in a smaller context."""
     thread = started()
     thread.turns(6)
     thread.overflow()
@@ -134,7 +134,7 @@ def overflowed() -> Conversation:
 
 
 def case(thread: Conversation, at: int) -> dict[str, Any]:
-    """A snapshot after `at` records, and what came then."""
+    """Returns a snapshot after `at` records, and the later events."""
     state = replay(thread.records[:at])
     snapshot = json_of(read_model(state, Policy(), window=TurnWindow(PAGE)))
     pages = [
@@ -169,7 +169,7 @@ def json_of(value: Any) -> Any:
 
 
 def expected(thread: Conversation, expanded: list[list[str]]) -> dict[str, Any]:
-    """What the page must show, in the words of the script."""
+    """Returns the content that the page must show, in the form of the script."""
     model = json_of(read_model(thread.state, Policy()))
     operation = model["operation"]
     return {

@@ -1,4 +1,6 @@
-"""What a model writes is shown and never obeyed: no script, no request, no link but to the web."""
+"""Text of a model is shown and never executed: no script, no request, and no link except to the
+web.
+"""
 
 from typing import Any
 

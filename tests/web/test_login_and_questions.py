@@ -1,4 +1,6 @@
-"""Who is not logged in any more is told the way in; what the agent asks is answered in the page."""
+"""A page that is no longer logged in shows how to log in; Codex's requests are answered in the
+page.
+"""
 
 import json
 from typing import Any

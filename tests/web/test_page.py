@@ -1,4 +1,6 @@
-"""The page as a person uses it: streaming, questions, images, two windows, a network that is cut."""
+"""The page as a person uses it: streaming, requests, images, two windows, and a network that
+fails.
+"""
 
 import gzip
 from typing import Any

@@ -1,4 +1,4 @@
-"""Search in the page: what was said and done in threads, also what left the context."""
+"""Search in the page, over whole threads, also in what has left the context."""
 
 import json
 from collections.abc import Callable
@@ -117,7 +117,9 @@ async def altered(
     sent: Callable[[Any], Any] = lambda message: message,
     received: Callable[[Any], Any] = lambda message: message,
 ) -> None:
-    """Has functions change what the page sends and receives; the page is to be loaded after."""
+    """Registers functions that change the messages that the page sends and receives. Load the page
+    afterwards.
+    """
 
     def on_socket(socket: Any) -> None:
         server = socket.connect_to_server()

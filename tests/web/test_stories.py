@@ -1,6 +1,5 @@
-"""What a person can do in the page, story by story (docs/stories.md), in a real browser.
-
-The real Codex runs behind it; what a trim did is proved by the model's next input.
+"""A person's stories in the page (docs/stories.md), in a real browser with the real Codex; the
+model's next input proves each trim.
 """
 
 import anyio

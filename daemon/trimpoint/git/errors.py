@@ -49,7 +49,7 @@ class FilesChanged(GitError):
             "These files changed while they were being restored, so nothing was: "
             f"{name_paths(self.paths)}."
         )
-        return message + _not_taken_back(self.not_rolled_back)
+        return message + _not_rolled_back_text(self.not_rolled_back)
 
 
 class RestoreFailed(GitError):
@@ -67,7 +67,7 @@ class RestoreFailed(GitError):
 
     def __str__(self) -> str:
         message = f"The files could not be restored: {name_path(self.path)}: {self.reason}."
-        return message + _not_taken_back(self.not_rolled_back)
+        return message + _not_rolled_back_text(self.not_rolled_back)
 
 
 def name_path(path: bytes) -> str:
@@ -76,7 +76,7 @@ def name_path(path: bytes) -> str:
     return text if text.isprintable() else repr(os.fsencode(text))[1:]
 
 
-def _not_taken_back(paths: Sequence[bytes]) -> str:
+def _not_rolled_back_text(paths: Sequence[bytes]) -> str:
     return f" Could not be put back as they were: {name_paths(paths)}." if paths else ""
 
 

@@ -96,7 +96,7 @@ def inspect_context(state: ThreadState, sent: Sequence[bytes]) -> list[Inspected
     items, in order.
     """
     items: list[dict[str, Any]] = [msgspec.json.decode(item) for item in sent]
-    known = _found_again(items, _known_items(state))
+    known = _matched_items(items, _known_items(state))
     return [
         _inspected(item, raw, known.get(at))
         for at, (item, raw) in enumerate(zip(items, sent, strict=True))
@@ -156,17 +156,17 @@ def _injected(items: Sequence[bytes], segments: Iterator[ContextSegment]) -> Ite
         yield _Known(msgspec.json.decode(item), None, next(segments))
 
 
-def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:
+def _matched_items(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> dict[int, _Known]:
     """Returns for positions in `items` the matching item of the ledger. Items are matched in order,
     from the end.
     """
     places: dict[Any, list[int]] = {}
     for place, one in enumerate(known):
-        places.setdefault(_likeness(one.item), []).append(place)
+        places.setdefault(_match_key(one.item), []).append(place)
     found: dict[int, _Known] = {}
     end = len(known)
     for at in range(len(items) - 1, -1, -1):
-        candidates = places.get(_likeness(items[at]), [])
+        candidates = places.get(_match_key(items[at]), [])
         while candidates and candidates[-1] >= end:
             candidates.pop()
         if candidates:
@@ -175,7 +175,7 @@ def _found_again(items: Sequence[dict[str, Any]], known: Sequence[_Known]) -> di
     return found
 
 
-def _likeness(item: dict[str, Any]) -> Any:
+def _match_key(item: dict[str, Any]) -> Any:
     """Returns a key that is equal for a recorded item and the same item as Codex sends it, with ids
     and labels added.
     """

@@ -95,7 +95,7 @@ def context_segments(state: ThreadState) -> list[ContextSegment]:
         segments.extend(_segments_of(state, index, skipped))
         skipped = 0
     segments.extend(map(_injected, injected, state.active_injected))
-    return _with_pinned_protected(state, _with_newest_protected(_named_apart(segments)))
+    return _with_pinned_protected(state, _with_newest_protected(_with_unique_ids(segments)))
 
 
 def _carried(state: ThreadState) -> Iterator[ContextSegment]:
@@ -263,7 +263,7 @@ def _final_answers(turn: Turn, groups: Sequence[ItemGroup]) -> set[int]:
     return finals
 
 
-def _named_apart(segments: list[ContextSegment]) -> list[ContextSegment]:
+def _with_unique_ids(segments: list[ContextSegment]) -> list[ContextSegment]:
     """Returns the segments with unique `entry_ids`: an id that is used once stays as it is, others
     are qualified with their turn.
     """

@@ -128,7 +128,11 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     reason = "resume" if command.origin == "adopted" else "start"
     if command.provider_thread_id is None:
         empty = ev.GenerationOpened(1, reason, "none")
-        given = (*command.pinned, _given_pins(command.pinned, reason)) if command.pinned else ()
+        given = (
+            (*command.pinned, _generation_with_pins(command.pinned, reason))
+            if command.pinned
+            else ()
+        )
         number = 2 if given else 1
         started = (ev.OperationStarted(stamp.id, "start"), ev.SessionStartRequested(number))
         return Accepted((created, empty, *given, *started), stamp.id)
@@ -140,7 +144,7 @@ def _create(state: ThreadState, command: internal.CreateThread, stamp: Stamp) ->
     return Accepted((created, opened, bound, ev.SessionReady(1)))
 
 
-def _given_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:
+def _generation_with_pins(pinned: tuple[ev.AnyEvent, ...], reason: str) -> ev.GenerationOpened:
     """Returns the event that opens the second generation of a new thread, which receives the pins
     that the thread begins with: notes, and the pinned turns as the first turns of its active
     context.

@@ -163,8 +163,8 @@ def _is_addressed(segment: ContextSegment) -> bool:
 
 
 def discard_refusal(state: ThreadState) -> Rejected | None:
-    """Returns None if segments can be discarded, else the rejection: the remaining context must be
-    known item by item, because a new session is given all of it.
+    """Returns None if segments can be discarded, else the rejection. Nothing can be discarded if
+    part of the context is sealed, because a new session must be given all remaining raw items.
     """
     if has_sealed_summary(state):
         sealed = (

@@ -48,7 +48,7 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
         case ev.EntryRecorded():
             return _has_turn(state, overlay, fact.turn_id) and not _has_entry(state, overlay, fact)
         case ev.ContextItemsRecorded():
-            return _has_turn(state, overlay, fact.turn_id) and not _are_of_reviewer(state, fact)
+            return _has_turn(state, overlay, fact.turn_id) and not _belong_to_reviewer(state, fact)
         case ev.UsageReported():
             return overlay.get(("usage", ""), not is_repetition(state.usage, fact))
         case ev.TurnCompleted():
@@ -73,7 +73,7 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
             return True
 
 
-def _are_of_reviewer(state: ThreadState, fact: ev.ContextItemsRecorded) -> bool:
+def _belong_to_reviewer(state: ThreadState, fact: ev.ContextItemsRecorded) -> bool:
     """Returns whether these are items of a reviewer's turn. The thread's model never sees them, but
     Codex reports them with the id of the review (measured: codex 0.163).
     """

@@ -34,7 +34,7 @@ def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Poli
     if isinstance(new, Rejected):
         return new
     after = msgspec.structs.replace(state, pins=[*state.pins, *new])
-    if (refusal := _too_heavy(after, policy)) is not None and not command.force:
+    if (refusal := _exceeds_pins_share(after, policy)) is not None and not command.force:
         return refusal
     events = tuple(ev.ContextPinned(state.id, one.id, one.turn_id, one.note) for one in new)
     comes_in = any(one.turn_id is None or one.place < state.active_from_turn for one in new)
@@ -98,7 +98,7 @@ def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Re
     return sorted(set(places))
 
 
-def _too_heavy(after: ThreadState, policy: Policy) -> Rejected | None:
+def _exceeds_pins_share(after: ThreadState, policy: Policy) -> Rejected | None:
     window = window_of(after.usage, model_in(after.settings), policy)
     if window is None:
         return None

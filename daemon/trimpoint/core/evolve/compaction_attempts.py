@@ -16,8 +16,9 @@ _TRIMS = frozenset({"clear", "compact"})
 
 
 def note_trim(state: ThreadState) -> None:
-    """Records a trim: one of an automatic compaction is an attempt, one by a person forgets all
-    attempts. Trim points that a fork inherits belong to no operation and change nothing.
+    """Records a clear or compaction: an automatic compaction is an attempt, and one by a person
+    forgets all attempts. Trim points that a fork inherits belong to no operation and change
+    nothing.
 
     The operation decides which of them it is, not the trim point's `trigger`, because clients may
     choose that text.

@@ -89,7 +89,7 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
     arguments are valid; else None, because it may be a command of another program.
     """
     for ours, command in REGISTRY.items():
-        if len(ours) >= MIN_GUESSED_CHARS and name in _slips(ours):
+        if len(ours) >= MIN_GUESSED_CHARS and name in _misspellings(ours):
             if _too_long(rest) or isinstance(command.parse(rest), str):
                 return None
             wanted = f"/{ours} {rest}".rstrip()
@@ -98,7 +98,7 @@ def _misspelled(name: str, rest: str) -> UsageError | None:
     return None
 
 
-def _slips(name: str) -> set[str]:
+def _misspellings(name: str) -> set[str]:
     """Returns the names that a typing error makes of `name`: two neighbours swapped, one letter
     missing, or one typed twice.
     """

@@ -73,7 +73,9 @@ def named_entry(state: ThreadState, name: str, turn_id: str | None = None) -> Pl
 
 
 def _searched(state: ThreadState, entry_id: str) -> PlacedEntry | None:
-    """Searches all entries for an id, because entries of trimmed turns may not be in the index."""
+    """Returns the newest entry with this id, or None. All entries are searched, because those of
+    trimmed turns may not be in the index.
+    """
     for index in range(len(state.entries) - 1, -1, -1):
         if state.entries[index].id == entry_id:
             return placed(state, index)

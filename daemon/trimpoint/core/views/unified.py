@@ -30,7 +30,7 @@ def unified_records(state: ThreadState, *, include_compacted: bool) -> Iterator[
     for index, entry in enumerate(state.entries):
         while points and points[0].entry_index <= index:
             yield _point(state, points.pop(0))
-        at = _taken_out_at(state, entry)
+        at = _pruned_at(state, entry)
         is_active = at is None and entry.id not in gone
         if include_compacted or is_active:
             yield _message(state.id, index, entry, at, is_active=is_active)
@@ -85,7 +85,7 @@ def _session(state: ThreadState) -> u.Session:
     )
 
 
-def _taken_out_at(state: ThreadState, entry: Entry) -> str | None:
+def _pruned_at(state: ThreadState, entry: Entry) -> str | None:
     """Returns the RFC 3339 time when a trim point pruned the entry's turn, or None."""
     turn = state.turn_index[entry.turn_id]
     point = next((point for point in state.trim_points if point.turn_index > turn), None)

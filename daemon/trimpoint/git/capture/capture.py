@@ -273,14 +273,14 @@ class _Capture:
         """Leaves out paths that are no regular files or links, are too large or cannot be read."""
         root = os.fsencode(self._private.repository.worktree)
         for path in list(status.changed):
-            reason, size_bytes = self._reason_against(os.path.join(root, path), path)
+            reason, size_bytes = self._omission_reason(os.path.join(root, path), path)
             if reason == "vanished":
                 status.forget(path)
             elif reason is not None:
                 at = path + b"/" if reason == "nestedRepository" else path
                 status.leave_out(path, Omission(at, reason, size_bytes))
 
-    def _reason_against(
+    def _omission_reason(
         self, full: bytes, path: bytes
     ) -> tuple[LeftOutReason | Literal["vanished"] | None, int | None]:
         try:

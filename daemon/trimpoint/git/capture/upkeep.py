@@ -44,7 +44,7 @@ async def upkeep(repository: Repository) -> None:
     Errors of git or the disk are only logged; the next upkeep tries again.
     """
     try:
-        if not await anyio.to_thread.run_sync(_has_need, repository) and not await users_refs(
+        if not await anyio.to_thread.run_sync(_needs_upkeep, repository) and not await users_refs(
             repository
         ):
             return
@@ -52,7 +52,7 @@ async def upkeep(repository: Repository) -> None:
             await anyio.to_thread.run_sync(_borrow_again, repository)
             await _take_over(repository)
             if alternates(repository).exists():
-                await _stand_alone(repository)
+                await _end_borrowing(repository)
             elif _has_many_loose(repository):
                 await _pack(repository, "-d")
     except (GitError, OSError) as error:
@@ -70,7 +70,7 @@ async def collect(repository: Repository) -> None:
         await anyio.to_thread.run_sync(_borrow_again, repository)
         await _forget_worktrees(repository)
         if alternates(repository).exists():
-            await _stand_alone(repository)
+            await _end_borrowing(repository)
         else:
             await _pack(repository, "-a", "-d")
         run = store_run(
@@ -102,18 +102,18 @@ async def _take_over(repository: Repository) -> None:
     if not theirs:
         return
     await anyio.to_thread.run_sync(make_store, repository)
-    # The store finds the objects by borrowing them at once; `_stand_alone` then copies them.
+    # The store finds the objects by borrowing them at once; `_end_borrowing` then copies them.
     await anyio.to_thread.run_sync(borrow, repository)
     lines = "".join(f"update {each.ref}\0{each.commit}\0\0" for each in theirs)
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
     await git_answer(
         store_run(repository, *arguments, doing="take over checkpoints", stdin=lines.encode())
     )
-    await _stand_alone(repository)
+    await _end_borrowing(repository)
     await delete_users_refs(repository, [each.ref for each in theirs])
 
 
-async def _stand_alone(repository: Repository) -> None:
+async def _end_borrowing(repository: Repository) -> None:
     """Copies the borrowed objects that are needed, checks that none is missing, and ends the
     borrowing.
 
@@ -155,7 +155,7 @@ async def _forget_worktrees(repository: Repository) -> None:
     )
 
 
-def _has_need(repository: Repository) -> bool:
+def _needs_upkeep(repository: Repository) -> bool:
     return (
         alternates(repository).exists()
         or _aside(repository).exists()

@@ -21,7 +21,7 @@ from trimpoint.git.plumbing.store import borrow
 
 _SUBMODULE = b"160000"
 # These can convert a file and keep its size; a conversion of line endings changes the size.
-_TREACHEROUS_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
+_CONVERTING_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
 # The size of a blob that is missing, as in a partial clone.
 _MISSING = -1
 _UNSET = (b"unspecified", b"unset")
@@ -81,7 +81,7 @@ async def _unsplit(private: ShadowRepository) -> None:
 
 async def _unfit(private: ShadowRepository) -> list[bytes]:
     listed = await private.answer("ls-files", "--stage", "-v", "-z", doing="list the tracked files")
-    unfit, kept = _sorted_out(listed)
+    unfit, kept = _partitioned(listed)
     middle = len(kept) // 2
     runs = [
         _attributes(private, kept),
@@ -97,10 +97,10 @@ async def _unfit(private: ShadowRepository) -> list[bytes]:
     converted = await anyio.to_thread.run_sync(
         _of_other_size, private.repository.worktree, kept, found
     )
-    return [*unfit, *_treacherous(attributes).union(converted)]
+    return [*unfit, *_converted_paths(attributes).union(converted)]
 
 
-def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
+def _partitioned(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
     """Returns the paths of entries that are never kept, and the other entries."""
     unfit: set[bytes] = set()
     kept: list[_Entry] = []
@@ -116,12 +116,12 @@ def _sorted_out(listed: bytes) -> tuple[set[bytes], list[_Entry]]:
 
 def _attributes(private: ShadowRepository, entries: Sequence[_Entry]) -> GitRun:
     stdin = b"".join(entry.path + b"\0" for entry in entries)
-    arguments = ("check-attr", "-z", "--stdin", *_TREACHEROUS_ATTRIBUTES)
+    arguments = ("check-attr", "-z", "--stdin", *_CONVERTING_ATTRIBUTES)
     # The user's git directory is used, because in the daemon's own the attributes are off.
     return private.users(*arguments, doing="read the attributes", stdin=stdin, index=private.index)
 
 
-def _treacherous(answer: bytes) -> set[bytes]:
+def _converted_paths(answer: bytes) -> set[bytes]:
     words = answer.split(b"\0")
     return {
         path for path, value in zip(words[0::3], words[2::3], strict=False) if value not in _UNSET

@@ -161,12 +161,12 @@ async def _run(run: GitRun) -> GitOutput:
         git_command(run), cwd=run.cwd, env=environment, start_new_session=True
     )
     try:
-        return await _converse(process, run)
+        return await _communicate(process, run)
     finally:
         await _end(process)
 
 
-async def _converse(process: anyio.abc.Process, run: GitRun) -> GitOutput:
+async def _communicate(process: anyio.abc.Process, run: GitRun) -> GitOutput:
     assert process.stdout is not None
     assert process.stderr is not None
     stderr = bytearray()

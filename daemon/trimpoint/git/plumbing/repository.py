@@ -137,7 +137,7 @@ class _Discovery:
             return NoRepository(
                 f"git refuses the repository that {self._folder} lies in, because another user "
                 "owns it.",
-                f"If you trust it: {_trusting_command(said)}",
+                f"If you trust it: {_trust_command(said)}",
             )
         first = said.strip().splitlines()[:1] or ["it did not say why"]
         return NoRepository(
@@ -157,7 +157,7 @@ def _may_lie_in_repository(folder: Path) -> bool:
     )
 
 
-def _trusting_command(said: str) -> str:
+def _trust_command(said: str) -> str:
     # Git's message contains the command, with the path quoted correctly.
     command = re.search(r"git config --global --add safe\.directory .+", said)
     return (

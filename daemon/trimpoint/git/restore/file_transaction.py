@@ -66,7 +66,7 @@ class FileTransaction:
         ours = signature_at(staged)
         for folder in self._worktree.make_folders(path):
             self._remember(folder, partial(self._worktree.remove_folder, folder))
-        self._clear_the_way(path)
+        self._remove_empty_folders(path)
         with self._worktree.folder_of(path) as at:
             atomic_rename(staged, at)
         self._remember(path, partial(self._withdraw, path, staged, ours))
@@ -96,7 +96,7 @@ class FileTransaction:
     def _remember(self, path: bytes, undo: Callable[[], object]) -> None:
         self._done.append(_Step(path, undo))
 
-    def _clear_the_way(self, path: bytes) -> None:
+    def _remove_empty_folders(self, path: bytes) -> None:
         """Removes the folder `path` and the folders in it, if there are no files in them."""
         for folder in self._worktree.folders_below(path):
             self.remove_folder(folder)

@@ -77,7 +77,7 @@ def _restore(
     )
     with Worktree(repository.worktree, repository.hash_name) as worktree, Blobs(run) as blobs:
         staging = Staging(repository.private_dir, repository.worktree, worktree)
-        with _blaming(b"."):
+        with _errors_about(b"."):
             staging.clear(blobs, repository.hash_name)
         work = _Restore(plan, worktree, staging, blobs, on_progress)
         try:
@@ -89,7 +89,7 @@ def _restore(
 
 
 @contextlib.contextmanager
-def _blaming(path: bytes) -> Generator[None]:
+def _errors_about(path: bytes) -> Generator[None]:
     """Converts errors of the file system into errors about `path`."""
     try:
         yield
@@ -125,7 +125,7 @@ class _Restore:
     def run(self, keep_folder: bytes | None) -> None:
         tasks = [
             self._staged(number, step, signature)
-            for number, (step, signature) in enumerate(self._still_to_do())
+            for number, (step, signature) in enumerate(self._pending_steps())
         ]
         self._staging.complete()
         try:
@@ -136,7 +136,7 @@ class _Restore:
                 failure.not_rolled_back = tuple(self.not_rolled_back)
             raise
 
-    def _still_to_do(self) -> list[tuple[Step, Signature | None]]:
+    def _pending_steps(self) -> list[tuple[Step, Signature | None]]:
         """Returns the steps whose paths are not in their target state yet, each with the signature
         of the present file.
 
@@ -145,7 +145,7 @@ class _Restore:
         todo: list[tuple[Step, Signature | None]] = []
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):
-            with _blaming(step.path):
+            with _errors_about(step.path):
                 found = self._worktree.inspect(step.path)
             if _is_at(found.side, step.target):
                 continue
@@ -158,7 +158,7 @@ class _Restore:
         return todo
 
     def _staged(self, number: int, step: Step, signature: Signature | None) -> _Task:
-        with _blaming(step.path):
+        with _errors_about(step.path):
             place = self._staging.place(b"%d" % number, step.path)
             if step.target is not None:
                 like = signature.mode if signature and stat.S_ISREG(signature.mode) else None
@@ -184,7 +184,7 @@ class _Restore:
 
     def _do(self, task: _Task, total: int) -> None:
         path = task.step.path
-        with _blaming(path):
+        with _errors_about(path):
             if task.signature is None:
                 self._changes.add(path, task.place)
             elif task.step.target is None:

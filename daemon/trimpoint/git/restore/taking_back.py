@@ -73,10 +73,10 @@ class PathHistory:
         if author == "others" and self.present == self.wanted:
             self.wanted = side
         elif side != self.wanted and (author != "thread" or self.mixed is not None):
-            self._mixed.append((side, self._blended(author)))
+            self._mixed.append((side, self._combined_author(author)))
         self.present = side
 
-    def _blended(self, author: Author) -> Author:
+    def _combined_author(self, author: Author) -> Author:
         if self.present == self.wanted:
             return author
         return "others" if "others" in (author, self.mixed) else "unknown"

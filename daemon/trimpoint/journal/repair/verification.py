@@ -46,7 +46,7 @@ class Problem:
     advice: str
 
 
-_BEHIND_DAMAGE = Problem(
+_COVERED_DAMAGE = Problem(
     "damaged_before_snapshot",
     "the old part of the journal is damaged; the thread still opens whole, from its snapshot",
     "Export it with `trimpoint export`, and restore the file from a backup: another version of "
@@ -93,7 +93,7 @@ def verify(store: StateDirectory, thread_id: str, *, is_live: bool = False) -> V
     found.report, snapshot = content.report, _snapshot_beside(store, found)
     if (problem := _problem_of(content.report)) is not None:
         found.problems.append(
-            _BEHIND_DAMAGE if bridges_damage(found.path, content.report, snapshot) else problem
+            _COVERED_DAMAGE if bridges_damage(found.path, content.report, snapshot) else problem
         )
     _fold(found, content, snapshot)
     return found

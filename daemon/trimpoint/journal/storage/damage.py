@@ -5,11 +5,11 @@ durable). The file then ends early, or sectors of the batch were never written a
 any order. All other damage is to bytes that were durable and perhaps acknowledged, and must not be
 cut off. With p the first byte that is no record, the first matching rule decides:
 
-1. A valid first-of-batch record is after p: the bytes at p had been durable.     -> middle 2. A
-sector between p and the next valid record is all zeros: it was not written. -> torn 3. Another
-valid record is after p: the batch is complete except at p.            -> middle 4. The record at p
-ends, by its own length, at or after the end of the file.      -> torn 5. The record at p ends
-before that, and no valid record follows.                 -> middle
+1. A valid first-of-batch record is after p: the bytes at p had been durable.     -> middle
+2. A sector between p and the next valid record is all zeros: it was not written. -> torn
+3. Another valid record is after p: the batch is complete except at p.            -> middle
+4. The record at p ends, by its own length, at or after the end of the file.      -> torn
+5. The record at p ends before that, and no valid record follows.                 -> middle
 
 One case cannot be distinguished: damage to the last record of the file long after it was
 acknowledged (rule 4). Its bytes are kept beside the journal, so nothing is lost for good.

@@ -94,7 +94,7 @@ class JournalFile:
                 self._agree(to)
                 return
             self._release()
-            self._keep_torn()
+            self._save_torn_bytes()
             self._cut(to)
             if to.records == 0:
                 # The file may have been created before a crash without a sync of the directory.
@@ -145,7 +145,7 @@ class JournalFile:
             raise JournalWriteError(self.path, EIO, "finding what was durable")
         return fd
 
-    def _keep_torn(self) -> None:
+    def _save_torn_bytes(self) -> None:
         if not self._torn:
             return
         kept_at = free_name(self._files, self.path, "torn")

@@ -71,7 +71,7 @@ def inspect(
         if header.state is not HeaderState.VALID:
             return _without_records(header, head, size)
         start = Position(header.size_bytes, 0)
-        if after is not None and (tail := _tail_behind(files, fd, after, size)) is not None:
+        if after is not None and (tail := _tail_after(files, fd, after, size)) is not None:
             return _examine(tail, after.position, header)
         return _examine(read_fully(files, fd, start.offset_bytes, size), start, header)
     finally:
@@ -103,7 +103,7 @@ def read_piece(
         if header.state is not HeaderState.VALID:
             return None
         start = Position(header.size_bytes, 0)
-        if after is not None and _bears_out(files, fd, after, size):
+        if after is not None and _matches_bookmark(files, fd, after, size):
             start = after.position
         return _piece_at(files, fd, start, size, max_bytes)
     finally:
@@ -117,7 +117,7 @@ def _beginning(files: FileOperations, fd: int) -> tuple[bytes, framing.Header, i
     return head, framing.parse_header(head, size), size
 
 
-def _bears_out(files: FileOperations, fd: int, after: Bookmark, size: int) -> bool:
+def _matches_bookmark(files: FileOperations, fd: int, after: Bookmark, size: int) -> bool:
     return after.position.offset_bytes <= size and _bookmark_at(files, fd, after.position) == after
 
 
@@ -145,7 +145,7 @@ def _piece_at(
     return Piece(start, data[: found.end], _bookmark_at(files, fd, end_position))
 
 
-def _tail_behind(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
+def _tail_after(files: FileOperations, fd: int, after: Bookmark, size: int) -> memoryview | None:
     """Returns all bytes after the bookmark, or None if the file does not match the bookmark."""
     end = after.position.offset_bytes
     if end > size:

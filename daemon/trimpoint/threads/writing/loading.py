@@ -51,7 +51,7 @@ async def load(store: StateStore, thread_id: str) -> Loaded:
     snapshot = _decoded(await store.read_checked(snapshot_name(thread_id)), thread_id)
     if (
         snapshot is not None
-        and (loaded := await _load_behind(store, thread_id, snapshot)) is not None
+        and (loaded := await _load_after(store, thread_id, snapshot)) is not None
     ):
         return loaded
     journal = await store.open_journal(thread_id)
@@ -66,7 +66,7 @@ def _decoded(payload: memoryview | None, thread_id: str) -> Snapshot | None:
         return None
 
 
-async def _load_behind(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
+async def _load_after(store: StateStore, thread_id: str, snapshot: Snapshot) -> Loaded | None:
     """Returns None if the journal does not continue where the snapshot ends."""
     journal = await store.open_journal(thread_id, snapshot.bookmark)
     before = snapshot.bookmark.position.records

@@ -186,7 +186,7 @@ class ThreadWriter:
         try:
             await self._journal.commit()
         except JournalWriteError as error:
-            await self._fall_back()
+            await self._try_recover()
             raise JournalRefuses(str(error)) from error
         except JournalError as error:
             raise JournalRefuses(str(error)) from error
@@ -308,7 +308,7 @@ class ThreadWriter:
         self._published += 1
         self._deps.subscriber(self.thread_id, record)
 
-    async def _fall_back(self) -> None:
+    async def _try_recover(self) -> None:
         """Tries to return to the durable state at once; if the disk refuses, the flusher tries
         again.
         """

@@ -117,7 +117,9 @@ class Recall:
                 await self._all_read.wait()
 
     async def _work(self) -> None:
-        """Indexes all waiting threads, then waits for new records."""
+        """Indexes the journals of all waiting threads, then waits for new records. After an error
+        it starts over, at once if the index was damaged, else after `RETRY_S` seconds.
+        """
         try:
             while self._waiting:
                 await self._read(next(iter(self._waiting)))

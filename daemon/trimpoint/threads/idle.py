@@ -30,7 +30,7 @@ class IdleRules(NamedTuple):
 
 
 class IdleThreads:
-    """Chooses the threads to unload and to write snapshots of. `in_use` are predicates of the
+    """Chooses the threads that must be unloaded or get a snapshot. `in_use` are predicates of the
     layers above that take a thread id.
     """
 

@@ -75,7 +75,9 @@ def _last_won_no_turn(state: ThreadState, policy: Policy) -> bool:
 
 
 def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
-    """Returns the state of automatic compaction with a sentence for a person."""
+    """Returns the state of automatic compaction (idle, due, running or stopped) with a sentence for
+    a person.
+    """
     operation = state.open_operation
     if (
         operation is not None

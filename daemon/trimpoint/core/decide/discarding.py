@@ -164,7 +164,8 @@ def _is_addressed(segment: ContextSegment) -> bool:
 
 def discard_refusal(state: ThreadState) -> Rejected | None:
     """Returns None if segments can be discarded, else the rejection. Nothing can be discarded if
-    part of the context is sealed, because a new session must be given all remaining raw items.
+    the context begins with a sealed summary or Codex has compacted it, because a new session must
+    be given all remaining raw items.
     """
     if has_sealed_summary(state):
         sealed = (

@@ -160,7 +160,9 @@ def _ended(state: ThreadState, number: int) -> Revision | Rejected:
 
 
 def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
-    """Returns the revision to compare `newer` with if the person named no other."""
+    """Returns the default for the older revision of a comparison: the start of the turn `newer`, or
+    for `now` the start of the running turn or the end of the last one.
+    """
     number = len(state.turns)
     if newer is not None and newer in state.turn_index:
         number = state.turn_index[newer] + 1

@@ -82,8 +82,8 @@ class BusyReason(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The outcome of a command that a rule refused. `message` is a sentence for a person; `block`
-    says why the thread is busy, if that is the reason.
+    """The outcome of a command that a rule refused. `message` is a sentence for a person. `block`
+    says what keeps the thread busy if that is the reason, else it is None.
     """
 
     reason: Reason

@@ -107,7 +107,7 @@ def unarchive_line(state: ThreadState) -> str:
 
 
 def with_pins(state: ThreadState) -> str:
-    """Returns the words of a sentence that say how many pins the new thread begins with."""
+    """Returns a part of a sentence that says how many pins the new thread begins with."""
     return f"that begins with {counted(len(standing_pins(state)), 'pin')},"
 
 
@@ -219,8 +219,8 @@ def called(boundary: Boundary) -> str:
 
 
 def came_back(boundary: Boundary, *, planned: bool = False) -> str:
-    """Returns the words that say what an undo has brought back into the context, or would bring
-    back with `planned`.
+    """Returns a part of a sentence that says what an undo has brought back into the context, or
+    would bring back with `planned`.
     """
     if isinstance(boundary, Discard):
         count = len(boundary.entry_ids)

@@ -43,8 +43,8 @@ async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGener
 
 @contextlib.asynccontextmanager
 async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerator[None]:
-    """Locks the store, and with it all worktrees of the repository, until the block ends, so that
-    nothing is written while objects are removed.
+    """Locks the store exclusively, and with it all worktrees of the repository, until the block
+    ends, so that nothing is written while objects are removed.
 
     :raises GitFailed: when another process holds it until the deadline, or the lock file cannot be
         created

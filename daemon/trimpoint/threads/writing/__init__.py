@@ -1,4 +1,4 @@
-"""One writer for each thread: `writer` decides and appends, one command at a time, with numbers of
-`sequencer` and answers of `receipts`; `loading` opens a journal, `flushing` writes in the
-background.
+"""The writer of a thread. `writer` decides and appends, one command at a time; it takes numbers
+from `sequencer` and stored answers from `receipts`. `loading` opens a journal, and `flushing`
+writes in the background.
 """

@@ -54,8 +54,8 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
     """Returns the trim that keeps the last N turns of the active context, or None if it would prune
     nothing.
 
-    A trim that keeps no turns also removes a summary at the start of the context, and what was
-    injected before the next turn, so `/clear` directly after `/compact` is possible.
+    A trim that keeps no turns also removes a summary at the start of the context and the items
+    injected since the last turn, so `/clear` directly after `/compact` is possible.
     """
     cut = max(0, state.active_turn_count - keep_last_n_turns)
     clears = begins_with_summary(state) or bool(state.active_injected)
@@ -186,7 +186,7 @@ def context_items(
     injected: Iterable[bytes] = (),
 ) -> list[bytes]:
     """Returns the raw items of a context: first `summary`, if it is not None, then `pinned`, then
-    `turns`, each after what was injected before it, then `injected`.
+    `turns`, each after the items injected before it, then `injected`.
 
     The first `skipped_items` items of the first turn are left out, because the summary covers them.
     `discards` are the discards in force in this context; None means those of the state.

@@ -275,7 +275,9 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
 
 
 def _injected_tokens(state: ThreadState, turn_index: int) -> int:
-    """Weighs what was injected before a turn and was not trimmed before it began."""
+    """Returns the estimated tokens of the items that were injected before a turn, without those
+    that were trimmed before the turn began.
+    """
     pruned = (one.pruned_injected for one in state.trim_points if one.turn_index == turn_index)
     left = state.turns[turn_index].injected_before[max(pruned, default=0) :]
     return sum(map(estimate_tokens, left))

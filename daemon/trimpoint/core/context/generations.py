@@ -121,7 +121,7 @@ def generation_behind(
 
 def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
     """Returns the raw items that follow a summary: those of the pins and of the last N active
-    turns, and what was injected after these.
+    turns, and the items injected after these turns.
     """
     active = state.active_turns
     kept = active[-keep_last_n_turns:] if keep_last_n_turns else []

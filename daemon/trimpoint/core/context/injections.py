@@ -1,4 +1,4 @@
-"""Finds the place of items that a client puts into the context (docs/spec/context.md)."""
+"""Decides where items that a client injects are recorded (docs/spec/context.md)."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from trimpoint.core.model.state import ThreadState
 
 
 def injection(state: ThreadState, items: Sequence[bytes]) -> tuple[ev.AnyEvent, ...]:
-    """Returns the facts of an injection now: behind the last turn of the context, or, while no turn
-    stands in it, before the next one. What is injected next to such items joins them.
+    """Returns the events that record injected items. They belong to the last turn of the active
+    context. If it has no turn, or such items wait already, they are recorded before the next turn.
     """
     if not items:
         return ()

@@ -121,7 +121,7 @@ def _carried(state: ThreadState) -> Iterator[ContextSegment]:
 
 
 def _injected(number: int, raw: bytes) -> ContextSegment:
-    """Returns an item that a client injected where no turn was that it could belong to."""
+    """Returns the segment of an item that a client injected while no turn was in the context."""
     item = msgspec.json.decode(raw)
     [group] = grouped([item], ())
     ids = (f"@injected-{number}",)

@@ -74,8 +74,8 @@ class ProviderCompaction(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """An item and its position in its turn; negative: so many from the end of those that were
-    injected before it.
+    """A raw item and its position in its turn. A negative position counts from the end of the items
+    that were injected before the turn.
     """
 
     turn_id: str | None

@@ -40,9 +40,8 @@ FILES = "files+context"
 
 class RevertTarget(NamedTuple):
     """The target of a revert: the turns that will be active, the trim point before them, the
-    discards in force there, and all turns of the ledger up to there.
-
-    `injected` was injected after these turns.
+    discards in force there, all turns of the ledger up to there, and the items `injected` after
+    these turns.
 
     `generation` is the number of the generation whose provider thread holds this context, and
     `through` is Codex's id of the last turn to take from it, or None for all of them. `generation`

@@ -178,8 +178,8 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
 
 
 def injected_at(state: ThreadState, kept: int) -> list[bytes]:
-    """Returns what was injected before the next turn when the thread had its first `kept` turns and
-    the last of them had just ended; before the first turn, what was there when it began.
+    """Returns the items injected before the next turn, as they were directly after the first `kept`
+    turns. With 0, these are the items injected before the first turn.
     """
     if kept:
         return []
@@ -187,8 +187,8 @@ def injected_at(state: ThreadState, kept: int) -> list[bytes]:
 
 
 def points_at(points: Sequence[TrimPoint], turns: Sequence[Turn]) -> list[TrimPoint]:
-    """Returns those of the trim points that stood when the last of `turns` ended, or, without any,
-    when the first turn of all began.
+    """Returns the trim points that were in force when the last of `turns` ended. Without turns,
+    these are the trim points before the first turn of the thread.
     """
     if not turns:
         return [point for point in points if point.turn_index == 0]

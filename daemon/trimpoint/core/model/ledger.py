@@ -104,8 +104,8 @@ class TrimPoint(msgspec.Struct):
 
 
 def turns_behind(point: TrimPoint | None, ledger: Sequence[Turn]) -> list[Turn]:
-    """Returns the turns of `ledger` after the boundary, oldest first; the first one without what
-    was injected before it and lies before the boundary.
+    """Returns the turns of `ledger` after the boundary, oldest first. Injected items of the first
+    turn that are before the boundary are removed from it.
     """
     if point is None:
         return list(ledger)
@@ -119,7 +119,7 @@ def turns_behind(point: TrimPoint | None, ledger: Sequence[Turn]) -> list[Turn]:
 def injected_behind(
     point: TrimPoint | None, ledger: Sequence[Turn], injected: Sequence[bytes]
 ) -> list[bytes]:
-    """Returns those of the items `injected` behind all turns of `ledger` that lie after the
+    """Returns those of the items `injected` after the last turn of `ledger` that are after the
     boundary.
     """
     if point is None or point.turn_index < len(ledger):

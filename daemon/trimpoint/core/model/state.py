@@ -282,7 +282,9 @@ class ThreadState(msgspec.Struct):
 
     @property
     def active_injected(self) -> list[bytes]:
-        """Returns what was injected behind the active turns and lies before the next one."""
+        """Returns the items of the active context that were injected after its last turn and wait
+        for the next one.
+        """
         point = self.trim_points[-1] if self.trim_points else None
         return injected_behind(point, self.turns, self.injected_before_next)
 

@@ -13,7 +13,7 @@ class TrimPointCreated(Event, frozen=True, array_like=True, tag="thread.trim-poi
 
     The pruned turns are a range of the ledger: `pruned_turn_count` turns, the last of them
     `last_pruned_turn_id`. `pruned_turn_ids` lists them, unless a revert has removed them since.
-    `pruned_injected`: it also pruned so many, the oldest, of the items that were injected before
+    `pruned_injected` is the number of oldest items that the trim removed of those injected before
     the first kept turn, or before the next turn if none is kept.
     """
 

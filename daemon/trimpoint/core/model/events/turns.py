@@ -70,8 +70,8 @@ class ContextItemsRecorded(
 
 
 class ItemsInjected(Event, frozen=True, array_like=True, tag="thread.items-injected"):
-    """A client put these items, JSON, into the context while no turn stood in it. They lie before
-    the next turn.
+    """A client injected these raw items (JSON) while the active context had no turn. They are
+    placed before the next turn.
     """
 
     private: ClassVar[frozenset[str]] = frozenset({"items"})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trimpoint.sessionlogs.carry import carried
 from trimpoint.sessionlogs.live import Summary, live_window
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
 from trimpoint_protocol import unified as u
@@ -22,6 +23,7 @@ AROUND = (
     "<system-reminder>", "<local-command", "<command-", "<session_context>", "<task-notification>",
     "[The previous response was interrupted",
 )  # fmt: skip
+QUEUED = "The user sent a new message while you were working:"
 WORDS = 60
 
 
@@ -68,7 +70,7 @@ def live_words(session: FoundSession) -> list[str]:
 
 def _live(item: u.MessageRecord | Summary) -> Iterator[str]:
     assert isinstance(item, u.MessageRecord)
-    if item.kind == "notice":
+    if item.kind == "notice" and item.role != "user":
         return
     yield from _worded(item.text)
     for call in item.tool_calls:
@@ -79,6 +81,8 @@ def _live(item: u.MessageRecord | Summary) -> Iterator[str]:
 
 def _worded(text: str) -> Iterator[str]:
     text = text.strip()
+    if text.startswith(QUEUED):  # what was typed while the model worked
+        text = text.splitlines()[1]
     if text and not text.startswith(AROUND):
         yield text[:WORDS]
 
@@ -188,6 +192,34 @@ def test_a_session_that_was_resumed_twice_is_one_with_each_result_once() -> None
     [rewind] = document.rewinds
     assert texts(document, rewind.dropped_message_indices)[::2] == ["fourth", "fifth"]
     assert document.usage.calls == 5
+
+
+def test_a_prompt_that_was_typed_while_the_model_worked_is_one() -> None:
+    [document] = documents(CLAUDE / "queued")
+    prompts = [one.text for one in document.messages if one.kind == "prompt"]
+    assert prompts[1:3] == ["NAP second", "queued third"]
+    assert document.end.turns == len(prompts) == 7
+
+
+def test_a_failed_request_leaves_a_message_that_the_model_never_sees() -> None:
+    [document] = documents(CLAUDE / "failed-requests")
+    [failed] = [one for one in document.messages if one.text.startswith("API Error")]
+    assert (failed.active, failed.kind, failed.synthetic) == (False, "other", True)
+
+
+def test_a_command_of_ones_own_and_a_shell_are_carried_over() -> None:
+    [session] = sessions_in(CLAUDE / "own-commands")
+    items = carried(live_window(Reading(session)), max_tokens=10_000).items
+    texts = [part["text"] for item in items for part in json.loads(item).get("content", ())]
+    assert texts[:3] == ["first", "reply 1", "MY COMMAND TEXT with words"]
+    assert texts[4] == "<bash-input>echo from-the-shell</bash-input>"
+
+
+def test_a_second_compression_with_the_same_words_has_a_summary_of_its_own() -> None:
+    [document] = documents(GEMINI / "compressed-twice")
+    assert [one.trigger for one in document.compaction.boundaries] == ["manual", "manual", "auto"]
+    for boundary in document.compaction.boundaries:
+        assert boundary.summary_message_index == boundary.after_message_index + 1
 
 
 def test_an_automatic_compression_is_told_from_one_by_hand() -> None:

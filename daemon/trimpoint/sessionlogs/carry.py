@@ -21,6 +21,10 @@ from trimpoint.sessionlogs.live import LiveWindow, Summary
 OWN_SUMMARY = "<conversation-summary"
 MAX_OUTPUT_CHARS = 40_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+# What a person ran in a shell of the other program, which its model was sent.
+SHELL = ("<bash-input>", "<bash-stdout>", "<user_shell_command>")
+# A command that a person has defined; what it stands for is the next message.
+OWN_COMMAND = "<command-message>"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -110,12 +114,16 @@ class _Maker:
     def turns(self, window: LiveWindow) -> Iterator[CarriedTurn]:
         """Yields the turns; what stands before the first prompt is one without a prompt."""
         turn = CarriedTurn(None, [], [])
+        before = ""
         for item in window.items:
-            if isinstance(item, u.MessageRecord) and item.kind == "prompt":
-                if turn.items:
-                    yield turn
-                turn = CarriedTurn(item.text, [], [])
-            for made, said in self._made(item, window.summaries):
+            expanded = isinstance(item, u.MessageRecord) and _is_expanded(item, before)
+            if isinstance(item, u.MessageRecord):
+                before = item.text
+                if item.kind == "prompt" or expanded:
+                    if turn.items:
+                        yield turn
+                    turn = CarriedTurn(item.text, [], [])
+            for made, said in self._made(item, window.summaries, expanded=expanded):
                 turn.items.append(made)
                 if said is not None:
                     turn.said.append(said)
@@ -123,13 +131,15 @@ class _Maker:
             yield turn
 
     def _made(
-        self, item: u.MessageRecord | Summary, summaries: dict[int, Summary]
+        self, item: u.MessageRecord | Summary, summaries: dict[int, Summary], *, expanded: bool
     ) -> Iterator[tuple[bytes, tuple[str, str] | None]]:
         if isinstance(item, Summary):
             yield self._summary(item), None
         elif item.kind == "summary" and item.index in summaries:
             yield self._summary(summaries[item.index]), None
-        elif item.kind in ("preamble", "notice", "command"):
+        elif item.kind in ("preamble", "notice", "command") and not (
+            expanded or item.text.startswith(SHELL)
+        ):
             self._missing["instructions and notices of the other program"] += 1
         elif item.kind == "reasoning":
             self._missing["reasoning"] += 1
@@ -197,6 +207,11 @@ def _message(role: str, text: str) -> bytes:
 def _with_omissions(message: u.MessageRecord) -> str:
     lines: Iterable[str] = (f"[{what} left out]" for what in message.omitted if "encr" not in what)
     return "\n".join(filter(None, (message.text, *lines)))
+
+
+def _is_expanded(message: u.MessageRecord, before: str) -> bool:
+    """Returns whether a message is what a command of a person's own stands for."""
+    return message.kind == "notice" and message.role == "user" and before.startswith(OWN_COMMAND)
 
 
 def _is_object(value: Any) -> bool:

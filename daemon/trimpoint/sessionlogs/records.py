@@ -73,8 +73,12 @@ class Records:
         return taken
 
     def keep_open(self) -> None:
-        """More may be added to the newest message; it and what follows wait until `close`."""
-        self._open = len(self.ready) - 1 if self.ready else None
+        """More may be added to the newest message; it and what follows wait until `close`. One that
+        is left out stays so.
+        """
+        newest = self.ready[-1] if self.ready else None
+        is_there = isinstance(newest, u.MessageRecord) and newest.index == self.last_index
+        self._open = len(self.ready) - 1 if is_there else None
 
     def wait_for_changes(self) -> None:
         """A message may be written anew later; it and what follows wait until the last time."""
@@ -173,6 +177,15 @@ class Records:
                 )
             )
         return index
+
+    def counted(self, timestamp: str) -> int:
+        """Counts a message of which nothing is wanted, and which is no prompt. Returns its
+        index.
+        """
+        if self.first_timestamp is None:
+            self.first_timestamp = timestamp
+        self.last_timestamp = timestamp
+        return self.window.add()
 
     def prompt_before(self, turns: int) -> int | None:
         """Returns the message with which the newest `turns` turns of the window begin; the oldest

@@ -13,6 +13,9 @@ from trimpoint.sessionlogs.reading import About, Reader
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lines import lines_of
 
+# Records of so much of a log are taken together.
+TAKEN_BYTES = 64 * 1024
+
 
 class FoundSession(NamedTuple):
     """A session on disk. `parts` are its files with what the reader has to know of each; `clears`
@@ -89,15 +92,21 @@ class Reading:
 def _feed(
     session: FoundSession, reader: Reader, records: Records, sizes: list[int]
 ) -> Iterator[None]:
-    """Gives the reader all lines; yields when there are records, so that they can be taken."""
+    """Gives the reader all lines; yields after every few when there are records, so that they can
+    be taken.
+    """
+    fed = 0
     for (path, part), size in zip(session.parts, sizes, strict=True):
         with opened(path, size) as source:
             reader.begin_part(part)
             feed = reader.feed
             for line in lines_of(source):
                 feed(line)
-                if records.ready:
-                    yield
+                fed += len(line)
+                if fed > TAKEN_BYTES:
+                    fed = 0
+                    if records.ready:
+                        yield
                 if reader.part_done:
                     break
     reader.finish()

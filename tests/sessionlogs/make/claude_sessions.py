@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.sessionlogs.make.cleaning import clean_lines, write
 from tests.sessionlogs.make.loopback import Handler, Model, serving
 
 HUGE = 990_000
+SLOW_S = 8
 
 
 class Anthropic(Handler):
@@ -34,6 +36,17 @@ class Anthropic(Handler):
             self.answer({})
 
     def _reply(self, body: dict[str, Any], number: int) -> None:
+        text = _said_last(body)
+        if "SLOW" in text:
+            time.sleep(SLOW_S)
+        if "FAIL400" in text and self.model.fails("400", 6):
+            error = {"type": "invalid_request_error", "message": "no"}
+            self.answer({"type": "error", "error": error}, status=400)
+            return
+        if "FAIL529" in text and self.model.fails("529", 2):
+            error = {"type": "overloaded_error", "message": "Overloaded"}
+            self.answer({"type": "error", "error": error}, status=529)
+            return
         blocks = _blocks(body, number)
         given = HUGE if "HUGE" in json.dumps(body["messages"][-1]) else self.model.input_tokens
         usage = {"input_tokens": given + number, "output_tokens": 10}
@@ -49,10 +62,17 @@ class Anthropic(Handler):
             self.answer(message)
 
 
+def _said_last(body: dict[str, Any]) -> str:
+    return " ".join(part.get("text", "") for part in _last_parts(body))
+
+
+def _last_parts(body: dict[str, Any]) -> list[dict[str, Any]]:
+    last = [one for one in body["messages"] if one["role"] != "system"][-1]["content"]
+    return [{"type": "text", "text": last}] if isinstance(last, str) else last
+
+
 def _blocks(body: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    last = body["messages"][-1]["content"]
-    parts = [{"type": "text", "text": last}] if isinstance(last, str) else last
-    text = " ".join(part.get("text", "") for part in parts)
+    parts, text = _last_parts(body), _said_last(body)
     if "Your task is to create a detailed summary" in text:
         return [{"type": "text", "text": "<analysis>A</analysis>\n<summary>SUMMARY</summary>"}]
     answered = any(part["type"] == "tool_result" for part in parts)
@@ -62,8 +82,13 @@ def _blocks(body: dict[str, Any], number: int) -> list[dict[str, Any]]:
             for at, (name, arguments) in enumerate(_calls(text))
         ]
         if calls:
-            return [{"type": "text", "text": "let me run it"}, *calls]
-    return [{"type": "text", "text": f"reply {number}"}]
+            return [*_thought(text), {"type": "text", "text": "let me run it"}, *calls]
+    return [*_thought(text), {"type": "text", "text": f"reply {number}"}]
+
+
+def _thought(text: str) -> list[dict[str, Any]]:
+    thinking = {"type": "thinking", "thinking": "a thought", "signature": "c2lnbmVk"}
+    return [thinking] if "THINK" in text else []
 
 
 def _calls(text: str) -> list[tuple[str, dict[str, Any]]]:
@@ -75,8 +100,30 @@ def _calls(text: str) -> list[tuple[str, dict[str, Any]]]:
         "subagent_type": "general-purpose",
         "run_in_background": False,
     }
-    asked = {"RUN": [bash], "BOTH": [bash, bash], "AGENT": [("Agent", agent)]}
-    return next((calls for word, calls in asked.items() if word in text), [])
+    nap = ("Bash", {"command": "timeout 6 tail -f /dev/null; echo rested", "description": "sleep"})
+    long = ("Bash", {"command": "tail -f /dev/null", "description": "wait"})
+    back = (
+        "Bash",
+        {
+            "command": "timeout 2 tail -f /dev/null; echo b",
+            "description": "b",
+            "run_in_background": True,
+        },
+    )
+    asked: dict[str, list[tuple[str, dict[str, Any]]]] = {
+        "RUN": [bash],
+        "BOTH": [bash, bash],
+        "BGAGENT": [("Agent", agent | {"run_in_background": True})],
+        "AGENT": [("Agent", agent)],
+        "NAP": [nap],
+        "SLEEP": [long],
+        "BACK": [back],
+        "PLAN": [("ExitPlanMode", {"plan": "the plan"})],
+        "MCP": [("mcp__box__look", {})],
+        "READIMAGE": [("Read", {"file_path": "pixel.png"})],
+    }
+    word = next((word for word in asked if word in text), None)
+    return asked[word] if word is not None else []
 
 
 def _events(message: dict[str, Any]) -> list[bytes]:
@@ -85,22 +132,31 @@ def _events(message: dict[str, Any]) -> list[bytes]:
         {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}
     ]
     for index, block in enumerate(blocks):
-        is_text = block["type"] == "text"
-        empty = {"text": ""} if is_text else {"input": {}}
-        delta = (
-            {"type": "text_delta", "text": block["text"]}
-            if is_text
-            else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        )
+        empty, deltas = _deltas(block)
         events += [
             {"type": "content_block_start", "index": index, "content_block": block | empty},
-            {"type": "content_block_delta", "index": index, "delta": delta},
+            *({"type": "content_block_delta", "index": index, "delta": one} for one in deltas),
             {"type": "content_block_stop", "index": index},
         ]
     delta = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     events.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 10}})
     events.append({"type": "message_stop"})
     return [f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events]
+
+
+def _deltas(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns what a block begins as, and what is added to it."""
+    match block:
+        case {"type": "text", "text": text}:
+            return {"text": ""}, [{"type": "text_delta", "text": text}]
+        case {"type": "thinking", "thinking": thinking, "signature": signature}:
+            return {"thinking": "", "signature": ""}, [
+                {"type": "thinking_delta", "thinking": thinking},
+                {"type": "signature_delta", "signature": signature},
+            ]
+        case _:
+            arguments = json.dumps(block["input"])
+            return {"input": {}}, [{"type": "input_json_delta", "partial_json": arguments}]
 
 
 class Stage:

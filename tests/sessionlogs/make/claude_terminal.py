@@ -164,7 +164,8 @@ async def with_a_sub_agent(stage: Stage) -> None:
             await screen.say(text)
 
 
-SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
+Scenes = dict[str, Callable[[Stage], Awaitable[None]]]
+SCENES: Scenes = {
     "compacted": compacted,
     "compacted-automatically": compacted_automatically,
     "rewound": rewound,
@@ -179,17 +180,17 @@ SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 }
 
 
-async def make(claude: str, out: Path, names: list[str]) -> None:
+async def make(claude: str, out: Path, names: list[str], scenes: Scenes) -> None:
     """Plays the scenes and writes what came of them below `out`."""
-    for name in names or SCENES:
+    for name in names or scenes:
         shutil.rmtree(out / name, ignore_errors=True)
         with tempfile.TemporaryDirectory() as work, serving(Anthropic) as (model, port):
             stage = Stage(claude, Path(work), model, port)
             with anyio.fail_after(240):
-                await SCENES[name](stage)
+                await scenes[name](stage)
             keep(stage.home, stage.cwd, model, out / name, work)
         print(name, flush=True)
 
 
 if __name__ == "__main__":
-    anyio.run(make, sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    anyio.run(make, sys.argv[1], Path(sys.argv[2]), sys.argv[3:], SCENES)

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from trimpoint.core.model.lenient import as_dict, as_list
+
 LONG = 160
 SUMMARIES = ("This session is being continued", "Another language model", "<state_snapshot>")
 KEPT_WHOLE = ("message", "arguments", "encrypted_content")
@@ -33,6 +35,8 @@ def _lightened(row: Any) -> Any:
     match row:
         case {"type": str(kind)} if kind.startswith("api-request"):
             return {name: row[name] for name in ("type", "sessionId", "timestamp") if name in row}
+        case {"type": "attachment", "attachment": {"type": "queued_command"}}:
+            return {name: row[name] for name in row if name != "rendered"}
         case {"type": "attachment", "attachment": {"type": kind}}:
             return row | {"attachment": {"type": kind}}
         case _:
@@ -41,9 +45,9 @@ def _lightened(row: Any) -> Any:
 
 def _shortened(value: Any, key: str) -> Any:
     if isinstance(value, dict):
-        return {name: _shortened(one, name) for name, one in value.items()}
+        return {name: _shortened(one, name) for name, one in as_dict(value).items()}
     if isinstance(value, list):
-        return [_shortened(one, key) for one in value]
+        return [_shortened(one, key) for one in as_list(value)]
     if isinstance(value, str) and len(value) > LONG and not _is_kept(value, key):
         return value[:80] + " …"
     return value

@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,8 @@ from tests.tui.terminal import program_in_terminal
 
 SNAPSHOT = "<state_snapshot>SUMMARY</state_snapshot>"
 HUGE = 900_000
+SLOW_S = 8
+FAILURES = {"FAIL400": 1, "FAIL500": 2}
 LONG = " ".join(str(number * 7919 % 100_003) for number in range(4_000))
 
 
@@ -42,6 +45,15 @@ class Gemini(Handler):
 
     def _reply(self, body: dict[str, Any]) -> None:
         number = self.model.number(body)
+        said = json.dumps(body["contents"][-1])
+        if "SLOW" in said:
+            time.sleep(SLOW_S)
+        for word, times in FAILURES.items():
+            if word in said and self.model.fails(word, times):
+                status = int(word.removeprefix("FAIL"))
+                error = {"code": status, "message": "no", "status": "INTERNAL"}
+                self.answer({"error": error}, status=status)
+                return
         parts = _parts(body, number)
         given = HUGE if "HUGE" in json.dumps(body["contents"][-1]) else 5_000 + number
         usage = {
@@ -66,10 +78,27 @@ def _parts(body: dict[str, Any], number: int) -> list[dict[str, Any]]:
         return [{"text": SNAPSHOT}]
     text = " ".join(part.get("text", "") for part in last)
     answered = any("functionResponse" in part for part in last)
-    if "RUN" in text and not answered and body.get("tools"):
-        call = {"name": "list_directory", "args": {"dir_path": "."}}
-        return [{"text": "let me look"}, {"functionCall": call}]
-    return [{"text": f"reply {number} {LONG if 'LONG' in text else ''}".strip()}]
+    thought = [{"text": "**Subject** a thought", "thought": True}] if "THINK" in text else []
+    if not answered and body.get("tools"):
+        calls = [{"functionCall": one} for one in _calls(text)]
+        if calls:
+            return [*thought, {"text": "let me look"}, *calls]
+    return [*thought, {"text": f"reply {number} {LONG if 'LONG' in text else ''}".strip()}]
+
+
+def _calls(text: str) -> list[dict[str, Any]]:
+    """Returns the calls that a prompt asks for by a word in capitals."""
+    look = {"name": "list_directory", "args": {"dir_path": "."}}
+    wait = {"name": "run_shell_command", "args": {"command": "tail -f /dev/null"}}
+    wrong = {"name": "read_file", "args": {"file_path": "missing"}}
+    asked: dict[str, list[dict[str, Any]]] = {
+        "RUN": [look],
+        "BOTH": [look, look],
+        "SLEEP": [wait],
+        "WRONG": [wrong],
+    }
+    word = next((word for word in asked if word in text), None)
+    return asked[word] if word is not None else []
 
 
 class Stage:
@@ -93,14 +122,26 @@ class Stage:
     @asynccontextmanager
     async def running(self, *options: str) -> AsyncGenerator[Screen]:
         """Runs Gemini CLI while the block lasts."""
+        async with self.running_until_killed(*options) as screen:
+            yield screen
+            await screen.terminal.types("/quit")
+            await screen.terminal.ends()
+
+    @asynccontextmanager
+    async def running_until_killed(self, *options: str) -> AsyncGenerator[Screen]:
+        """Runs Gemini CLI, and kills it at the end of the block."""
         command = [self._gemini, "--approval-mode", "yolo", "--model", "gemini-2.5-pro", *options]
         async with program_in_terminal(command, self._environment, str(self.cwd)) as terminal:
             screen = Screen(terminal)
             await terminal.shows("Type your message")
             await screen.rests()
             yield screen
-            await terminal.types("/quit")
-            await terminal.ends()
+
+    def tear(self, count: int) -> None:
+        """Cuts so many bytes off the newest chat file, as a crash does."""
+        chats = (self.home / ".gemini" / "tmp").glob("*/chats/session-*.jsonl")
+        newest = max(chats, key=lambda path: path.stat().st_mtime_ns)
+        os.truncate(newest, newest.stat().st_size - count)
 
 
 SETTINGS = {
@@ -170,7 +211,8 @@ async def resumed_twice(stage: Stage) -> None:
         await screen.say("another fourth")
 
 
-SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
+Scenes = dict[str, Callable[[Stage], Awaitable[None]]]
+SCENES: Scenes = {
     "compressed": compressed,
     "compressed-automatically": compressed_automatically,
     "cleared": cleared,
@@ -181,14 +223,14 @@ SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 }
 
 
-async def make(gemini: str, out: Path, names: list[str]) -> None:
+async def make(gemini: str, out: Path, names: list[str], scenes: Scenes) -> None:
     """Plays the scenes and writes what came of them below `out`."""
-    for name in names or SCENES:
+    for name in names or scenes:
         shutil.rmtree(out / name, ignore_errors=True)
         with tempfile.TemporaryDirectory() as work, serving(Gemini) as (model, port):
             stage = Stage(gemini, Path(work), model, port)
             with anyio.fail_after(300):
-                await SCENES[name](stage)
+                await scenes[name](stage)
             _keep(stage, out / name, work)
         print(name, flush=True)
 
@@ -215,4 +257,4 @@ def _keep(stage: Stage, folder: Path, work: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(make, sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    anyio.run(make, sys.argv[1], Path(sys.argv[2]), sys.argv[3:], SCENES)

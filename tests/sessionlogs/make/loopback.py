@@ -4,11 +4,14 @@ the script.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
+
+from trimpoint.core.model.lenient import as_dict
 
 
 class Model:
@@ -18,6 +21,12 @@ class Model:
         self.requests: list[dict[str, Any]] = []
         self.input_tokens = 1000
         self._numbers = count(1)
+        self._failures: Counter[str] = Counter()
+
+    def fails(self, name: str, times: int) -> bool:
+        """Returns whether the next answer is an error: so many of that name are."""
+        self._failures[name] += 1
+        return self._failures[name] <= times
 
     def number(self, body: dict[str, Any]) -> int:
         """Keeps a request and returns its number."""
@@ -31,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     model: Model
 
-    def log_message(self, *arguments: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:
         """Says nothing."""
 
     def do_HEAD(self) -> None:
@@ -46,19 +55,19 @@ class Handler(BaseHTTPRequestHandler):
         """Answers what the subclass says."""
         data = self.rfile.read(int(self.headers.get("content-length") or 0))
         try:
-            body = json.loads(data)
+            body: Any = json.loads(data)
         except ValueError:
             body = {}
-        self.post(body if isinstance(body, dict) else {})
+        self.post(as_dict(body))
 
     def post(self, body: dict[str, Any]) -> None:
         """Answers a request with a body."""
         raise NotImplementedError
 
-    def answer(self, value: Any, kind: str = "application/json") -> None:
+    def answer(self, value: Any, kind: str = "application/json", status: int = 200) -> None:
         """Sends one whole answer."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
@@ -67,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(handler: type[Handler]) -> Iterator[tuple[Model, int]]:
+def serving(handler: type[Handler]) -> Generator[tuple[Model, int]]:
     """Serves while the block lasts; yields the model and its port."""
     model = Model()
     bound = type("Bound", (handler,), {"model": model})

@@ -7,6 +7,8 @@ from tests.tui.terminal import Terminal
 UP, DOWN, ENTER, ESCAPE = b"\x1b[A", b"\x1b[B", b"\r", b"\x1b"
 ERASE_LINE = b"\x15"
 QUIET_S = 1.5
+# What a program shows while it works.
+BUSY = ("esc to interrupt", "esc to cancel")
 
 
 class Screen:
@@ -16,12 +18,14 @@ class Screen:
         self.terminal = terminal
 
     async def rests(self) -> str:
-        """Returns the screen once nothing has been written to it for a while."""
+        """Returns the screen once nothing has been written to it for a while, and it says nothing
+        of work.
+        """
         quiet = False
         while not quiet:
             with anyio.move_on_after(QUIET_S) as waited:
                 await self.terminal.reads()
-            quiet = waited.cancelled_caught
+            quiet = waited.cancelled_caught and not any(word in self.terminal.text for word in BUSY)
         return self.terminal.text
 
     async def say(self, text: str) -> str:

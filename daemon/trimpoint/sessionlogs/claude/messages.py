@@ -31,6 +31,14 @@ def blocks_of(message: Message | None) -> list[Block]:
     return content if isinstance(content, list) else []
 
 
+def queued_in(row: Row) -> Message | None:
+    """Returns what was typed while the model worked, if the row is that."""
+    attached = row.attachment
+    if attached is None or attached.type != "queued_command" or not attached.prompt:
+        return None
+    return Message(role="user", content=attached.prompt)
+
+
 def answers_tool(row: Row) -> bool:
     """Returns whether a user's row is a tool's result."""
     return row.source_tool_assistant_uuid != NULL or any(
@@ -40,6 +48,8 @@ def answers_tool(row: Row) -> bool:
 
 def kind_of(row: Row) -> str:
     """Returns what a row is to a reader: prompt, answer, tool_result, summary, command, notice …"""
+    if row.is_api_error_message:
+        return "other"
     if row.type == "assistant":
         blocks = blocks_of(row.message)
         return "reasoning" if blocks and all("thinking" in one.type for one in blocks) else "answer"
@@ -50,9 +60,14 @@ def kind_of(row: Row) -> str:
     text = text_of(row.message).lstrip()
     if text.startswith(COMMANDS):
         return "command"
-    if row.is_meta or text.startswith(NOTICES):
+    if row.is_meta or text.startswith(NOTICES) or not _from_a_person(row):
         return "notice"
     return "prompt"
+
+
+def _from_a_person(row: Row) -> bool:
+    origin = row.attachment.origin if row.attachment is not None else None
+    return origin is None or origin.kind in (None, "human")
 
 
 def usage_of(usage: Usage | None) -> u.Usage | None:

@@ -18,6 +18,7 @@ from trimpoint.sessionlogs.claude.messages import (
     kind_of,
     members_of,
     merged,
+    queued_in,
     text_of,
     usage_of,
 )
@@ -129,6 +130,9 @@ class ClaudeReader:
             self._summarized(row, uuid)
         elif row.type in SAID and row.message is not None:
             self._said(row, uuid)
+        elif (queued := queued_in(row)) is not None:
+            row.type, row.message = "user", queued
+            self._said(row, uuid)
         else:
             self._beside(row, uuid)
 
@@ -191,6 +195,9 @@ class ClaudeReader:
         members = members_of(row, self._records)
         members["source_ref"] = u.SourceRef(file=self._file, line=self._line)
         members["inherited"] = self._is_copied(row)
+        if row.is_api_error_message:  # for the person alone: the model is never sent it
+            self._records.message(members, live=False)
+            return
         self._indices[uuid] = index = self._records.message(members, live=live)
         if uuid in self._awaited:
             self._moved_behind(uuid, index)
@@ -372,6 +379,7 @@ def _begins(row: Row) -> bool:
     """Returns whether a row may be the first one after a rewind: a person's, not a tool's."""
     return (
         row.type == "user"
+        and row.attachment is None
         and not answers_tool(row)
         and kind_of(row) in ("prompt", "notice", "command")
     )

@@ -96,6 +96,22 @@ class MicrocompactMetadata(msgspec.Struct, rename="camel"):
     compacted_tool_ids: list[str] = []
 
 
+class Origin(msgspec.Struct):
+    """Who said something: `human`, or a part of the program."""
+
+    kind: str | None = None
+
+
+class Attached(msgspec.Struct):
+    """What stands beside messages. Of a `queued_command`, what was typed while the model worked:
+    the model is sent it, and no other row has it.
+    """
+
+    type: str = ""
+    prompt: str | list[Block] | None = None
+    origin: Origin | None = None
+
+
 class ForkedFrom(msgspec.Struct, rename="camel"):
     """The origin of a copied row."""
 
@@ -120,6 +136,8 @@ class Row(msgspec.Struct, rename="camel"):
     version: str | None = None
     git_branch: str | None = None
     message: Message | None = None
+    attachment: Attached | None = None
+    is_api_error_message: bool | None = False
     compact_metadata: CompactMetadata | None = None
     microcompact_metadata: MicrocompactMetadata | None = None
     summarize_metadata: msgspec.Raw = NULL

@@ -29,12 +29,16 @@ class KnownMessages:
     def add(self, index: int, item_id: str | None, role: str | None, text: str | None) -> None:
         """Remembers a message; `text` of a prompt, or of any message without an id."""
         if item_id is not None:
-            self._by_id.put(hash(item_id), index)
+            self.add_id(index, item_id)
         if text is None:
             return
         for key in {_key(role, text), _key(role, text[:PREFIX_CHARS])}:
             indices = self._by_text.get(key) or []
             self._by_text.put(key, [*indices[-MAX_SAME:], index])
+
+    def add_id(self, index: int, item_id: str) -> None:
+        """Remembers a message by its id alone."""
+        self._by_id.put(hash(item_id), index)
 
     def matches(self, items: Iterable[Item], live: Ranges) -> list[int | None]:
         """Returns the live message that each item is, None for one that is not in the log."""

@@ -14,35 +14,26 @@ from trimpoint_protocol import unified as u
 
 from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex import boundaries as b
+from trimpoint.sessionlogs.codex import rows
 from trimpoint.sessionlogs.codex.copies import still_copied
 from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import (
     BROKEN,
-    HEAD,
     NULL,
-    ROWS,
-    SKIPPED,
     BadLine,
     Compacted,
+    ContextRow,
     Event,
+    EventRow,
     Item,
     ItemRow,
     Meta,
     Row,
     Tokens,
     UsageOfCall,
-    decode_context,
-    decode_event,
-    decode_item,
-    decode_item_row,
-    decode_meta,
-    decode_usage,
-    mended_row,
-    parent_of,
-    row_of,
-    says_nothing,
+    UsageRow,
 )
 from trimpoint.sessionlogs.codex.usage import CallUsage
 from trimpoint.sessionlogs.ranges import Ranges
@@ -51,6 +42,9 @@ from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.text.whole import WholeFile
 from trimpoint.sessionlogs.window import NOWHERE, Place
+
+# What Codex writes anew into each replacement.
+NOT_EXPANDED = ("preamble", "summary", "notice")
 
 
 class CodexReader:
@@ -116,9 +110,9 @@ class CodexReader:
                 self._item_of(Row(timestamp=self.meta.timestamp if self.meta else None), known)
 
     def _end_part(self) -> None:
-        if self._whole is not None:
-            self._read_whole(self._whole)
-            self._whole = None
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            self._read_whole(whole)
         self._records.lines += self._line
         self._settle()
         self._rewound(None)
@@ -132,30 +126,47 @@ class CodexReader:
         if self._whole is not None:
             self._whole.add(line)
             return
-        head = HEAD.match(line)
+        head = rows.HEAD.match(line)
         if head is not None and line.endswith(b"}\n"):
             kind = head[2]
             if kind == b"response_item":
-                if self._took_item(line, head):
+                if self._is_plain() and self._took_item(line, head):
                     return
-            elif says_nothing(kind, head[3]):
+            elif rows.says_nothing(kind, head[3]) or (
+                self._is_plain() and self._took_row(line, kind)
+            ):
                 return
         try:
-            row = row_of(line)
+            row = rows.row_of(line)
         except BadLine:
             self._records.unreadable(line)
             return
         self._take(row, line)
 
+    def _is_plain(self) -> bool:
+        """Returns whether a row's ordinal and time say nothing of where it belongs."""
+        return self._part.stop is None and not self._cuts and self._copied_at is None
+
+    def _took_row(self, line: bytes, kind: bytes) -> bool:
+        """Takes what each turn has beside items without the long way; false: it has to go it."""
+        match rows.row_beside(line, kind):
+            case EventRow() as row:
+                self._event(row.timestamp, row.payload)
+            case ContextRow() as row:
+                self._records.model = row.payload.model or self._records.model
+            case UsageRow() as row:
+                self._call_used(row.payload)
+            case None:
+                return False
+        return True
+
     def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
         """Takes a response item without the long way; false: it has to go that way."""
-        if self._part.stop is not None or self._cuts or self._copied_at is not None:
-            return False
-        if not self._records.wanted and head[3] not in (None, b"message"):
+        if not self._records.wanted and head[3] is not None and rows.is_only_counted(head, line):
             self._counted_item(head[1], head[3], head[4])
             return True
         try:
-            row = decode_item_row(line)
+            row = rows.decode_item_row(line)
         except BROKEN:
             return False
         self._item_of(row, row.payload)
@@ -164,11 +175,11 @@ class CodexReader:
     def _counted_item(self, timestamp: bytes, kind: bytes, item_id: bytes | None) -> None:
         """Counts an item that is no message, of which nothing else is wanted."""
         self._counts.item()
-        when = timestamp.decode("utf-8", "replace")
-        index = self._records.message({"kind": "other", "text": "", "timestamp": when})
-        named = item_id.decode("utf-8", "replace") if item_id is not None else None
-        self._known.add(index, named, None, None)
-        self._said(kind.decode(), None)
+        index = self._records.counted(timestamp.decode("utf-8", "replace"))
+        if item_id is not None:
+            self._known.add_id(index, item_id.decode("utf-8", "replace"))
+        if self._pending is not None:
+            self._said(kind.decode(), None)
 
     def _take(self, row: Row, line: bytes) -> None:
         if row.ordinal is not None:
@@ -185,7 +196,7 @@ class CodexReader:
 
     def _dispatch_mended(self, line: bytes) -> None:
         try:
-            self._dispatch(mended_row(line), line)
+            self._dispatch(rows.mended_row(line), line)
         except (BadLine, *BROKEN):
             self._records.unparsed += 1
 
@@ -196,18 +207,18 @@ class CodexReader:
     def _dispatch(self, row: Row, line: bytes) -> None:
         match row.type:
             case "response_item":
-                self._item(row, row.payload)
+                self._item_of(row, rows.decode_item(row.payload))
             case "event_msg":
-                self._event(row, decode_event(row.payload))
+                self._event(row.timestamp, rows.decode_event(row.payload))
             case "compacted":
                 self._compacted(row, b.convert_compacted(row.payload))
             case "token_usage_record":
-                self._call_used(decode_usage(row.payload))
+                self._call_used(rows.decode_usage(row.payload))
             case "turn_context":
-                self._records.model = decode_context(row.payload).model or self._records.model
+                self._records.model = rows.decode_context(row.payload).model or self._records.model
             case "session_meta":
-                self._session_meta(row, decode_meta(row.payload))
-            case _ if row.type in SKIPPED:
+                self._session_meta(row, rows.decode_meta(row.payload))
+            case _ if row.type in rows.SKIPPED:
                 return
             case _:
                 self._other(row, line)
@@ -216,7 +227,7 @@ class CodexReader:
         """Reads a row of a kind not known, or of the oldest format, in which a line is the item
         itself.
         """
-        found = None if row.type in ROWS else decode_object(line)
+        found = None if row.type in rows.ROWS else decode_object(line)
         if found is None or "payload" in found:
             self._records.unknown_row(row.type or "none")
         elif found.get("type") is None and "record_type" not in found and "id" in found:
@@ -226,7 +237,7 @@ class CodexReader:
         elif convert_or_none(found, Item) is not None and (
             "role" in found or "call_id" in found or "summary" in found
         ):
-            self._item(row, msgspec.Raw(msgspec.json.encode(found)))
+            self._item_of(row, rows.decode_item(msgspec.Raw(msgspec.json.encode(found))))
         else:
             self._records.unknown_row(row.type or "none")
 
@@ -236,16 +247,12 @@ class CodexReader:
             self._rewound(meta.timestamp)
             if not self._part.inherited:
                 self.meta = self.meta or meta
-            return
-        if self._metas == 2 and self._line == 2:
+        elif self._metas == 2 and self._line == 2:
             # The parent's, which begins what a fork of older versions copied. All
             # copied lines have one timestamp.
             self._copied_at, self._copied_from = row.timestamp, meta.id
 
     # --- messages
-
-    def _item(self, row: Row, payload: msgspec.Raw) -> None:
-        self._item_of(row, decode_item(payload))
 
     def _item_of(self, row: Row | ItemRow, item: Item) -> None:
         if row.metadata is not None and row.metadata.compaction_output:
@@ -263,25 +270,24 @@ class CodexReader:
         members["timestamp"] = row.timestamp
         members["synthetic"] = False
         members["inherited"] = self._inherited
-        members["source_ref"] = u.SourceRef(file=self._part.name, line=self._line)
+        members["source_ref"] = self._source()
         return members
 
+    def _source(self) -> u.SourceRef:
+        return u.SourceRef(file=self._part.name, line=self._line)
+
     def _said(self, kind: str, role: str | None) -> None:
+        pending, started = self._pending, self._turn.started
         if kind == "prompt":
             self._turn.has_prompt = True
-            if self._pending is not None and self._turn.started:
-                self._pending.decide("auto", "pre_turn")
-        elif (
-            self._pending is not None
-            and not self._turn.started
-            and role != "user"
-            and kind != "preamble"
-        ):
-            self._pending.decide("auto", "mid_turn")
+            if pending is not None and started:
+                pending.decide("auto", "pre_turn")
+        elif pending is not None and not started and role != "user" and kind != "preamble":
+            pending.decide("auto", "mid_turn")
 
     # --- turns and tokens
 
-    def _event(self, row: Row, event: Event) -> None:
+    def _event(self, timestamp: str | None, event: Event) -> None:
         match event.type:
             case "task_started" | "turn_started":
                 self._settle()
@@ -292,10 +298,10 @@ class CodexReader:
             case "token_count" if event.info is not None:
                 self._counted(event.info.last_token_usage, event.info.total_token_usage)
             case "thread_rolled_back":
-                self._rolled_back(row, event.num_turns)
+                self._rolled_back(timestamp, event.num_turns)
             case _:
                 pass
-        self._records.seen(row.timestamp)
+        self._records.seen(timestamp)
 
     def _counted(self, last: Tokens, total: Tokens) -> None:
         if last.input_tokens > 0:
@@ -331,7 +337,7 @@ class CodexReader:
                 "summary_encrypted": sealed,
                 "replaced_message_indices": list(removed) if self._records.wanted else [],
                 "kept_message_indices": list(kept) if self._records.wanted else [],
-                "source_ref": u.SourceRef(file=self._part.name, line=self._line),
+                "source_ref": self._source(),
                 "timestamp": row.timestamp,
                 "inherited": self._inherited,
                 "undone": self._records.newest_boundary_undone(),
@@ -351,17 +357,12 @@ class CodexReader:
         for item in items:
             if item.type == "reference" or item.type in b.SEALED:
                 continue
-            if item.type == "message" and kind_of_message(item) in (
-                "preamble",
-                "summary",
-                "notice",
-            ):
+            if item.type == "message" and kind_of_message(item) in NOT_EXPANDED:
                 continue
             members = self._members(row, item) | {"synthetic": True}
             index = self._records.message(members)
-            self._known.add(
-                index, item.id, item.role, text_of(item.content) if item.type == "message" else None
-            )
+            text = text_of(item.content) if item.type == "message" else None
+            self._known.add(index, item.id, item.role, text)
 
     def _settle(self) -> None:
         """Adds the boundary that was waiting for its turn to end."""
@@ -372,14 +373,12 @@ class CodexReader:
             pending.decide("manual", "standalone_turn")
         self._records.put(pending.record())
 
-    def _rolled_back(self, row: Row, turns: int) -> None:
+    def _rolled_back(self, timestamp: str | None, turns: int) -> None:
         self._settle()
         first = self._records.prompt_before(turns)
         if first is not None:
             dropped = self._window.rewind_before(first)
-            self._records.rewound(
-                dropped, row.timestamp, u.SourceRef(file=self._part.name, line=self._line)
-            )
+            self._records.rewound(dropped, timestamp, self._source())
 
     def finish(self) -> None:
         """Ends the log; no line follows."""
@@ -389,12 +388,11 @@ class CodexReader:
     def about(self) -> About:
         """Returns what the first row of the session's own first file says."""
         meta = self.meta or Meta()
+        origin = meta.forked_from_id or self._copied_from
         return About(
             cwd=meta.cwd,
             created_at=meta.timestamp,
             agent_version=meta.cli_version,
             git_branch=meta.git.branch if meta.git is not None else None,
-            lineage=u.Lineage(
-                forked_from=meta.forked_from_id or self._copied_from, parent=parent_of(meta.source)
-            ),
+            lineage=u.Lineage(forked_from=origin, parent=rows.parent_of(meta.source)),
         )

@@ -17,7 +17,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 # their kind.
 HEAD = re.compile(
     rb'\{"timestamp":"([^"\\]*)",(?:"ordinal":\d+,)?"type":"(\w+)",'
-    rb'"payload":\{(?:"type":"(\w+)"(?:,"id":"([^"\\]*)")?)?'
+    rb'"payload":\{(?:"type":"(\w+)"(?:,"id":"([^"\\]*)"(?:,"role":"(\w+)")?)?)?'
 )
 # Kinds of rows that say nothing that is read; those of the second line are events.
 SKIPPED = frozenset(
@@ -208,6 +208,30 @@ class ItemRow(msgspec.Struct):
     metadata: ItemMetadata | None = None
 
 
+class EventRow(msgspec.Struct):
+    """A row with an event, decoded in one go."""
+
+    payload: Event
+    timestamp: str | None = None
+    ordinal: int | None = None
+
+
+class ContextRow(msgspec.Struct):
+    """A row with the context of a turn, decoded in one go."""
+
+    payload: TurnContext
+    timestamp: str | None = None
+    ordinal: int | None = None
+
+
+class UsageRow(msgspec.Struct):
+    """A row with what a call used, decoded in one go."""
+
+    payload: UsageOfCall
+    timestamp: str | None = None
+    ordinal: int | None = None
+
+
 class BadLine(Exception):
     """The line is no row."""
 
@@ -263,6 +287,31 @@ def parent_of(source: Any) -> str | None:
 # What decoding raises for a row of a shape that no version writes.
 BROKEN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 decode_item_row = msgspec.json.Decoder(ItemRow).decode
+_DECODE_BESIDE: dict[bytes, Callable[[bytes], EventRow | ContextRow | UsageRow]] = {
+    b"event_msg": msgspec.json.Decoder(EventRow).decode,
+    b"turn_context": msgspec.json.Decoder(ContextRow).decode,
+    b"token_usage_record": msgspec.json.Decoder(UsageRow).decode,
+}
+# Stands in the row of an answer that is a summary.
+_COMPACTION_OUTPUT = b'"compaction_output"'
+
+
+def row_beside(line: bytes, kind: bytes) -> EventRow | ContextRow | UsageRow | None:
+    """Decodes what each turn has beside items in one go; None if that is not to be done."""
+    decode = _DECODE_BESIDE.get(kind)
+    try:
+        return decode(line) if decode is not None else None
+    except BROKEN:
+        return None
+
+
+def is_only_counted(head: re.Match[bytes], line: bytes) -> bool:
+    """Returns whether nothing that an item says is needed while a log is read for the first time:
+    of what is no message, and of an answer that is no summary.
+    """
+    if head[3] != b"message":
+        return True
+    return head[5] == b"assistant" and _COMPACTION_OUTPUT not in line
 
 
 def _decoder(kind: type[S]) -> Callable[[msgspec.Raw], S]:

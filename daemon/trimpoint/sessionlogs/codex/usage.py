@@ -2,7 +2,6 @@
 Pure.
 """
 
-import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.codex.rows import Tokens, UsageOfCall
@@ -11,6 +10,7 @@ from trimpoint.sessionlogs.records import UsageSum
 
 # A repeated usage record follows the first one closely.
 MAX_RESPONSES = 4096
+_NOTHING = Tokens()
 
 
 class CallUsage:
@@ -30,7 +30,7 @@ class CallUsage:
         if inherited or self._has_records or total.total_tokens == before.total_tokens:
             return
         grew = total.total_tokens > before.total_tokens
-        self._sum.add(_usage_of(_difference(total, before) if grew else last))
+        self._sum.add(_usage_of(total, before) if grew else _usage_of(last))
 
     def call(self, record: UsageOfCall, *, inherited: bool) -> None:
         """Takes the record of one call."""
@@ -43,23 +43,17 @@ class CallUsage:
         self._sum.add(_usage_of(record.usage))
 
 
-def _difference(total: Tokens, before: Tokens) -> Tokens:
-    return Tokens(
-        *(
-            max(0, new - old)
-            for new, old in zip(
-                msgspec.structs.astuple(total), msgspec.structs.astuple(before), strict=True
-            )
-        )
-    )
-
-
-def _usage_of(tokens: Tokens) -> u.Usage:
+def _usage_of(tokens: Tokens, before: Tokens = _NOTHING) -> u.Usage:
+    """Returns tokens without those that were counted before."""
     return u.Usage(
-        input_tokens=tokens.input_tokens,
-        cached_input_tokens=tokens.cached_input_tokens,
-        cache_creation_input_tokens=tokens.cache_write_input_tokens,
-        output_tokens=tokens.output_tokens,
-        reasoning_output_tokens=tokens.reasoning_output_tokens,
-        total_tokens=tokens.total_tokens,
+        input_tokens=max(0, tokens.input_tokens - before.input_tokens),
+        cached_input_tokens=max(0, tokens.cached_input_tokens - before.cached_input_tokens),
+        cache_creation_input_tokens=max(
+            0, tokens.cache_write_input_tokens - before.cache_write_input_tokens
+        ),
+        output_tokens=max(0, tokens.output_tokens - before.output_tokens),
+        reasoning_output_tokens=max(
+            0, tokens.reasoning_output_tokens - before.reasoning_output_tokens
+        ),
+        total_tokens=max(0, tokens.total_tokens - before.total_tokens),
     )

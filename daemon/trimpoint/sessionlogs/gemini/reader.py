@@ -28,6 +28,7 @@ from trimpoint.sessionlogs.text.whole import WholeFile
 
 # A compression is typed, then takes as long as its model does.
 TYPED_WITHIN = timedelta(seconds=120)
+COMPRESSED = "Context compressed"
 NO_TIME_YET = timedelta(seconds=2)
 
 
@@ -55,6 +56,7 @@ class GeminiReader:
         self._answers: dict[str, int] = {}  # the message that has a call's result
         self._tokens: dict[str, Tokens] = {}
         self._newest_input: int | None = None
+        self._typed = 0  # so many of the typed compressions have been found in the log
         self._pending: dict[str, Any] | None = None
         self._header = Header()
         self._part = Part("")
@@ -101,6 +103,8 @@ class GeminiReader:
     def _upsert(self, message: Message) -> None:
         message_id = message.id or made_id(self._session_id, self._window.count)
         index = self._live.get(message_id)
+        if message.type == "info" and self._pending is not None:
+            self._told(text_of(message))
         if index is None:
             index = self._add(message, message_id)
         else:
@@ -152,11 +156,9 @@ class GeminiReader:
             self._header.summary = patch.summary
         if patch.messages is None:
             return
-        new = [message for message in patch.messages if message.id not in self._indices]
-        snapshot = next((message for message in new if is_snapshot(message)), None)
-        copies = copies_among(
-            patch.messages, list(self._live.values()), self._contents, self._indices
-        )
+        live = list(self._live.values())
+        copies = copies_among(patch.messages, live, self._contents, self._indices)
+        snapshot = self._new_snapshot(patch.messages, live, copies)
         named = {self._indices.get(message.id or "") for message in patch.messages}
         stays = named | set(copies.values())
         kept = Ranges.of(index for index in self._live.values() if index in stays)
@@ -169,6 +171,26 @@ class GeminiReader:
         if snapshot is not None and self._pending is not None:
             self._pending["summary_message_index"] = self._indices[snapshot.id or ""]
             self._pending["summary"] = text_of(snapshot).strip()
+
+    def _new_snapshot(
+        self, messages: list[Message], live: list[int], copies: dict[int, int]
+    ) -> Message | None:
+        """Returns the summary that a list brings. It and the answer behind it are no copies then,
+        although another one may have said the same.
+
+        A list that has a summary again, because a saved chat was resumed, is as long as what is
+        live, or lacks the newest message.
+        """
+        for at, message in enumerate(messages):
+            if message.id in self._indices or not is_snapshot(message):
+                continue
+            newest = copies.get(len(messages) - 1, self._indices.get(messages[-1].id or ""))
+            if at in copies and (len(messages) >= len(live) or newest != live[-1]):
+                continue
+            copies.pop(at, None)
+            copies.pop(at + 1, None)
+            return message
+        return None
 
     def _set(self, message: Message, copied: int | None) -> None:
         message.id = message.id or made_id(self._session_id, self._window.count)
@@ -218,10 +240,18 @@ class GeminiReader:
         moment = time_of(at)
         if moment is None or not self._log.is_there:
             return None, None
-        for typed in self._log.compressions:
+        for typed in self._log.compressions[self._typed :]:
             if -NO_TIME_YET <= moment - typed.at <= TYPED_WITHIN:
+                self._typed = self._log.compressions.index(typed) + 1
                 return "manual", "logs.json"
         return "auto", "logs.json"
+
+    def _told(self, text: str) -> None:
+        """Takes what Gemini CLI says behind a compression that it did of itself (measured:
+        0.61.0).
+        """
+        if self._pending is not None and text.startswith(COMPRESSED):
+            self._pending |= {"trigger": "auto", "trigger_source": "log"}
 
     def _settle(self) -> None:
         pending, self._pending = self._pending, None

@@ -21,7 +21,12 @@ NEWEST = FIXTURES / "codex-0.171.0"
 SCENES = sorted(
     path.parent for home in FIXTURES.glob("codex-*") for path in home.glob("*/inputs.json")
 )
-PREAMBLES = ("<environment_context>", "<permissions instructions>", "<skills_instructions>")
+PREAMBLES = (
+    "# AGENTS.md instructions",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<skills_instructions>",
+)
 
 
 def inputs_of(scene: Path) -> list[list[str]]:
@@ -183,3 +188,14 @@ def test_summaries_and_tool_results_are_no_visible_answers() -> None:
     assert answers == ["reply 1", "reply 2", "the tool has answered", "reply 5", "reply 6"]
     assert document.end.unparsed == 0
     assert document.end.unknown == {}
+
+
+@pytest.mark.parametrize("version", ["0.63.0", "0.98.0", "0.137.0"])
+def test_an_older_versions_compaction_keeps_the_prompts_and_has_no_answer_of_its_own(
+    version: str,
+) -> None:
+    document = document_of(only_session(FIXTURES / f"codex-{version}" / "compacted-automatically"))
+    [boundary] = document.compaction.boundaries
+    assert (boundary.summary, boundary.pre_tokens) == ("SUMMARY", 9510)
+    assert texts(document, boundary.kept_message_indices) == ["first", "second"]
+    assert "SUMMARY" not in [one.text for one in document.messages]

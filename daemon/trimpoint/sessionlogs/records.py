@@ -20,6 +20,7 @@ from trimpoint.sessionlogs.window import Fates, Window
 MAX_NOTES = 20
 MAX_OPEN_CALLS = 4096
 MAX_PROMPTS = 65_536
+BYTES_PER_TOKEN = 4
 
 
 class Records:
@@ -50,7 +51,7 @@ class Records:
         self._open: int | None = None
         self._waits = False
         self._calls: Recent[str, int] = Recent(MAX_OPEN_CALLS)
-        self._prompts: deque[int] = deque(maxlen=MAX_PROMPTS)
+        self._prompts: deque[tuple[int, int]] = deque(maxlen=MAX_PROMPTS)
 
     @property
     def wanted(self) -> bool:
@@ -161,7 +162,7 @@ class Records:
         index = self.window.add(live=live)
         if kind == "prompt" and not members.get("sidechain"):
             self.turns += 1
-            self._prompts.append(index)
+            self._prompts.append((index, len(members["text"])))
             if self.first_prompt is None:
                 self.first_prompt = members["text"][:500]
         self.seen(members["timestamp"])
@@ -187,12 +188,29 @@ class Records:
         self.last_timestamp = timestamp
         return self.window.add()
 
+    def withdraws_next(self) -> bool:
+        """Returns whether the next message turned out to be none while the log was read for the
+        first time.
+        """
+        return self.fates is not None and self.fates.withdraws(self.window.count)
+
+    def live_prompts(self, max_tokens: int) -> Ranges:
+        """Returns the newest live prompts up to a size, the one that exceeds it included."""
+        found: list[int] = []
+        for index, size in reversed(self._prompts):
+            if index in self.window.live:
+                found.append(index)
+                max_tokens -= size // BYTES_PER_TOKEN + 1
+                if max_tokens <= 0:
+                    break
+        return Ranges.of(found)
+
     def prompt_before(self, turns: int) -> int | None:
         """Returns the message with which the newest `turns` turns of the window begin; the oldest
         prompt if there are fewer.
         """
         found = None
-        for index in reversed(self._prompts):
+        for index, _ in reversed(self._prompts):
             if turns <= 0:
                 break
             if index in self.window.live:

@@ -5,6 +5,7 @@ What must always be true: a message is live, or the newest thing that took it ou
 boundary and a rewind take out; a rewind to before a boundary brings back what that boundary took.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -46,6 +47,7 @@ class Fates:
     """The state of each message, asked for rising indices; and which boundaries were undone.
 
     `changed`: the line at which a message was written for the last time, if not at its first.
+    `withdrawn`: how many messages with an index turned out to be none.
     """
 
     def __init__(
@@ -55,13 +57,22 @@ class Fates:
         removals: Iterable[tuple[Ranges, MessageState]],
         undone: frozenset[int] = frozenset(),
         changed: Mapping[int, int] | None = None,
+        withdrawn: Mapping[int, int] | None = None,
     ) -> None:
         self.count = count
         self.live = live
         self.undone = undone
         self.changed: Mapping[int, int] = changed or {}
+        self._withdrawn: Counter[int] = Counter(withdrawn)
         self._runs = _runs(count, live, removals)
         self._at = 0
+
+    def withdraws(self, index: int) -> bool:
+        """Returns whether the next message, which would have this index, is to be left out."""
+        if not self._withdrawn[index]:
+            return False
+        self._withdrawn[index] -= 1
+        return True
 
     def of(self, index: int) -> MessageState:
         """Returns what became of the message."""
@@ -98,6 +109,7 @@ class Window:
         self.branches = 0
         self.boundaries = 0
         self.changed: dict[int, int] = {}
+        self.withdrawn: Counter[int] = Counter()
         self._undone: set[int] = set()
         self._begun: list[int] = []  # how many messages there were at each boundary
         self._removals: list[_Removal] = []
@@ -109,6 +121,14 @@ class Window:
         self.count = index + 1
         (self.live if live else self._gone).append(index)
         return index
+
+    def withdraw(self) -> None:
+        """Takes the newest message out as if it had never been; it is live. The next one gets its
+        index.
+        """
+        self.count -= 1
+        self.live = self.live.before(self.count)
+        self.withdrawn[self.count] += 1
 
     def place(self) -> Place:
         """Returns where the window is now."""
@@ -172,4 +192,6 @@ class Window:
     def fates(self) -> Fates:
         """Returns what became of each message, at the end of the log."""
         removals = [(removal.removed, removal.state) for removal in self._removals]
-        return Fates(self.count, self.live, removals, frozenset(self._undone), self.changed)
+        return Fates(
+            self.count, self.live, removals, frozenset(self._undone), self.changed, self.withdrawn
+        )

@@ -1,5 +1,6 @@
 """Reads a `compacted` row, and what only the rows around it tell: trigger and tokens. Pure."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -11,6 +12,10 @@ from trimpoint.sessionlogs.codex.rows import Compacted, Item
 from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.text.lenient import convert_or_none
 
+# What Codex writes anew into each replacement.
+WRITTEN_ANEW = ("preamble", "summary", "notice")
+# Codex keeps so much of the newest prompts.
+MAX_KEPT_TOKENS = 20_000
 SEALED = ("compaction", "compaction_summary")
 Phase = Literal["standalone_turn", "pre_turn", "mid_turn"]
 
@@ -30,6 +35,30 @@ def replacement_of(compacted: Compacted) -> list[Item] | None:
 def is_boundary(compacted: Compacted) -> bool:
     """Returns whether the row is about the model's history; some are about a guardian's."""
     return bool(compacted.message) or replacement_of(compacted) is not None
+
+
+def keeps_prompts(compacted: Compacted) -> bool:
+    """Returns whether the prompts stay, although the row does not say it: so it was from when the
+    summary had a preface until there was a replacement (driven: 0.63 to 0.98).
+    """
+    message = compacted.message or ""
+    return replacement_of(compacted) is None and message.startswith(SUMMARY_PREFACE)
+
+
+def owns_newest_count(compacted: Compacted, summary: str | None) -> bool:
+    """Returns whether the newest count is of the compaction's own answer, as in versions that do
+    not name that answer; one whose summary is sealed is not counted.
+    """
+    return summary is not None and compacted.compaction_response_id is None
+
+
+def only_in_replacement(items: list[Item], matches: list[int | None]) -> Iterator[Item]:
+    """Yields the messages of which no original is in the log."""
+    for item, index in zip(items, matches, strict=True):
+        if index is not None or item.type == "reference" or item.type in SEALED:
+            continue
+        if item.type != "message" or kind_of_message(item) not in WRITTEN_ANEW:
+            yield item
 
 
 def summary_of(compacted: Compacted) -> tuple[str | None, bool]:
@@ -78,8 +107,8 @@ class PendingBoundary:
         self.post_tokens: int | None = None
         self.decided = False
 
-    def decide(self, trigger: u.Trigger, phase: Phase) -> None:
-        """Says how the compaction came about, once."""
+    def decide(self, trigger: u.Trigger | None, phase: Phase | None) -> None:
+        """Says how the compaction came about, once; None for what cannot be known."""
         if not self.decided:
             self.trigger, self.phase, self.decided = trigger, phase, True
 
@@ -120,9 +149,14 @@ class TokenCounts:
         self._newest.append((total, self._response_id, self._after_reply))
         del self._newest[:-8]
 
-    def before_compaction(self, response_id: str | None) -> int | None:
-        """Returns the newest count that is not of the compaction's own answer."""
+    def before_compaction(self, response_id: str | None, *, own_is_newest: bool) -> int | None:
+        """Returns the newest count that is not of the compaction's own answer.
+
+        :param own_is_newest: of a version that does not say which answer is the compaction's.
+        """
         self._after_reply = False
+        if own_is_newest and len(self._newest) > 1 and not self._newest[-1][2]:
+            return self._newest[-2][0]
         for total, counted, after_reply in reversed(self._newest):
             own = counted == response_id if response_id is not None else after_reply
             if not own:

@@ -15,8 +15,9 @@ from trimpoint_protocol import unified as u
 from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex import boundaries as b
 from trimpoint.sessionlogs.codex import rows
+from trimpoint.sessionlogs.codex.answers import NewestAnswer
 from trimpoint.sessionlogs.codex.copies import still_copied
-from trimpoint.sessionlogs.codex.items import kind_of_message, members_of, text_of
+from trimpoint.sessionlogs.codex.items import members_of, text_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import (
@@ -43,9 +44,6 @@ from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.text.whole import WholeFile
 from trimpoint.sessionlogs.window import NOWHERE, Place
 
-# What Codex writes anew into each replacement.
-NOT_EXPANDED = ("preamble", "summary", "notice")
-
 
 class CodexReader:
     """Reads the parts of one session in order: `begin_part`, `feed` for each line, and `finish`
@@ -69,6 +67,7 @@ class CodexReader:
         self._metas = 0
         self._copied_at: str | None = None
         self._copied_from: str | None = None
+        self._answer = NewestAnswer(records)
         self._usage = CallUsage(records.usage)
         self.part_done = False
         self.meta: Meta | None = None
@@ -163,7 +162,7 @@ class CodexReader:
     def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
         """Takes a response item without the long way; false: it has to go that way."""
         if not self._records.wanted and head[3] is not None and rows.is_only_counted(head, line):
-            self._counted_item(head[1], head[3], head[4])
+            self._counted_item(line, head[1], head[3], head[4])
             return True
         try:
             row = rows.decode_item_row(line)
@@ -172,9 +171,12 @@ class CodexReader:
         self._item_of(row, row.payload)
         return True
 
-    def _counted_item(self, timestamp: bytes, kind: bytes, item_id: bytes | None) -> None:
+    def _counted_item(
+        self, line: bytes, timestamp: bytes, kind: bytes, item_id: bytes | None
+    ) -> None:
         """Counts an item that is no message, of which nothing else is wanted."""
         self._counts.item()
+        self._answer.note(line if kind == b"message" else None)
         index = self._records.counted(timestamp.decode("utf-8", "replace"))
         if item_id is not None:
             self._known.add_id(index, item_id.decode("utf-8", "replace"))
@@ -257,8 +259,12 @@ class CodexReader:
     def _item_of(self, row: Row | ItemRow, item: Item) -> None:
         if row.metadata is not None and row.metadata.compaction_output:
             self._counts.summarized()
+            self._answer.note(None)
+            return
+        if self._answer.passes_over(item):
             return
         self._counts.item()
+        self._answer.note(item if item.role == "assistant" else None)
         members = self._members(row, item)
         index = self._records.message(members)
         is_message = item.type == "message" and (item.role == "user" or item.id is None)
@@ -280,8 +286,8 @@ class CodexReader:
         pending, started = self._pending, self._turn.started
         if kind == "prompt":
             self._turn.has_prompt = True
-            if pending is not None and started:
-                pending.decide("auto", "pre_turn")
+            if pending is not None:
+                pending.decide(*(("auto", "pre_turn") if started else (None, None)))
         elif pending is not None and not started and role != "user" and kind != "preamble":
             pending.decide("auto", "mid_turn")
 
@@ -291,6 +297,7 @@ class CodexReader:
         match event.type:
             case "task_started" | "turn_started":
                 self._settle()
+                self._answer.note(None)
                 self._turn = b.Turn(started=True, attributed=event.turn_attribution != NULL)
             case "task_complete" | "turn_complete" | "turn_aborted":
                 self._settle()
@@ -321,18 +328,22 @@ class CodexReader:
         if not b.is_boundary(compacted):
             self._records.unknown_row("compacted without history")
             return
-        after = self._records.last_index
         items = b.replacement_of(compacted) or []
+        summary, sealed = b.summary_of(compacted)
+        own = self._answer.withdraw(summary) or b.owns_newest_count(compacted, summary)
         matches = self._known.matches(items, self._window.live)
         kept = Ranges.of(index for index in matches if index is not None)
+        if b.keeps_prompts(compacted):
+            kept = self._records.live_prompts(b.MAX_KEPT_TOKENS)
         removed = self._window.replace(kept, row.timestamp)
-        summary, sealed = b.summary_of(compacted)
         place = row.ordinal if row.ordinal is not None else self._line
         self._pending = b.PendingBoundary(
             {
-                "after_message_index": after,
+                "after_message_index": self._records.last_index,
                 "uuid": b.id_of(compacted, self._session_id, place),
-                "pre_tokens": self._counts.before_compaction(compacted.compaction_response_id),
+                "pre_tokens": self._counts.before_compaction(
+                    compacted.compaction_response_id, own_is_newest=own
+                ),
                 "summary": summary,
                 "summary_encrypted": sealed,
                 "replaced_message_indices": list(removed) if self._records.wanted else [],
@@ -348,17 +359,7 @@ class CodexReader:
         elif self._turn.started and self._turn.attributed:
             self._pending.decide("auto", "pre_turn")
         self._records.seen(row.timestamp)
-        self._expand(
-            row, [item for item, index in zip(items, matches, strict=True) if index is None]
-        )
-
-    def _expand(self, row: Row, items: list[Item]) -> None:
-        """Adds the messages of which no original is in the log."""
-        for item in items:
-            if item.type == "reference" or item.type in b.SEALED:
-                continue
-            if item.type == "message" and kind_of_message(item) in NOT_EXPANDED:
-                continue
+        for item in b.only_in_replacement(items, matches):
             members = self._members(row, item) | {"synthetic": True}
             index = self._records.message(members)
             text = text_of(item.content) if item.type == "message" else None

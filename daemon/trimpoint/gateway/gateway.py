@@ -17,7 +17,7 @@ from trimpoint_protocol.peer import Answered, Asked, Refused, Unexpected, Unread
 
 from trimpoint.codex.appserver.peer import ProviderFailure
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.ids.named_thread import named_thread
+from trimpoint.gateway.ids.named_thread import LONGEST_BYTES, named_thread, over_long_member
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Client, Clients
@@ -205,6 +205,8 @@ class Gateway:
             return self._use_profile(client_request)
         if client_request.method != "initialize":
             await require_initialized(client)
+        if client_request.is_large:
+            _refuse_over_long(client_request)
         await client_request.let_others_on()
         async with self._profiles.using(self._launch_of(client_request)) as served:
             if client_request.method == "initialize":
@@ -308,6 +310,13 @@ class Gateway:
                 AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id),
             )
             log.info("answer_to_no_question", client=client.id)
+
+
+def _refuse_over_long(client_request: ClientRequest) -> None:
+    name = over_long_member(client_request.message.params)
+    if name is not None:
+        limit = f"{LONGEST_BYTES[name]:,} bytes"
+        raise Refusal(Reason.INVALID_PARAMS, f"`{name}` is longer than {limit}.")
 
 
 def _send_extension_answer(

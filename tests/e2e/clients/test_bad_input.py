@@ -115,6 +115,26 @@ async def test_a_missing_or_wrong_thread_id_gets_the_error_that_codex_has_for_it
                 )
 
 
+async def test_what_is_longer_than_it_can_be_is_refused_and_the_thread_stays_idle(
+    harness: Harness,
+) -> None:
+    megabyte = "-" * 2**20
+    async with speaking(harness) as wire:
+        started = await wire.result("thread/start", cwd=str(harness.worktree))
+        thread_id = started["thread"]["id"]
+        prompt = [{"type": "text", "text": f"/compact {megabyte}"}]
+        for method, params in (
+            ("thread/read", {"threadId": megabyte}),
+            ("turn/interrupt", {"threadId": thread_id, "turnId": megabyte}),
+            ("thread/name/set", {"threadId": thread_id, "name": megabyte}),
+            ("turn/start", {"threadId": thread_id, "input": prompt}),
+        ):
+            error = (await wire.ask(method, **params))["error"]
+            assert len(error["message"]) < 200, method
+        read = await wire.result("thread/read", threadId=thread_id)
+        assert read["thread"]["status"]["type"] == "idle"
+
+
 async def test_an_unknown_thread_gets_the_error_that_codex_has_for_it(harness: Harness) -> None:
     async with speaking(harness) as wire:
         for method in NEED_A_THREAD:
@@ -186,7 +206,7 @@ async def test_wrong_types_in_our_own_methods_are_named(harness: Harness) -> Non
 async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
-        for turn_input in (
+        odd: list[Any] = [
             "hello",
             None,
             7,
@@ -195,7 +215,8 @@ async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(harness: Harne
             [{"type": "text"}],
             [{"type": "nonsense"}],
             INPUT[0],
-        ):
+        ]
+        for turn_input in odd:
             answer = await wire.ask("turn/start", threadId=thread_id, input=turn_input)
             assert answer["error"]["code"] == CODEX_REFUSES, turn_input
             snapshot = await wire.result("orchestration/snapshot")

@@ -36,6 +36,8 @@ OWN_NEW = (
     "Type /new without a space or a colon before it: Codex then opens a new chat here. Nothing was "
     "changed."
 )
+# Clients are shown a typed command several times; a longer one cannot be a valid command.
+MAX_PLAYED_CHARS = 2 * slash.MAX_ARGUMENT_CHARS
 # The methods, besides `turn/start`, that add input for the model: to the running turn, or to the
 # queue behind it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
@@ -98,6 +100,9 @@ class TypedCommands:
                     f"/{typed.name} is a command and stands alone; nothing was sent to the agent."
                 )
                 raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
+            if len(typed.text) > MAX_PLAYED_CHARS:
+                problem = f"A command has at most {MAX_PLAYED_CHARS:,} characters."
+                raise Refusal(Reason.USAGE, f"{problem} Nothing was sent to the agent.")
             await self._run_command(client_request, thread_id, typed.parsed, typed.text)
             return None
 

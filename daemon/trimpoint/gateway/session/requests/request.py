@@ -38,6 +38,11 @@ class ClientRequest:
         """Returns the request's method."""
         return self.message.method
 
+    @property
+    def is_large(self) -> bool:
+        """Returns whether each step with the whole message takes noticeable time."""
+        return len(self.message.wire) > LARGE_MESSAGE_BYTES
+
     def params(self) -> dict[str, Any]:
         """Returns the parameters as an object, empty when they are absent.
 
@@ -57,7 +62,7 @@ class ClientRequest:
         """Yields to the event loop if the message is large, so that other tasks run between two
         steps with it.
         """
-        if len(self.message.wire) > LARGE_MESSAGE_BYTES:
+        if self.is_large:
             await checkpoint()
 
     def answer(self, result: Any) -> None:

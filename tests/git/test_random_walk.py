@@ -14,6 +14,7 @@ from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.restore.plan import plan_restore
 from trimpoint.git.restore.restore import restore
 
+from tests.effort import longer
 from tests.git.worktrees import (
     captured,
     contents,
@@ -59,7 +60,7 @@ _CONTENTS = [
 _ATTRIBUTES = "* text=auto\n*.crlf text eol=crlf\n*.id ident\n*.enc working-tree-encoding=UTF-16\n*.low filter=lower\n"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2 * longer()))
 async def test_every_state_comes_back_byte_for_byte(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder = new_repository(

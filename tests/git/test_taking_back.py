@@ -26,6 +26,7 @@ from trimpoint.git.restore.taking_back import (
     take_back,
 )
 
+from tests.effort import longer
 from tests.git.worktrees import captured, contents, found, git, new_repository, users_side, write
 
 _NAMES = ("a", "b", "c", "d/e", "d/f")
@@ -199,7 +200,7 @@ class PathLog(NamedTuple):
         return before != base and before in theirs
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4 * longer()))
 async def test_only_what_the_thread_did_is_taken_back(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder = new_repository(tmp_path / "tree", {"a": "0", "d/e": "1"})

@@ -286,14 +286,17 @@ class TestFrames:
 
 
 class TestSizes:
-    async def test_a_message_of_64_mib_in_fragments_is_read(self, tmp_path: Path) -> None:
-        whole = b'{"id":1,"method":"commands/list","params":"%b"}' % (b"x" * (64 * MIB - 45))
-        assert len(whole) == 64 * MIB
-        limits = LimitsSection(max_message_bytes=64 * MIB)
-        async with staged(tmp_path, limits) as stage, opened(stage) as wire:
-            for start in range(0, len(whole), 16 * MIB):
-                part = whole[start : start + 16 * MIB]
-                await wire.stream.send(masked(part, 1 if start == 0 else 0, fin=start == 48 * MIB))
+    async def test_a_message_of_the_largest_size_is_read_in_fragments(self, tmp_path: Path) -> None:
+        size, count = 2 * MIB, 4
+        whole = b'{"id":1,"method":"commands/list","params":"%b"}' % (b"x" * (size * count - 45))
+        assert len(whole) == size * count
+        async with (
+            staged(tmp_path, LimitsSection(max_message_bytes=len(whole))) as stage,
+            opened(stage) as wire,
+        ):
+            for n in range(count):
+                part = whole[n * size :][:size]
+                await wire.stream.send(masked(part, 1 if n == 0 else 0, fin=n == count - 1))
             assert (await message(wire))["id"] == 1
 
     @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 import msgspec
 import pytest
+from anyio.abc import ByteStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from trimpoint_protocol.client import (
     Client,
@@ -16,6 +18,7 @@ from trimpoint_protocol.client import (
     DeadlinePassed,
     RemoteError,
     ServerRequest,
+    connect,
     connect_stream,
     new_command_id,
     open_connection,
@@ -413,3 +416,29 @@ async def test_a_client_can_wait_for_the_end_of_a_turn() -> None:
         )
         async with client.turn("t", [{"type": "text", "text": "a"}]) as turn:
             assert await turn.wait() == {"id": "u"}
+
+
+async def test_without_a_named_socket_a_client_looks_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIMPOINT_SOCKET", str(tmp_path / "named.sock"))
+    with pytest.raises(OSError, match=r"named\.sock|No such file"):
+        async with connect(ClientInfo("test", "1")):
+            pass
+    monkeypatch.delenv("TRIMPOINT_SOCKET")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    sockets: list[Path] = []
+    (tmp_path / "trimpoint").mkdir()
+    listener = await anyio.create_unix_listener(tmp_path / "trimpoint" / "trimpoint.sock")
+
+    async def hang_up(stream: ByteStream) -> None:
+        sockets.append(tmp_path)
+        await stream.aclose()
+
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, hang_up)
+        with pytest.raises(ConnectionLost):
+            async with connect(ClientInfo("test", "1")):
+                pass
+        tasks.cancel_scope.cancel()
+    assert sockets == [tmp_path]

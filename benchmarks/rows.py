@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchmarks import (
+from benchmarks.budgets import (
     acp,
     chat,
     checkpoints,

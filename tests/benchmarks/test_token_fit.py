@@ -3,7 +3,7 @@
 import pytest
 from trimpoint.core.model.tokens import FEATURES, SCRIPTS, estimate_text_tokens
 
-from benchmarks.token_fit import Piece, counted, errors_of, least_squares, names
+from benchmarks.studies.token_fit import Piece, counted, errors_of, least_squares, names
 
 
 def test_least_squares_finds_the_weights_that_made_the_targets() -> None:

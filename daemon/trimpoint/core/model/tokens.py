@@ -96,7 +96,7 @@ def _before(kind: bytes, others: bytes) -> tuple[bytes, ...]:
     return tuple(bytes((other,)) + kind for other in others)
 
 
-# The weights are those that `benchmarks/token_fit.py` finds.
+# The weights are those that `benchmarks/studies/token_fit.py` finds.
 FEATURES: Final = (
     # A word that begins with a capital is counted at the capital.
     Feature("word", 1.009, (*_before(b"a", b"dnsx."), *_before(b"A", b"dnsx."), b"aA")),

@@ -7,11 +7,11 @@ import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from benchmarks import flooding_codex
+from benchmarks.budgets.relay import receive_until_end
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import peak_rss_mib, reset_peak
-from benchmarks.relay import receive_until_end
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.wire import connected
 

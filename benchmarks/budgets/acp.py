@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import flooding_codex
 from benchmarks.daemons import daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import rss_mib
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 
 

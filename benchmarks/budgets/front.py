@@ -15,11 +15,11 @@ from typing import BinaryIO, cast
 
 from trimpoint.gateway.transport.wire import encode_text_frame
 
-from benchmarks import flooding_codex
+from benchmarks.budgets.relay import MANY, Relayed, TurnReceivers, open_thread
 from benchmarks.daemons import daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
 from benchmarks.processes import rss_mib
-from benchmarks.relay import MANY, Relayed, TurnReceivers, open_thread
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.wire import JsonRpcClient, connected
 
@@ -135,7 +135,14 @@ def _bare_app(room: Path, body: bytes) -> Generator[tuple[socket.socket, BinaryI
     """Yields a connection to `bare_app`, which sends `body`, on uvicorn in a process of its own."""
     place, body_file = room / "bare.sock", room / "body.json"
     body_file.write_bytes(body)
-    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_app:app", "--uds", str(place)]
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "benchmarks.programs.bare_app:app",
+        "--uds",
+        str(place),
+    ]
     process = subprocess.Popen(
         [
             *command,
@@ -148,7 +155,7 @@ def _bare_app(room: Path, body: bytes) -> Generator[tuple[socket.socket, BinaryI
             "--no-access-log",
         ],
         env={**os.environ, _BODY_VARIABLE: str(body_file)},
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     try:
         with socket.socket(socket.AF_UNIX) as sock:

@@ -1,5 +1,5 @@
-"""The programs that `benchmarks/fleet.py` runs as separate processes. Each prints its time, its
-processor time in seconds, its peak memory in MiB, and its own counts.
+"""The programs that `benchmarks/budgets/fleet.py` runs as separate processes. Each prints its time,
+its processor time in seconds, its peak memory in MiB, and its own counts.
 """
 
 import resource

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import anyio
 from trimpoint.threads.ids import new_uuid7
 
-from benchmarks import flooding_codex
 from benchmarks.daemons import daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import rss_mib
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.threads import Grown, grow
 

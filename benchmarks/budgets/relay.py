@@ -16,10 +16,10 @@ from typing import NamedTuple, cast
 
 from openai_codex.client import CodexClient
 
-from benchmarks import flooding_codex
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_least
 from benchmarks.processes import cpu_s
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.wire import JsonRpcClient, connected
 

@@ -19,7 +19,7 @@ from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
 from benchmarks.stage import Bench
 
 DEADLINE_S = 900
-PROGRAM = "from benchmarks.fleet_programs import main; main()"
+PROGRAM = "from benchmarks.programs.fleet_programs import main; main()"
 
 
 class Ran(NamedTuple):

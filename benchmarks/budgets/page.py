@@ -17,9 +17,9 @@ import anyio
 from trimpoint.http.static_files import default_folder
 from trimpoint.threads.ids import new_uuid7
 
-from benchmarks import flooding_codex
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.threads import Grown, grow
 

@@ -4,10 +4,10 @@ and memory.
 
 import anyio
 
-from benchmarks import flooding_codex
 from benchmarks.daemons import Daemon, daemon
 from benchmarks.measures import Figure, Outcome, Verdict, at_most
 from benchmarks.processes import rss_mib
+from benchmarks.programs import flooding_codex
 from benchmarks.stage import Bench
 from benchmarks.threads import fill_with_idle
 

@@ -1,5 +1,5 @@
 """Counts the functions and modules that `/clear 3` passes from the socket to the disk: `python -m
-benchmarks.path_of_a_command [--list]`.
+benchmarks.studies.path_of_a_command [--list]`.
 
 A hop is a function of trimpoint that is on the stack of a task or thread when the command reaches
 the disk. The count includes the stack that read the line, the chain of coroutines that waits for

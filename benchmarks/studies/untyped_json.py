@@ -1,5 +1,5 @@
 """Compares msgspec and orjson for JSON that is decoded without a type, changed and encoded: `python
--m benchmarks.untyped_json` (docs/adr/0024-msgspec-for-untyped-json.md).
+-m benchmarks.studies.untyped_json` (docs/adr/0024-msgspec-for-untyped-json.md).
 """
 
 import timeit

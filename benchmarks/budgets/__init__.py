@@ -1,0 +1,1 @@
+"""What is held against a budget: `rows` has the table."""

@@ -1,0 +1,1 @@
+"""Programs that benchmarks run as processes of their own."""

@@ -1,0 +1,1 @@
+"""Measurements without a budget, each run by itself with `python -m`."""

@@ -134,7 +134,7 @@ def test_a_value_that_cannot_be_is_named_with_its_line(text: str, line: int, pro
 
 
 def test_a_file_that_is_not_toml_is_refused() -> None:
-    assert refused("[context\n").startswith("config.toml: this is no TOML: ")
+    assert refused("[context\n").startswith("config.toml: this is not valid TOML: ")
 
 
 @pytest.mark.parametrize(

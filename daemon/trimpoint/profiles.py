@@ -147,7 +147,7 @@ class Profiles:
         )
         for path in (params.codex, params.codex_home):
             if path is not None and not os.path.isabs(path):
-                raise Refusal(Reason.INVALID_PARAMS, f"{path!r} is no absolute path.")
+                raise Refusal(Reason.INVALID_PARAMS, f"{path!r} is not an absolute path.")
         for override in params.overrides:
             if not override.partition("=")[0].strip() or "=" not in override:
                 raise Refusal(Reason.INVALID_PARAMS, f"{override!r} is not of the form key=value.")

@@ -133,7 +133,7 @@ async def test_an_attachment_of_a_command_is_not_sent_and_the_answer_says_so(
     await _turns(harness, editor, session_id, 2)
     link = {"type": "resource_link", "name": "a.py", "uri": "file:///a.py"}
     await editor.prompt(session_id, "/clear", link)
-    assert "was not sent" in editor.said()
+    assert "were not sent" in editor.said()
     await editor.prompt(session_id, "And now?")
     assert not harness.model.requests[-1].mentions("a.py")
 

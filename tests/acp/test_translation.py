@@ -329,7 +329,7 @@ def test_a_meter_without_a_window_is_not_sent() -> None:
         ("error", {"willRetry": True, "error": {"message": "again"}}, "again"),
         ("configWarning", {"summary": "s", "details": "d"}, "s\nd"),
         ("windows/worldWritableWarning", {}, "Some folders can be written by everybody."),
-        ("model/rerouted", {"fromModel": "a", "toModel": "b"}, "b answers in the place of a."),
+        ("model/rerouted", {"fromModel": "a", "toModel": "b"}, "b answers instead of a."),
     ],
 )
 def test_warnings_of_codex_become_notices(method: str, params: Json, text: str) -> None:

@@ -123,10 +123,10 @@ def test_a_form_of_an_mcp_server_is_filled_in_by_type() -> None:
     filling = Filling(ELICITATION, card)
     filling.enter("Ann")
     filling.enter("young")
-    assert filling.problem == "That is no whole number."
+    assert filling.problem == "Enter a whole number."
     filling.enter("33")
     filling.enter("tall")
-    assert filling.problem == "That is no number."
+    assert filling.problem == "Enter a number."
     filling.enter("1.5")
     filling.enter("")
     assert filling.lines == ["A", "B"]

@@ -34,7 +34,7 @@ finally:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]"
-    for line in ("0  done", "2  typed wrong", "3  skipped", "4  no daemon answers"):
+    for line in ("0  done", "2  wrong usage", "3  skipped", "4  no daemon answers"):
         assert line in done.stdout
 
 
@@ -71,7 +71,7 @@ finally:
         ("probe a/b {", "are not JSON"),
         ("probe a/b []", "but not an object"),
         ("app-server --listen ws://0.0.0.0:1", "can be reached from other machines"),
-        ("app-server --listen ws://somewhere", "is no address and port"),
+        ("app-server --listen ws://somewhere", "is not an address and port"),
         ("app-server --listen tcp://127.0.0.1:1", "does not listen on 'tcp://127.0.0.1:1'"),
         ("app-server proxy --port 3", "does not take '--port 3'"),
         ("app-server --port 3", "does not take '--port'"),

@@ -174,7 +174,7 @@ async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(
         assert (done.code, done.out) == (4, "")
         assert done.err.splitlines() == [
             f"trimpoint: No daemon answers at {stage.socket}.",
-            "Start one with `trimpoint serve`, or say where it listens with --socket.",
+            "Start one with `trimpoint serve`, or name its socket with --socket.",
         ]
 
 

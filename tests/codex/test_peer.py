@@ -245,7 +245,7 @@ async def test_requests_to_a_child_that_is_being_stopped_are_refused(puppet: Lau
     [
         ('{"code":-32001,"message":"overloaded"}', -32001, "overloaded", None),
         ('{"code":-32602,"message":"m","data":{"k":1}}', -32602, "m", {"k": 1}),
-        ('"what?"', -32603, "Codex sent an error that is none", None),
+        ('"what?"', -32603, "Codex sent a malformed error", None),
     ],
 )
 async def test_an_error_is_handed_over_as_it_came(

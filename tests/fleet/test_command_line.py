@@ -61,7 +61,7 @@ async def test_a_team_begins_from_nothing_and_sees_and_commands_a_machine(team: 
 
 
 async def _begun(stage: CliHarness, ours: tuple[str, str]) -> None:
-    assert "No machine is there." in await seen(stage, "hosts", *ours)
+    assert "No machine is connected." in await seen(stage, "hosts", *ours)
     async with stage.serving(*ours):
         async with connect(stage.socket) as client:
             await client.initialize("test")

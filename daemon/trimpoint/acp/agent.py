@@ -115,7 +115,7 @@ class Agent:
                     bytes(msgspec.json.decode(params, type=r.CancelRequestParams).request_id)
                 )
         except msgspec.ValidationError as problem:
-            log.warning("notification not understood: %s: %s", method, problem)
+            log.warning("notification_ignored method=%s problem=%s", method, problem)
 
     async def settled(self) -> None:
         """Waits until all requests except prompts have been answered."""
@@ -141,10 +141,12 @@ class Agent:
             raise
         except Exception:  # whatever the defect, an editor without an answer hangs
             error_id = str(uuid.uuid4())
-            log.exception("request failed: %s, error %s", request.method, error_id)
+            log.exception("request_failed method=%s error_id=%s", request.method, error_id)
             request.refuse(
                 RpcError(
-                    INTERNAL, "trimpoint has a fault; its log says more.", {"errorId": error_id}
+                    INTERNAL,
+                    "trimpoint failed internally; its log has the details.",
+                    {"errorId": error_id},
                 )
             )
 
@@ -158,7 +160,11 @@ class Agent:
     def _session(self, session_id: str) -> Session:
         session = self._sessions.get(session_id)
         if session is None:
-            raise RpcError(NOT_FOUND, f"There is no session {session_id} here; begin or load one.")
+            raise RpcError(
+                NOT_FOUND,
+                f"There is no session {session_id} here; "
+                "create one with session/new or load one with session/load.",
+            )
         return session
 
     async def _initialize(self, request: Incoming, params: r.InitializeParams) -> None:
@@ -239,7 +245,9 @@ class Agent:
         if session is None:
             return request.refuse(
                 RpcError(
-                    NOT_FOUND, f"There is no session {params.session_id} here; begin or load one."
+                    NOT_FOUND,
+                    f"There is no session {params.session_id} here; "
+                    "create one with session/new or load one with session/load.",
                 )
             )
         return self._run(request, session.work(session.accept(request), params.prompt))
@@ -283,5 +291,5 @@ def _read(request: Incoming, kind: type[P]) -> P | None:
     try:
         return msgspec.json.decode(request.params, type=kind)
     except msgspec.ValidationError as problem:
-        request.refuse(RpcError(INVALID_PARAMS, f"The parameters cannot be used: {problem}."))
+        request.refuse(RpcError(INVALID_PARAMS, f"The parameters are invalid: {problem}."))
     return None

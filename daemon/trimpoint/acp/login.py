@@ -76,7 +76,7 @@ class Login:
             case "api-key" if (key := self._api_key()) is not None:
                 await self._link.request("account/login/start", type="apiKey", apiKey=key)
             case _:
-                raise RpcError(INVALID_PARAMS, f"There is no way to log in called {method_id!r}.")
+                raise RpcError(INVALID_PARAMS, f"There is no login method {method_id!r}.")
 
     async def require(self) -> None:
         """Raises RpcError if a person has to log Codex in first."""

@@ -119,7 +119,9 @@ def _open_missing_streams() -> None:
 def _disk_full(error: OSError) -> CliError:
     place = error.filename or "where the output goes"
     failure = CliError(
-        f"{place}: {error.strerror}.", "Make room, then do it again.", reason="no_space"
+        f"{place}: {error.strerror}.",
+        "Free disk space, then run the command again.",
+        reason="no_space",
     )
     if error.filename is None:
         _close_broken_pipe()  # else Python tries once more at its end, and fails aloud

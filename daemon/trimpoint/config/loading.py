@@ -78,7 +78,7 @@ def parse_config(text: str, source: str) -> Config:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigInvalid(source, f"this is no TOML: {error}.") from error
+        raise ConfigInvalid(source, f"this is not valid TOML: {error}.") from error
     config = _converted(document, Config, (), text, source)
     assert isinstance(config, Config)
     for name, section in (("metrics", config.metrics), ("http", config.http)):

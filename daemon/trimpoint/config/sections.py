@@ -213,7 +213,7 @@ def _address(listen: str | None, example: str, *, allow_remote: bool) -> tuple[s
     host, _, port = listen.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-        raise ValueError(f"{listen!r} is no address and port, such as {example!r}")
+        raise ValueError(f"{listen!r} is not an address and port, such as {example!r}")
     if not allow_remote and not is_loopback(host):
         raise ValueError(
             f"{listen!r} can be reached from other machines; if that is meant, set allow_remote = "

@@ -91,7 +91,7 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
             results.append(CheckResult(check.name, fail(str(error).rstrip("."), "Set HOME.")))
         except OSError as error:
             problem = (
-                f"could not be looked at: {error.filename or ''} {error.strerror or error}".replace(
+                f"could not be checked: {error.filename or ''} {error.strerror or error}".replace(
                     "  ", " "
                 )
             )

@@ -158,14 +158,16 @@ def check_socket(installation: Installation) -> Iterator[Finding]:
 
 def _absent_socket(installation: Installation) -> Finding:
     path = installation.socket
-    if daemon_pid(installation) is None:
+    pid = daemon_pid(installation)
+    if pid is None:
         hint = "Nothing to do, or: trimpoint serve, trimpoint service install."
         return Finding(
             "ok", f"no process listens at {path}", hint, {"path": str(path), "listening": False}
         )
+    end = f"`kill {pid}`" if pid else "SIGTERM"
     hint = (
-        "It listens at another place, or its socket was removed. Find it with `trimpoint status`, "
-        "or restart it."
+        "Either the daemon listens at another path, which `trimpoint status` finds, or its socket "
+        f"was removed: then end it with {end}, and the next command starts another."
     )
     return warn(f"{path} is not there, but a daemon runs", hint, path=str(path), listening=False)
 

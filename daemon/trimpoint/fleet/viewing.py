@@ -128,8 +128,8 @@ class PersonsView:
             problem = f"The hub cannot be reached: {error.detail}."
             raise Refusal(Reason.FLEET_UNREACHABLE, problem) from None
         except HubFailed as error:
-            hint = "Your credentials may not allow it; else try again."
-            problem = f"The hub did not do it: {error.detail}."
+            hint = "Check that your credentials allow it, then try again."
+            problem = f"The hub did not carry out the request: {error.detail}."
             raise Refusal(Reason.FLEET_UNREACHABLE, problem, hint) from None
 
 
@@ -138,7 +138,7 @@ def _check_host(name: str) -> None:
     wildcard.
     """
     if not FLEET_NAME.fullmatch(name):
-        raise Refusal(Reason.INVALID_PARAMS, f"{name!r} cannot name a machine.")
+        raise Refusal(Reason.INVALID_PARAMS, f"{name!r} is not a valid machine name.")
 
 
 def _shown(one: ThreadOfHost, *, is_online: bool) -> f.ThreadOnHost:

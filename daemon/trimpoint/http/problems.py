@@ -15,7 +15,7 @@ from trimpoint.gateway.session.requests.errors import WireError
 from trimpoint.http.exchange import Response
 
 PROBLEM_JSON = "application/problem+json"
-NO_TOKEN = "There is no token."
+NO_TOKEN = "The request has no token."
 
 
 class HttpReason(StrEnum):

@@ -159,7 +159,7 @@ async def _next_head(channel: HttpChannel) -> Request | None:
 async def _tell_bad_request(channel: HttpChannel, error: h11.RemoteProtocolError) -> None:
     if not channel.may_respond:
         return
-    details = problem(HttpReason.BAD_REQUEST, "This is no HTTP request that can be read.")
+    details = problem(HttpReason.BAD_REQUEST, "This is not a valid HTTP request.")
     with anyio.move_on_after(HEAD_DEADLINE_S):
         try:
             await channel.send(
@@ -177,8 +177,8 @@ def _no_such_operation(request: Request, allowed: frozenset[str]) -> Response:
     shown = ", ".join(sorted(allowed))
     details = problem(
         HttpReason.METHOD_NOT_ALLOWED,
-        f"{request.method} is not possible here.",
-        f"Possible: {shown}.",
+        f"{request.method} is not allowed here.",
+        f"Allowed: {shown}.",
     )
     return as_response(details, ("Allow", shown))
 

@@ -43,6 +43,7 @@ from trimpoint.operations.provider.settings import (
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
+from trimpoint.threads.errors import journal_read_only
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -232,6 +233,9 @@ class Sessions:
                         writer.thread_id,
                     )
                 except ProviderError as error:
+                    if writer.read_only is not None:
+                        # Its journal ends at the damage, so it may name an outdated Codex thread.
+                        raise journal_read_only(writer.read_only) from error
                     if is_missing_error(error):
                         return False
                     raise
@@ -282,6 +286,7 @@ class Sessions:
         is_cold = must_look and not self._threads.is_loaded(state.generation.provider_thread_id)
         if (
             (state.may_have_missed or is_cold)
+            and writer.read_only is None
             and not state.archived
             and state.open_operation is None
         ):

@@ -5,6 +5,7 @@ object.
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model.decision import BusyReason
+from trimpoint.journal.errors import JournalError, JournalForeign, JournalNewer
 
 
 class EngineError(Exception):
@@ -62,14 +63,36 @@ class JournalRefuses(EngineError):
     reason = Reason.JOURNAL_READ_ONLY
     hint = "Free disk space or repair the journal's folder; trimpoint then continues."
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, hint: str | None = None) -> None:
         super().__init__(detail)
         self.detail = detail
+        if hint is not None:
+            self.hint = hint
 
     def __str__(self) -> str:
-        return (
-            f"The command was not carried out because it could not be written down: {self.detail}."
-        )
+        reason = f"it could not be written to the journal: {self.detail}"
+        return f"The command was not carried out because {reason}."
+
+
+def journal_read_only(flaw: str) -> JournalRefuses:
+    """Returns the refusal of a thread whose journal is damaged or cannot be continued."""
+    return JournalRefuses(
+        flaw,
+        "The thread is read-only. `trimpoint journal verify` says what can be done, "
+        "`trimpoint export` writes out what can still be read.",
+    )
+
+
+def journal_not_opened(error: JournalError | OSError) -> JournalRefuses:
+    """Returns the refusal of a thread whose journal cannot be opened."""
+    match error:
+        case JournalForeign():
+            hint = "trimpoint did not write this file: move it out of the state directory."
+        case JournalNewer():
+            hint = "Run the version of trimpoint that wrote it, or a later one."
+        case _:
+            return JournalRefuses(str(error))
+    return JournalRefuses(str(error), hint)
 
 
 class ReplacementDelayed(EngineError):
@@ -79,8 +102,8 @@ class ReplacementDelayed(EngineError):
 
     reason = Reason.JOURNAL_READ_ONLY
     hint = (
-        "Free disk space or mend the state folder; the new thread is made as soon as it can be "
-        "written down."
+        "Free disk space or repair the state directory; the new thread is made as soon as its "
+        "journal can be written."
     )
 
     def __init__(self, thread_id: str, detail: str) -> None:
@@ -91,5 +114,5 @@ class ReplacementDelayed(EngineError):
     def __str__(self) -> str:
         return (
             f"The old thread is archived, but the new one, {self.thread_id!r}, could not be "
-            f"written down yet: {self.detail}."
+            f"written to its journal yet: {self.detail}."
         )

@@ -27,6 +27,7 @@ from trimpoint.threads.errors import (
     JournalRefuses,
     ReplacementDelayed,
     ThreadNotFound,
+    journal_not_opened,
 )
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
 from trimpoint.threads.replacements import check_new_id, replacement_of
@@ -195,7 +196,7 @@ class ThreadRegistry:
             try:
                 writer = await ThreadWriter.load(command.thread_id, self._deps)
             except (JournalError, OSError) as error:
-                raise JournalRefuses(str(error)) from error
+                raise journal_not_opened(error) from error
             self._register(writer)
             if not writer.state.exists:
                 await self._begin(writer, command)
@@ -265,7 +266,7 @@ class ThreadRegistry:
             writer = await ThreadWriter.load(thread_id, self._deps)
         except (JournalError, OSError) as error:
             self.unreadable[thread_id] = str(error)
-            raise JournalRefuses(str(error)) from error
+            raise journal_not_opened(error) from error
         if not writer.state.exists:
             await writer.close()
             self.summaries.pop(thread_id, None)

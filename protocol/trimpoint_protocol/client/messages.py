@@ -92,7 +92,7 @@ class ServerRequest(Notification):
         """Sends the answer, in the shape that Codex declares for `method`; does not wait."""
         self._by.send_answer(self, result)
 
-    def refuse(self, message: str = "This client does not answer it.") -> None:
+    def refuse(self, message: str = "This client does not answer requests of this kind.") -> None:
         """Leaves the question to the other clients; with none left, Codex gets the refusal."""
         self._by.send_refusal(self, METHOD_NOT_FOUND, message)
 

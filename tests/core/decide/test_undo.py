@@ -153,7 +153,8 @@ def test_again_takes_back_the_one_before() -> None:
     undo(thread)
     assert shown(thread.state) == said(1, 2, 3)
     assert (
-        refusal(thread, Reason.NOTHING_TO_UNDO) == "Nothing to undo: no trim stands in the thread."
+        refusal(thread, Reason.NOTHING_TO_UNDO)
+        == "Nothing to undo: no trim is in effect on this thread."
     )
 
 

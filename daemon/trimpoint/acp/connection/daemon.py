@@ -214,7 +214,7 @@ def refuse_as_not_mine(question: Incoming) -> None:
     """Leaves a question to other clients. The daemon interprets an error as "not answered by this
     client".
     """
-    question.refuse(RpcError(INTERNAL, "This client does not answer it."))
+    question.refuse(RpcError(INTERNAL, "This client does not answer requests of this kind."))
 
 
 def _decoded(params: Raw) -> Json:

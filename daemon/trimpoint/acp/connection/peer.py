@@ -18,7 +18,7 @@ from trimpoint.acp.json_access import as_object
 
 log = logging.getLogger(__name__)
 
-FAULT = "trimpoint has a fault; its log says more."
+FAULT = "trimpoint failed internally; its log has the details."
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32601, -32602, -32603
 OnResult = Callable[[Raw], None]
@@ -155,7 +155,7 @@ class Peer:
             except (
                 Exception
             ):  # the boundary: one message that cannot be dealt with ends no connection
-                log.exception("message not taken")
+                log.exception("message_not_handled")
                 if isinstance(event, peer.Asked):
                     self.send_error(event.request.id, RpcError(INTERNAL, FAULT))
 
@@ -204,6 +204,6 @@ def _fail(waiting: Waiting, error: RpcError) -> None:
 def _told(error: Raw) -> RpcError:
     told = jsonrpc.error_object(error)
     if told is None:
-        return RpcError(INTERNAL, "The other side refused, and did not say why.")
+        return RpcError(INTERNAL, "The request was refused without a reason.")
     data = msgspec.json.decode(told.data) if isinstance(told.data, Raw) else None
     return RpcError(told.code, told.message, data)

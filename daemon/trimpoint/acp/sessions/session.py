@@ -38,7 +38,7 @@ from trimpoint.acp.wire.updates import (
     Usage,
 )
 
-ATTACHMENTS_IGNORED = "A command stands alone: what was attached to it was not sent.\n\n"
+ATTACHMENTS_IGNORED = "A slash command takes no attachments, so they were not sent.\n\n"
 _AUTO_STATUS: dict[str, CompactionStatus] = {
     "ready": "completed",
     "failed": "failed",

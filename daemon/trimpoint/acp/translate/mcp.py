@@ -44,7 +44,7 @@ def _server(server: Json) -> dict[str, Any]:
     if kind not in (None, "stdio"):
         raise BadServer(
             f"The MCP server {server.get('name')!r} is of the type {kind!r}; "
-            "Codex takes stdio and http."
+            "Codex supports only stdio and http."
         )
     env = {
         as_text(one.get("name")): as_text(one.get("value")) for one in as_objects(server.get("env"))

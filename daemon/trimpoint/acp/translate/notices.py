@@ -24,6 +24,6 @@ def notice_of(method: str, params: Json) -> tuple[Severity, str] | None:
             return "warning", "Some folders can be written by everybody."
         case "model/rerouted":
             wanted, used = as_text(params.get("fromModel")), as_text(params.get("toModel"))
-            return "info", f"{used} answers in the place of {wanted}."
+            return "info", f"{used} answers instead of {wanted}."
         case _:
             return None

@@ -50,8 +50,8 @@ def _parts(block: Json) -> Input:
             return _resource(as_object(block.get("resource")))
         case other:
             raise BadPrompt(
-                f"A prompt cannot hold a block of the type {other!r}; "
-                "there are text, image, resource_link and resource."
+                f"A prompt cannot contain a block of the type {other!r}; "
+                "it may contain text, image, resource_link and resource."
             )
 
 

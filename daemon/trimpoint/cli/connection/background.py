@@ -101,7 +101,7 @@ async def socket_of_daemon(launch: Launch) -> Path:
             places = " or ".join(map(str, sockets_of(settings)))
             raise CliError(
                 f"{holder.message.rstrip('.')}, but no daemon answers at {places}.",
-                "Say with --socket where it listens.",
+                "Name its socket with --socket.",
                 reason=_BUSY,
             )
         await anyio.sleep(_LOOK_AGAIN_S)

@@ -68,7 +68,7 @@ async def _greet(
         raise NoDaemon(
             "Something accepts connections at the daemon's socket and has not answered for "
             f"{_GREETING_DEADLINE_S:.0f} s.",
-            "If it is a daemon, it is stuck: see trimpoint doctor and its log.",
+            "If it is the daemon, it hangs: see `trimpoint logs` and `trimpoint doctor`.",
         )
 
 

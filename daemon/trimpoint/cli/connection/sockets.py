@@ -11,7 +11,7 @@ from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, NoDaemon
 
-_START_ONE = "Start one with `trimpoint serve`, or say where it listens with --socket."
+_START_ONE = "Start one with `trimpoint serve`, or name its socket with --socket."
 
 
 def sockets_of(settings: Settings) -> list[Path]:

@@ -36,8 +36,8 @@ async def identify(client: Client, profile: ProfileParams) -> ProfileChosen:
     # It is of an earlier version, and has one Codex for all.
     if is_asked(profile):
         raise CliError(
-            "The daemon that runs is of an earlier version and has one Codex for all clients.",
-            "Let it end and start this client again: trimpoint shutdown.",
+            "The running daemon is an older version that has one Codex for all clients.",
+            "Stop it with `trimpoint shutdown`, then start this client again.",
             reason="daemon_too_old",
         )
     await client.initialize("trimpoint-stdio")

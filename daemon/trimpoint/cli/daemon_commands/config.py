@@ -92,7 +92,8 @@ def run_init(arguments: argparse.Namespace) -> int:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise CliError(
-            f"{path} is there already.", "Edit it; `trimpoint config show` tells what it does."
+            f"{path} exists already.",
+            "Edit it; `trimpoint config show` shows the settings in force.",
         ) from None
     except OSError as error:
         raise CliError(

@@ -106,7 +106,7 @@ def run_expire(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise CliError(
             f"{error.filename}: {error.strerror}.",
-            "What was not moved is where it was.",
+            "Files that were not moved are still in their places.",
             reason="disk",
         ) from None
     if arguments.json:
@@ -218,7 +218,7 @@ def _without_false_snapshot(store: StateDirectory, thread_id: str) -> RepairResu
     path = store.root / snapshot_name(thread_id)
     kept_at = free_name(SYSTEM_FILES, path, "differs")
     SYSTEM_FILES.replace(path, kept_at)
-    return RepairResult(Outcome.CUT, "the snapshot was not what the journal tells", kept_at)
+    return RepairResult(Outcome.CUT, "the snapshot did not match the journal", kept_at)
 
 
 def _error_text(error: Exception) -> str:

@@ -32,7 +32,7 @@ async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
         with anyio.move_on_after(_DEADLINE_S) as waiting:
             await _ended(client, process)
     if waiting.cancelled_caught:
-        raise CliError(f"The daemon (pid {pid}) was asked to end and has not yet.", "See its log.")
+        raise CliError(f"The daemon (pid {pid}) has not ended yet.", "See its log.")
     if arguments.json:
         print_json({"pid": pid, "stopped": True, "interruptedThreads": [one.id for one in cut_off]})
     else:

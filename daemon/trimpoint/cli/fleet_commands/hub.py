@@ -80,5 +80,5 @@ def _nodes(arguments: argparse.Namespace) -> tuple[Node, ...]:
 
 def _name(name: str) -> str:
     if not FLEET_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot be a name here.", "Use letters, digits, - and _.")
+        raise UsageError(f"{name!r} is not a valid name.", "Use letters, digits, - and _.")
     return name

@@ -61,8 +61,8 @@ async def _run(place: Place, names: Names, action: Action) -> int:
         ) from None
     except HubFailed as error:
         raise CliError(
-            f"The hub did not do it: {error.detail}.",
-            "Your credentials may not allow it; else try again.",
+            f"The hub did not carry out the request: {error.detail}.",
+            "Check that your credentials allow it, then try again.",
             reason="hub_failed",
         ) from None
 
@@ -74,11 +74,11 @@ def _place(arguments: argparse.Namespace) -> tuple[Place, Names]:
     servers = tuple(arguments.server) or section.servers
     if not servers:
         raise UsageError(
-            "No server of a fleet is known.", "Set servers in [fleet], or give --server URL."
+            "No server of a fleet is configured.", "Set servers in [fleet], or give --server URL."
         )
     tenant = arguments.tenant or section.tenant
     if not FLEET_NAME.fullmatch(tenant):
-        raise UsageError(f"{tenant!r} cannot name a tenant.", "Use letters, digits, - and _.")
+        raise UsageError(f"{tenant!r} is not a valid tenant name.", "Use letters, digits, - and _.")
     named = arguments.credentials or section.person_credentials
     credentials = Path(named).expanduser() if named else None
     try:
@@ -106,7 +106,7 @@ async def chosen_thread(person: Person, arguments: argparse.Namespace) -> Thread
         return (exact or found)[0]
     if not found:
         raise CliError(
-            f"No thread of the fleet is called {arguments.thread!r}.",
+            f"The fleet has no thread {arguments.thread!r}.",
             "See trimpoint fleet threads.",
             reason="thread_not_found",
         )

@@ -45,7 +45,7 @@ async def _hosts(arguments: argparse.Namespace, person: Person) -> int:
         print_json({"hosts": msgspec.to_builtins(found)})
         return Exit.DONE
     if not found:
-        stdout_console().print(Text("No machine is there.", "dim"))
+        stdout_console().print(Text("No machine is connected.", "dim"))
         return Exit.DONE
     table = _table("host", "version", "since", "threads", "busy", "behind", "sends")
     for host in found:
@@ -72,7 +72,7 @@ async def _threads(arguments: argparse.Namespace, person: Person) -> int:
     table = _table("host", "id", "title", "used", "turns", "context", "")
     for one in found:
         table.add_row(*_cells(one, is_there=one.host in there))
-    stdout_console().print(table if found else Text("The hub knows no thread.", "dim"))
+    stdout_console().print(table if found else Text("The hub has no threads.", "dim"))
     return Exit.DONE
 
 

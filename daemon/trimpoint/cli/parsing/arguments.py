@@ -20,9 +20,9 @@ from trimpoint.cli.parsing import thread_arguments as threads
 
 EXIT_CODES = (
     (0, "done"),
-    (1, "failed or refused; what was there before is there still"),
-    (2, "typed wrong; the message says what is right"),
-    (3, "skipped: nothing had to change, or the thread is busy; nothing did change"),
+    (1, "failed or refused; everything is as before"),
+    (2, "wrong usage; the message says how to correct it"),
+    (3, "skipped, nothing changed: there was nothing to do, or the thread is busy"),
     (4, "no daemon answers"),
 )
 GENERAL = (
@@ -163,7 +163,8 @@ class RootParser(_Parser):
             blocks.append(f"{title}:\n" + "".join(rows))
         blocks.append(
             _wrapped(
-                "trimpoint help COMMAND tells more of one, trimpoint --version what is installed.\n"
+                "trimpoint help COMMAND explains one; trimpoint --version shows what is installed."
+                "\n"
             )
         )
         codes = (_wrapped(f"  {code}  {meaning}\n", 5) for code, meaning in EXIT_CODES)

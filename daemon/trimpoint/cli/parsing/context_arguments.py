@@ -97,7 +97,7 @@ def add_undo(commands: Commands) -> None:
         "thread_commands.slash:run_undo",
         "take back the last trim of the agent's context",
         "The last clear, compact, compress or automatic compaction; the turns since stay. "
-        "Again takes back the one before.",
+        "Run it again to take back the trim before.",
     )
     parser.add_argument(
         "--redo", action="store_true", help="make it again, until something else is done"

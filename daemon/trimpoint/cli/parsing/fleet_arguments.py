@@ -36,7 +36,7 @@ def add_fleet(commands: Commands) -> None:
     )
     _for_people(parser)
     actions = parser.add_subparsers(metavar="ACTION", title="actions")
-    _for_people(_action(actions, "hosts", "view:run_hosts", "list the machines that are there"))
+    _for_people(_action(actions, "hosts", "view:run_hosts", "list the connected machines"))
     _add_threads(actions)
     _add_watch(actions)
     _add_timeline(actions)
@@ -85,7 +85,9 @@ def _for_commands(parser: argparse.ArgumentParser, wait_s: float) -> None:
         help=f"how long to wait for the end (default {wait_s:g})",
     )
     parser.add_argument(
-        "--command-id", metavar="ID", help="the id of the command; the same again is done once"
+        "--command-id",
+        metavar="ID",
+        help="an id for the command; repeated with the same id, it is carried out once",
     )
     _for_people(parser)
 
@@ -122,7 +124,9 @@ def _add_compact(actions: Commands) -> None:
     parser = _action(actions, "compact", "commands:run", "have a thread's context summarized")
     _for_commands(parser, 600)
     parser.add_argument("--keep", metavar="N", type=turn_count, help="keep the last N turns")
-    parser.add_argument("--guidance", metavar="TEXT", default="", help="what the summary must have")
+    parser.add_argument(
+        "--guidance", metavar="TEXT", default="", help="what the summary must contain"
+    )
 
 
 def _add_setup(actions: Commands) -> None:

@@ -119,13 +119,13 @@ def add_doctor(commands: Commands) -> None:
         commands,
         "doctor",
         "daemon_commands.doctor:run",
-        "say what is found on this machine, what is wrong and what to do",
+        "check this machine, and say what is wrong and what to do",
     )
     parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="with everything that is all right, and all settings",
+        help="also show the checks that passed, and all settings",
     )
     json_option(parser)
     for_daemons(parser)
@@ -169,7 +169,7 @@ def add_config(commands: Commands) -> None:
     )
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     for action, summary in (
-        ("show", "show what is in force and where it comes from"),
+        ("show", "show the settings in force and where each comes from"),
         ("init", "write a file with all settings, commented out"),
         ("path", "print where the file is"),
         ("socket", "print where the daemon listens, or would"),
@@ -186,7 +186,7 @@ def add_completion(commands: Commands) -> None:
         commands,
         "completion",
         "daemon_commands.completion:run",
-        "print what makes a shell complete trimpoint",
+        "print the completion script of a shell",
         COMPLETION,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")

@@ -75,7 +75,7 @@ def add_checkpoints(commands: Commands) -> None:
         commands,
         "checkpoints",
         "thread_commands.checkpoints:run",
-        "list the states of the files that can be had back",
+        "list the turns whose files can be restored",
         CHECKPOINTS,
     )
     parser.add_argument(
@@ -90,12 +90,12 @@ def add_checkpoints(commands: Commands) -> None:
     action.add_argument(
         "--storage",
         action="store_true",
-        help="show whose checkpoints there are, and what they keep on disk",
+        help="show which threads have checkpoints, and their disk space",
     )
     action.add_argument(
         "--prune",
         action="store_true",
-        help="delete those of threads that are gone; without --yes, only show them",
+        help="delete those of deleted threads; without --yes, only show them",
     )
     parser.add_argument(
         "--all",
@@ -176,7 +176,7 @@ def add_search(commands: Commands) -> None:
         commands,
         "search",
         "thread_commands.search:run",
-        "find what was said and done, also what has left the context",
+        "search messages, commands and changes, pruned ones too",
         SEARCH,
     )
     parser.add_argument("words", metavar="WORD", nargs="*", help="what the text has")

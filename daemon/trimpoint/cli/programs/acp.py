@@ -76,7 +76,7 @@ async def _started() -> Path:
             said, _ = await process.communicate()
         answer = json.loads(said)
     except (TimeoutError, ValueError):
-        raise DaemonMissing("It did not start in time; its log says more.") from None
+        raise DaemonMissing("It did not start in time; see its log.") from None
     if "error" in answer:
         raise DaemonMissing(
             " ".join(filter(None, (answer["error"]["message"], answer["error"]["hint"])))

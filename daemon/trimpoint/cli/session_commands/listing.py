@@ -50,7 +50,7 @@ def _show(arguments: argparse.Namespace, sessions: list[SessionOverview]) -> int
         return Exit.DONE
     console = stdout_console()
     if not shown:
-        console.print(Text("No session is known here that matches.", "dim"))
+        console.print(Text("No session matches.", "dim"))
         return Exit.DONE
     console.print(sessions_table(shown, console.width))
     if len(sessions) > len(shown):

@@ -138,7 +138,7 @@ async def _storage(arguments: argparse.Namespace, client: Client) -> int:
 def _threads(repository: RepositoryStorage) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for thread in repository.threads:
-        unknown = Text("" if thread.known else "not in this daemon's books", "yellow")
+        unknown = Text("" if thread.known else "not known to this daemon", "yellow")
         table.add_row(
             f"  {one_line(thread.thread_id)}",
             counted(thread.refs, "checkpoint"),
@@ -163,7 +163,7 @@ async def _prune(arguments: argparse.Namespace, client: Client) -> int:
         return _show_removal(result)
     if not result.refs:
         stdout_console().print(
-            Text.assemble(("– ", "yellow"), "There are no checkpoints of threads that are gone.")
+            Text.assemble(("– ", "yellow"), "There are no checkpoints of deleted threads.")
         )
         return Exit.SKIPPED
     for repository in result.repositories:

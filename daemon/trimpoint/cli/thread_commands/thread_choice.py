@@ -94,7 +94,9 @@ async def adopted(client: Client, thread_id: str) -> ThreadOverview:
     for thread in await own_threads(client):
         if thread.id == thread_id and thread.overview is not None:
             return thread.overview
-    raise CliError(f"The thread {thread_id} could not be adopted.", "An ephemeral one cannot be.")
+    raise CliError(
+        f"The thread {thread_id} could not be adopted.", "An ephemeral thread cannot be."
+    )
 
 
 def print_thread(thread: ThreadOverview, arguments: argparse.Namespace | None = None) -> None:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from trimpoint.cli.connection.known_threads import SHORT_ID_CHARS
 from trimpoint.cli.terminal import one_line
+from trimpoint.cli.views.age import counted
 from trimpoint.journal.repair.repair import Outcome, RepairResult
 from trimpoint.journal.repair.verification import Problem, SnapshotState, Verified
 from trimpoint.threads.retention import Expired
@@ -33,7 +34,7 @@ _SNAPSHOTS = {
     SnapshotState.NONE: "none",
     SnapshotState.FITS: "fits",
     SnapshotState.UNUSED: "not used; it will be rewritten",
-    SnapshotState.DIFFERS: "is not what the journal tells",
+    SnapshotState.DIFFERS: "does not match the journal",
 }
 
 
@@ -92,7 +93,7 @@ def verdicts(found: list[Verified]) -> RenderableType:
     records = sum(one.records for one in found)
     count = f"{len(found)} {'journal' if len(found) == 1 else 'journals'} with {records:,} records"
     lost = sum(one.gaps for one in found)
-    gaps = f"; records are missing in {lost} places, from a salvage" if lost else ""
+    gaps = f"; records are missing in {counted(lost, 'place')}, from a salvage" if lost else ""
     if not bad:
         return Text.assemble(("✓ ", "green"), f"{count}: sound{gaps}")
     head = Text.assemble(("✗ ", "bold red"), f"{count}: something is wrong with {len(bad)}{gaps}")

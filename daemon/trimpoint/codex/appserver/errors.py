@@ -59,4 +59,4 @@ class ProviderOverloaded(ProviderFailure):
 
     def __str__(self) -> str:
         waiting, limit = self.unsent_bytes, self.max_unsent_bytes
-        return f"Codex does not read: {waiting} bytes wait for it, the limit is {limit}"
+        return f"Codex does not read its input: {waiting} bytes wait, the limit is {limit}"

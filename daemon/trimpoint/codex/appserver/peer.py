@@ -405,7 +405,7 @@ def _method_of(event: jsonrpc.Notification | peer.Asked) -> str:
 def _provider_error(raw: Raw) -> ProviderError:
     error = jsonrpc.error_object(raw)
     if error is None:
-        return ProviderError(_INTERNAL_ERROR, "Codex sent an error that is none", None, raw)
+        return ProviderError(_INTERNAL_ERROR, "Codex sent a malformed error", None, raw)
     return ProviderError(
         error.code, error.message, None if error.data is UNSET else error.data, raw
     )

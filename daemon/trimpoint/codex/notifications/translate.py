@@ -105,7 +105,7 @@ def _usage(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     last, total = as_dict(usage.get("last")), as_dict(usage.get("total"))
     used, window = last.get("totalTokens"), usage.get("modelContextWindow")
     if not _is_count(used):
-        raise msgspec.ValidationError("the tokens that were used are no number")
+        raise msgspec.ValidationError("the token count is not a number")
     return (
         ev.UsageReported(
             turn_id if isinstance(turn_id, str) else "",
@@ -124,17 +124,17 @@ def _item_of(message: CodexMessage) -> tuple[str, dict[str, Any], bytes]:
     """Returns the turn's id, the item, and the item's JSON text."""
     item, text = message.member("item"), message.raw("item")
     if not isinstance(item, dict) or text is None:
-        raise msgspec.ValidationError("the item is no object")
+        raise msgspec.ValidationError("the item is not an object")
     turn_id = message.member("turnId")
     if not isinstance(turn_id, str):
-        raise msgspec.ValidationError("the turn's id is no text")
+        raise msgspec.ValidationError("the turn's id is not a string")
     return turn_id, as_dict(item), bytes(text)
 
 
 def _text(members: dict[str, Any], name: str) -> str:
     value = members.get(name)
     if not isinstance(value, str):
-        raise msgspec.ValidationError(f"`{name}` is no text")
+        raise msgspec.ValidationError(f"`{name}` is not a string")
     return value
 
 
@@ -150,14 +150,14 @@ def _count(counts: dict[str, Any], name: str) -> int:
 def _name(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     name = message.member("threadName")
     if name is not None and not isinstance(name, str):
-        raise msgspec.ValidationError("the thread's name is no text")
+        raise msgspec.ValidationError("the thread's name is not a string")
     return (ev.ThreadRenamed(name),)
 
 
 def _settings(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     current = message.raw("threadSettings")
     if current is None or not isinstance(message.member("threadSettings"), dict):
-        raise msgspec.ValidationError("the thread's settings are no object")
+        raise msgspec.ValidationError("the thread's settings are not an object")
     known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
     return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
 

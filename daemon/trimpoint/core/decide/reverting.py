@@ -309,7 +309,8 @@ def roll_back_turns(state: ThreadState, command: internal.RollBackTurns, stamp: 
     if point is not None and point.summary_unavailable:
         return Rejected(
             Reason.NOT_SUPPORTED,
-            "Only Codex has the summary that the turn builds on, so it cannot be taken back to.",
+            "Only Codex has the summary that the turn builds on, "
+            "so the thread cannot go back to it.",
         )
     # The context that was active at that turn: the turns since the last trim before it.
     left = state.turns[point.turn_index if point is not None else 0 : index]

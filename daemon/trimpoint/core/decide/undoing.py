@@ -79,7 +79,9 @@ def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
     """
     boundary = newest_boundary(state)
     if boundary is None:
-        return Rejected(Reason.NOTHING_TO_UNDO, "Nothing to undo: no trim stands in the thread.")
+        return Rejected(
+            Reason.NOTHING_TO_UNDO, "Nothing to undo: no trim is in effect on this thread."
+        )
     if boundary.generation == 1:
         made = "It was made in the thread that this one was forked from; undo it there."
         return Rejected(Reason.NOTHING_TO_UNDO, f"The last trim cannot be undone here. {made}")

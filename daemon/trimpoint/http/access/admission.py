@@ -57,7 +57,9 @@ class TcpAdmission:
                 "the configuration."
             )
             return problem(
-                HttpReason.WRONG_HOST, f"The daemon is not called by the name {name[:100]!r}.", hint
+                HttpReason.WRONG_HOST,
+                f"The daemon does not answer to the host name {name[:100]!r}.",
+                hint,
             )
         schemes = ("http", "https") if name in self._hosts else ("http",)
         if (
@@ -71,7 +73,7 @@ class TcpAdmission:
         if authorization is not None:
             if self._credentials.accepts_bearer(authorization):
                 return None
-            return problem(HttpReason.UNAUTHORIZED, "The token is not right.", _TOKEN_HINT)
+            return problem(HttpReason.UNAUTHORIZED, "The token is wrong.", _TOKEN_HINT)
         if self._credentials.good_cookie(request.headers.get("cookie", ""), now_s) is None:
             return problem(HttpReason.UNAUTHORIZED, NO_TOKEN, _TOKEN_HINT)
         # A page of another port is of the same site, so that its requests bring the cookie along.

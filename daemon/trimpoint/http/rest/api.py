@@ -299,7 +299,7 @@ def _body(request: Request, shape: type[Any]) -> Any:
         return msgspec.json.decode(request.body or b"{}", type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(
-            problem_of(wire_error(Reason.INVALID_PARAMS, f"The body is not right: {error}."))
+            problem_of(wire_error(Reason.INVALID_PARAMS, f"The body is invalid: {error}."))
         ) from error
 
 
@@ -308,5 +308,5 @@ def _read(query: dict[str, str], shape: type[Any]) -> Any:
         return msgspec.convert(query, shape, strict=False)
     except msgspec.ValidationError as error:
         raise Refused(
-            problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is not right: {error}."))
+            problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is invalid: {error}."))
         ) from error

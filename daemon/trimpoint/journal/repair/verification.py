@@ -184,7 +184,7 @@ def _compare(found: Verified, snapshot: Snapshot) -> None:
     found.snapshot = SnapshotState.DIFFERS
     advice = "Run `trimpoint journal repair`: it puts the snapshot aside, and the journal counts."
     found.problems.append(
-        Problem("snapshot_differs", "the snapshot is not what the journal tells", advice)
+        Problem("snapshot_differs", "the snapshot does not match the journal", advice)
     )
 
 
@@ -196,8 +196,8 @@ def _problem_of(report: OpenReport) -> Problem | None:
         case Damage.TORN_TAIL:
             detail = f"torn at {at}: {report.reason}; {report.damaged_bytes} bytes beyond"
             advice = (
-                "Nothing that was answered is in them. The next start cuts them off and keeps "
-                "them; `trimpoint journal repair` too."
+                "They hold nothing that was acknowledged. The next start cuts them off and keeps "
+                "them in a file, as does `trimpoint journal repair`."
             )
             return Problem("torn", detail, advice)
         case Damage.DAMAGED_MIDDLE:

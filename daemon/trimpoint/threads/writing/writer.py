@@ -27,7 +27,7 @@ from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
-from trimpoint.threads.errors import CommandRefused, JournalRefuses
+from trimpoint.threads.errors import CommandRefused, JournalRefuses, journal_read_only
 from trimpoint.threads.writing.loading import load, read_turns, write_snapshot
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
 from trimpoint.threads.writing.sequencer import Sequencer
@@ -252,7 +252,7 @@ class ThreadWriter:
         self, command: AnyCommand, command_id: str | None, fingerprint: bytes
     ) -> ev.Record | Rejected:
         if self.read_only is not None:
-            raise JournalRefuses(self.read_only)
+            raise journal_read_only(self.read_only)
         stamp = self._deps.stamp()
         decision = decide(self.state, command, stamp, self._deps.policy)
         if isinstance(decision, Rejected):
@@ -327,7 +327,7 @@ class ThreadWriter:
                 while self.read_only is None and not self._is_consistent:
                     await self._recover_once()
         if self.read_only is not None:
-            raise JournalRefuses(self.read_only)
+            raise journal_read_only(self.read_only)
 
     async def _recover_once(self) -> None:
         self._note_failure()

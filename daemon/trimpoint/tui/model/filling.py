@@ -92,9 +92,9 @@ class Filling:
 def _problem(field: Field) -> str:
     match field.kind:
         case FieldKind.INTEGER:
-            return "That is no whole number."
+            return "Enter a whole number."
         case FieldKind.NUMBER:
-            return "That is no number."
+            return "Enter a number."
         case FieldKind.MANY:
             return "Mark at least one with the space bar."
         case FieldKind.TEXT | FieldKind.ONE:

@@ -27,7 +27,9 @@ from trimpoint.streams.ends import SocketEnd
 log = structlog.get_logger()
 
 _START_AGAIN = "Start this client again; a daemon is started if none runs."
-_OWN_DAEMON = "Name the same folder, or have a daemon of your own with another TRIMPOINT_SOCKET."
+_OWN_DAEMON = (
+    "Name the same state directory, or start a separate daemon with another TRIMPOINT_SOCKET."
+)
 
 
 class DaemonLeft(NoDaemon):

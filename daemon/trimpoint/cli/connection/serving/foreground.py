@@ -106,13 +106,13 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
         raise CliError(
             "This trimpoint was started by a trimpoint as its Codex, and would start another in "
             "its turn.",
-            "Let --codex, or path in the [codex] table of the configuration, name the real Codex.",
+            "Set --codex, or path in the [codex] table of the configuration, to the real Codex.",
         )
     sys.stderr = cast("TextIO", LogStream())
     try:
         configure_logging(settings.config.log.level)
     except ValueError as error:
-        raise UsageError(f"The configuration is not right: {error}.") from None
+        raise UsageError(f"The configuration is invalid: {error}.") from None
     _prepare_process(settings.config.limits.descriptors)
     stop = StopSignals()
     try:

@@ -88,7 +88,7 @@ def _explained(method: str, error: CliError) -> CliError:
     method.
     """
     if "unknown variant" in error.message and "/" not in method:
-        error.hint = f"{method} is no method. To say it to the agent: trimpoint ask {method}"
+        error.hint = f"{method} is not a method. To send it to the agent:  trimpoint ask {method}"
     return error
 
 

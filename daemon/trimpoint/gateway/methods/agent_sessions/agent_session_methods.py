@@ -204,7 +204,7 @@ def _place(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
-        raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave.")
+        raise Refusal(Reason.INVALID_PARAMS, "The cursor was not issued by this method.")
     return int(cursor)
 
 
@@ -214,8 +214,8 @@ def _unreadable(error: CannotRead) -> Refusal:
 
 def _folder(wanted: str | None) -> str:
     if wanted is None or not os.path.isdir(wanted):
-        shown = f"{wanted} is no folder here" if wanted else "The session does not say its folder"
-        raise Refusal(Reason.INVALID_PARAMS, f"{shown}.", "Name the folder to go on in: cwd.")
+        shown = f"{wanted} is no folder here" if wanted else "The session does not name its folder"
+        raise Refusal(Reason.INVALID_PARAMS, f"{shown}.", "Set cwd to the folder to continue in.")
     return wanted
 
 

@@ -73,7 +73,7 @@ class CheckpointStorage:
 
     async def _remove_all(self, params: cp.PruneParams) -> cp.PruneResult:
         if params.thread_ids is not None:
-            raise Refusal(Reason.INVALID_PARAMS, "Name threads, or say all, but not both.")
+            raise Refusal(Reason.INVALID_PARAMS, "Set threadIds or all, but not both.")
         going = await self._all_kept(params.folder)
         stay: list[str] = []
         for kept in going if not params.dry_run else ():

@@ -126,5 +126,5 @@ def _place(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave.")
+        raise Refusal(Reason.INVALID_PARAMS, "The cursor was not issued by this method.")
     return int(cursor)

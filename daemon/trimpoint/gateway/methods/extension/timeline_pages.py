@@ -82,5 +82,5 @@ def _position(cursor: str, view: int, count: int) -> int:
         )
         raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     if not 0 <= position <= count:
-        raise Refusal(Reason.INVALID_PARAMS, "The cursor is none that this method gave out.")
+        raise Refusal(Reason.INVALID_PARAMS, "The cursor was not issued by this method.")
     return position

@@ -119,4 +119,4 @@ def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awai
 
 
 def _error_message(error: msgspec.MsgspecError) -> str:
-    return f"The parameters are not right: {error}."
+    return f"The parameters are invalid: {error}."

@@ -94,7 +94,7 @@ def as_wire_error(error: Exception) -> WireError:
             return wire_error(
                 Reason.PROVIDER_TIMEOUT,
                 str(error),
-                "Whether Codex acted on it is not known; look before you repeat it.",
+                "Codex may have acted on it; check before you repeat it.",
             )
         case ProviderOverloaded():
             return wire_error(Reason.OVERLOADED, str(error), "Try again in a moment.")
@@ -107,7 +107,7 @@ def as_wire_error(error: Exception) -> WireError:
                 "The daemon restarts Codex; try again in a moment.",
             )
         case msgspec.ValidationError():
-            return wire_error(Reason.INVALID_PARAMS, f"The parameters are not right: {error}.")
+            return wire_error(Reason.INVALID_PARAMS, f"The parameters are invalid: {error}.")
         case _:
             return _internal(error)
 

@@ -74,7 +74,10 @@ end
 --- Leaves a question to other clients.
 ---@param id string|integer
 function Peer:decline(id)
-  self:_write({ id = id, error = { code = NOT_ME, message = "This client does not answer it." } })
+  self:_write({
+    id = id,
+    error = { code = NOT_ME, message = "This client does not answer requests of this kind." },
+  })
 end
 
 --- Takes bytes that have come.

@@ -98,7 +98,7 @@ class JsonRpcClient:
 
 
 def connected(path: Path) -> tuple[JsonRpcClient, socket.socket]:
-    """A client at a daemon's socket that has shaken hands, and the socket to close."""
+    """Returns an initialized client of the daemon at a socket, and its socket."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.connect(str(path))
     wire = JsonRpcClient(sock.makefile("rb"), sock.sendall)

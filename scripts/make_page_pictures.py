@@ -224,7 +224,7 @@ async def streaming(pictures: Pictures) -> None:
 
 
 async def asking(pictures: Pictures) -> None:
-    """An approval of a command, and a question."""
+    """Shows an approval of a command, and a question."""
     stage, page = pictures.stage, pictures.page
     stage.will_answer(run("git push origin main"))
     await stage.send("Push it")
@@ -243,7 +243,7 @@ async def asking(pictures: Pictures) -> None:
 
 
 async def panels(pictures: Pictures) -> None:
-    """What is at the right, and what a dialog says before it is done."""
+    """Shows the panels at the right, and the preview in a dialog."""
     stage, page = pictures.stage, pictures.page
     await pictures.panel("Context")
     await page.locator(".segment").first.wait_for()
@@ -284,14 +284,14 @@ async def panels(pictures: Pictures) -> None:
 
 
 async def full(pictures: Pictures) -> None:
-    """A context that is nearly full, with advice."""
+    """Shows a context that is nearly full, with advice."""
     await pictures.say("One more thing", say("Noted.", usage=FULL))
     await pictures.page.locator(".advice").wait_for()
     await pictures.take("09-advice")
 
 
 async def of_the_readme(pictures: Pictures) -> None:
-    """The conversation with what the context holds beside it."""
+    """Shows the conversation with the context panel beside it."""
     page = pictures.page
     await other_threads(pictures.stage)
     await pictures.stage.thread()

@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def demo_output() -> str:
-    """What the demo prints on a terminal, with its colours."""
+    """Returns what the demo prints on a terminal, with its colours."""
     parent, child = pty.openpty()
     environment = {
         **os.environ,
@@ -51,7 +51,7 @@ def demo_output() -> str:
 
 
 def read(descriptor: int) -> bytes:
-    """The next bytes of a terminal; empty when the program at its other end is gone."""
+    """Reads the next bytes of a terminal; empty when the program has exited."""
     try:
         return os.read(descriptor, 65536)
     except OSError:
@@ -59,7 +59,7 @@ def read(descriptor: int) -> bytes:
 
 
 def by_heading(output: str) -> dict[str, list[Text]]:
-    """The lines of each section."""
+    """Returns the lines of each section."""
     sections: dict[str, list[Text]] = {}
     current: list[Text] = []
     for line in output.splitlines():
@@ -72,7 +72,7 @@ def by_heading(output: str) -> dict[str, list[Text]]:
 
 
 def svg(lines: list[Text], name: str) -> str:
-    """A picture of a terminal with `lines` in it, that needs no file beside it."""
+    """Returns a picture of these lines as SVG."""
     sink = open(os.devnull, "w")  # noqa: SIM115
     console = Console(record=True, width=COLUMNS, file=sink, force_terminal=True)
     for line in lines:

@@ -81,4 +81,4 @@ async def _ping(connection: Connection) -> None:
 
 
 def _nothing_comes(connection: Connection, message: ClientMessage) -> None:
-    """Is never called, because the wire reads nothing."""
+    """Does nothing: it is never called, because the wire reads nothing."""

@@ -1,9 +1,8 @@
-"""Every error trimpoint itself answers with: the one table of reasons, their JSON-RPC codes and
-retryability.
+"""The table of all reasons for which trimpoint itself refuses requests, with their JSON-RPC codes
+and whether a retry can succeed.
 
 An error object is `{code, message, data: {reason, retryable, hint, blocker?, errorId?}}`
-(docs/spec/clients.md). Errors that Codex answered are passed on as Codex wrote them and do not
-appear here.
+(docs/spec/clients.md). Errors of Codex are passed on unchanged and are not listed here.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Where the daemon listens and keeps its state by default."""
+"""The default paths of the daemon's socket and state, and of Codex's home."""
 
 import os
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ __all__ = [
 
 
 class HomeUnknown(Exception):
-    """There is no home folder to keep anything in."""
+    """Raised when there is no home folder."""
 
     hint = "Set HOME, or name --state-dir and --socket (TRIMPOINT_STATE_DIR and TRIMPOINT_SOCKET)."
 
@@ -27,19 +27,18 @@ class HomeUnknown(Exception):
 
 
 def default_state_dir(environ: Mapping[str, str]) -> Path:
-    """Returns where journals live unless configured.
+    """Returns the default state directory.
 
-    :raises HomeUnknown: there is no home folder.
+    :raises HomeUnknown: when there is no home folder.
     """
     return xdg_directory(environ, "XDG_STATE_HOME", ".local/state") / "trimpoint"
 
 
 def default_socket_path(environ: Mapping[str, str]) -> Path:
-    """Returns where the daemon listens unless configured.
+    """Returns the default path of the daemon's socket: in the runtime directory, or in the state
+    directory if there is none.
 
-    That is beside the journals where there is no runtime directory.
-
-    :raises HomeUnknown: there is no home folder.
+    :raises HomeUnknown: when there is no home folder.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime:
@@ -50,8 +49,8 @@ def default_socket_path(environ: Mapping[str, str]) -> Path:
 def home(environ: Mapping[str, str]) -> Path:
     """Returns the user's home folder.
 
-    :raises HomeUnknown: neither `HOME` nor the list of users names one, as in a container with a
-        foreign uid.
+    :raises HomeUnknown: when neither `HOME` nor the user database names one, as in a container with
+        a foreign uid.
     """
     try:
         return Path(environ.get("HOME") or "~").expanduser()
@@ -60,7 +59,7 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def home_or_root(environ: Mapping[str, str]) -> Path:
-    """Returns the user's home folder; the root for a uid that has none, as in a container."""
+    """Returns the user's home folder, or `/` if there is none."""
     try:
         return home(environ)
     except HomeUnknown:
@@ -68,19 +67,20 @@ def home_or_root(environ: Mapping[str, str]) -> Path:
 
 
 def codex_home(environ: Mapping[str, str]) -> Path:
-    """Returns where a Codex that is started in this environment keeps its login and its threads.
+    """Returns the Codex home of this environment: the folder of Codex's login and threads.
 
-    :raises HomeUnknown: neither `CODEX_HOME` nor a home folder says so.
+    :raises HomeUnknown: when neither `CODEX_HOME` nor a home folder is known.
     """
     named = environ.get("CODEX_HOME")
     return Path(named).absolute() if named else home(environ).absolute() / ".codex"
 
 
 def codex_home_to_ask_for(environ: Mapping[str, str]) -> str | None:
-    """Returns the same for a Codex that another process starts; None if nothing says where it is.
+    """Returns the Codex home of this environment for a Codex that another process starts; None if
+    it is unknown.
 
-    Codex makes its usual home, and refuses a named one that is not there. So the usual one is made
-    here.
+    Codex creates its default home, but refuses a named one that does not exist. So the default home
+    is created here.
     """
     try:
         place = codex_home(environ)
@@ -93,9 +93,10 @@ def codex_home_to_ask_for(environ: Mapping[str, str]) -> str | None:
 
 
 def xdg_directory(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
-    """Returns the directory that `variable` names; `fallback` in the home folder if it names none.
+    """Returns the directory in the environment variable `variable`, or else `fallback` in the home
+    folder.
 
-    :raises HomeUnknown: there is no home folder.
+    :raises HomeUnknown: when there is no home folder.
     """
     value = environ.get(variable, "")
     return Path(value) if os.path.isabs(value) else home(environ) / fallback

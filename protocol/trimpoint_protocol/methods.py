@@ -1,8 +1,9 @@
-"""The one registry of trimpoint's own methods and notifications: name, direction, shapes, a line of
-description. Their shapes are in the modules that are imported here, and can be had from here too.
+"""The registry of trimpoint's own methods and notifications: name, direction, types, and a line of
+description. Their types are defined in the modules that are imported here, and can be imported from
+here.
 
-Dispatch, the JSON Schema and the reference page are all made from `METHODS` and `NOTIFICATIONS`.
-App-server methods are Codex's own and are not listed here.
+The dispatch, the JSON Schema and the reference page are made from `METHODS` and `NOTIFICATIONS`.
+Codex's own methods are not listed.
 """
 
 from typing import Any, NamedTuple
@@ -139,7 +140,7 @@ __all__ = [
 
 
 class Method(NamedTuple):
-    """One row: what a client sends and what it gets."""
+    """A method: its parameters and its result."""
 
     name: str
     params: type[Params]
@@ -148,7 +149,7 @@ class Method(NamedTuple):
 
 
 class NotificationKind(NamedTuple):
-    """One row: what a client is sent without asking."""
+    """A notification: its parameters."""
 
     name: str
     params: type[Any]

@@ -1,11 +1,11 @@
-"""One side of a JSON-RPC conversation without I/O: bytes in, events out; calls in, bytes out.
+"""One end of a JSON-RPC connection, without I/O: received bytes become events, and requests become
+bytes to send.
 
-Always true: there is no clock, socket or task in here. The caller passes the time as a number,
-sends the bytes that the methods return, in the order in which it got them, and feeds what it reads.
-Events come one at a time, in the order of the stream, so that one is dealt with before the next is
-decoded. Each call of ours ends at most once: as an `Answered` or `Refused` event, out of `expire`
-or out of `close`; a call that was abandoned ends with none of them. Each `Asked` event is owed one
-answer.
+Always true: there is no clock, socket or task in this module. The caller passes the time as a
+number, sends the returned bytes in their order, and feeds the bytes that it reads. Events are
+returned one at a time in the order of the stream, so that one is handled before the next is
+decoded. Each call ends at most once: by an `Answered` or `Refused` event, by `expire`, or by
+`close`; an abandoned call ends by none of them. Each `Asked` event needs one answer.
 """
 
 from collections.abc import Callable, Generator
@@ -51,7 +51,7 @@ _MIN_STALE_DEADLINES = 64
 
 
 class Call(Struct, Generic[T], frozen=True):
-    """A request that was sent. `context` and the clock of `deadline` are the caller's own."""
+    """A request that was sent. `context` and the clock of `deadline` belong to the caller."""
 
     id: int
     method: str
@@ -60,34 +60,36 @@ class Call(Struct, Generic[T], frozen=True):
 
 
 class Answered(Struct, Generic[T], frozen=True):
-    """The other side answered a call."""
+    """The peer answered a call."""
 
     call: Call[T]
     result: Raw
 
 
 class Refused(Struct, Generic[T], frozen=True):
-    """The other side answered a call with an error; `jsonrpc.error_object` reads it."""
+    """The peer answered a call with an error, which `jsonrpc.error_object` decodes."""
 
     call: Call[T]
     error: Raw
 
 
 class Unexpected(Struct, frozen=True):
-    """An answer to no call in flight: it came too late, twice, or to nothing."""
+    """A response without a pending call: it was too late, repeated, or has an unknown id."""
 
     message: jsonrpc.Response | jsonrpc.ErrorResponse
 
 
 class Batch:
-    """Collects the answers to the members of one batch, which are sent together."""
+    """Collects the answers to the members of one batch, which must be sent together."""
 
     def __init__(self, expected: int) -> None:
         self._expected = expected
         self._answers: list[bytes] = []
 
     def add(self, answer: bytes) -> bytes | None:
-        """Returns the message with all answers once the last one is there."""
+        """Adds an answer. Returns the message with all answers when it was the last one, otherwise
+        None.
+        """
         self._answers.append(answer)
         if len(self._answers) < self._expected:
             return None
@@ -95,26 +97,26 @@ class Batch:
 
 
 class Asked(Struct, frozen=True):
-    """A request of the other side; give it to `Peer.answer` or `Peer.refuse`, once."""
+    """A request of the peer; it must be passed to `Peer.answer` or `Peer.refuse` once."""
 
     request: jsonrpc.Request
     batch: Batch | None = None
 
 
 class Unreadable(Struct, frozen=True):
-    """What came is no message. `Peer.refuse` answers it where `is_owed`."""
+    """Invalid input. `Peer.refuse` answers it if `is_owed`."""
 
     problem: jsonrpc.Invalid
     batch: Batch | None = None
 
     @property
     def is_owed(self) -> bool:
-        """Returns whether the sender waits for an answer."""
+        """Returns whether the sender expects an answer."""
         return self.problem.answerable
 
 
 class Run(Struct, frozen=True):
-    """Messages that begin alike, as they came; see `Peer.next_event`."""
+    """Consecutive messages with the same beginning, not decoded; see `Peer.next_event`."""
 
     lines: list[bytes]
 
@@ -127,7 +129,7 @@ Event: TypeAlias = Message[T] | Run | TooLarge | Malformed | Truncated
 
 
 class Peer(Generic[T]):
-    """Our side of one conversation. `T` is the type of the context that is kept with each call."""
+    """Our end of one connection. `T` is the type of the context that is stored with each call."""
 
     def __init__(
         self,
@@ -137,11 +139,11 @@ class Peer(Generic[T]):
         encode: Callable[[bytes], bytes] | None = None,
         versioned: bool = False,
     ) -> None:
-        """Speaks lines and checks all that it reads, unless told otherwise.
+        """Creates a peer that uses lines and checks all input, unless the arguments say otherwise.
 
-        :param decode: `jsonrpc.decode_trusted` for a peer that needs no checks, which is faster
-        :param encode: frames a message, for those who frame themselves and call `read`
-        :param versioned: whether our own calls have the `jsonrpc` member
+        :param decode: `jsonrpc.decode_trusted` for a trusted peer, which is faster.
+        :param encode: frames a message, for callers that do the framing themselves and use `read`.
+        :param versioned: whether our own calls have the member `jsonrpc`.
         """
         self.versioned = versioned
         self._framer = framer or LineFramer(DEFAULT_MAX_MESSAGE_BYTES)
@@ -158,7 +160,7 @@ class Peer(Generic[T]):
 
     @property
     def calls_in_flight(self) -> int:
-        """Returns how many calls have not ended."""
+        """Returns the number of pending calls."""
         return len(self._calls)
 
     def call(
@@ -166,7 +168,8 @@ class Peer(Generic[T]):
     ) -> tuple[int, bytes]:
         """Begins a call; returns its id and the bytes to send.
 
-        :param params: bytes and Raw are JSON already; None sends none; all else is encoded
+        :param params: bytes and Raw are JSON text; None means no parameters; anything else is
+            encoded.
         """
         call_id = next(self._ids)
         message = jsonrpc.encode_request(b"%d" % call_id, method, params, versioned=self.versioned)
@@ -176,7 +179,9 @@ class Peer(Generic[T]):
         return call_id, self._encode(message)
 
     def abandon(self, call_id: int) -> Call[T] | None:
-        """Forgets a call; its answer will be `Unexpected`. Returns None if it had ended."""
+        """Removes a call and returns it; its answer will be `Unexpected`. Returns None if the call
+        had ended.
+        """
         return self._calls.pop(call_id, None)
 
     def notify(self, method: str, params: object = None) -> bytes:
@@ -185,11 +190,13 @@ class Peer(Generic[T]):
         return self._encode(message)
 
     def encode(self, message: bytes) -> bytes:
-        """Frames a message that was encoded by the caller."""
+        """Frames a message that the caller has encoded."""
         return self._encode(message)
 
     def answer(self, asked: Asked, result: object) -> bytes:
-        """Returns the bytes of an answer; none while others of the same batch are owed."""
+        """Returns the bytes of an answer; none while other members of the same batch are
+        unanswered.
+        """
         request = asked.request
         answer = jsonrpc.encode_result(request.id, result, versioned=request.versioned)
         return self._encode_owed(answer, asked.batch)
@@ -203,7 +210,7 @@ class Peer(Generic[T]):
         return self._encode_owed(error, asked.batch)
 
     def refuse_with(self, asked: Asked | Unreadable, error: bytes) -> bytes:
-        """Returns the bytes of an answer whose error object is JSON already, as `answer` does."""
+        """Returns the bytes of an answer whose error object is JSON text, as `answer` does."""
         owed = asked.request if isinstance(asked, Asked) else asked.problem
         answer = jsonrpc.encode_error_object(owed.id, error, versioned=owed.versioned)
         return self._encode_owed(answer, asked.batch)
@@ -215,20 +222,20 @@ class Peer(Generic[T]):
     # --- what we read ---------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        """Takes the next bytes of the stream; `next_event` then says what they mean."""
+        """Adds received bytes; `next_event` then returns their events."""
         self._frames = [*self._frames[self._position :], *self._framer.feed(data)]
         self._position = 0
 
     def feed_eof(self) -> None:
-        """Takes the end of the stream. Nothing is fed after it."""
+        """Ends the stream. Nothing may be fed afterwards."""
         self._frames = [*self._frames[self._position :], *self._framer.eof()]
         self._position = 0
 
     def next_event(self, run_prefix: bytes | None = None) -> Event[T] | None:
-        """Returns what comes next, or None until more is fed.
+        """Returns the next event, or None until more is fed.
 
-        :param run_prefix: messages that begin so are not decoded: one `Run` has all that follow
-            each other. For messages that are only passed on.
+        :param run_prefix: messages with this beginning are not decoded; consecutive ones are
+            returned as one `Run`. For messages that are only passed on.
         """
         if self._members:
             return self._members.pop(0)
@@ -249,11 +256,13 @@ class Peer(Generic[T]):
         return self._event(decoded)
 
     def read(self, message: bytes) -> list[Message[T]]:
-        """Returns what one message means, for those who frame messages themselves."""
+        """Returns the events of one message, for callers that do the framing themselves."""
         return self._messages(self._decode(message))
 
     def read_in_steps(self, message: bytes) -> Generator[None, None, list[Message[T]]]:
-        """As `read`, for those who let others on between the steps with a large message."""
+        """Returns the events as `read` does, in steps between which the caller can return control
+        to the event loop.
+        """
         return self._messages((yield from jsonrpc.decode_in_steps(message)))
 
     def _messages(self, decoded: jsonrpc.Decoded) -> list[Message[T]]:
@@ -304,7 +313,7 @@ class Peer(Generic[T]):
 
     @property
     def next_deadline(self) -> float | None:
-        """Returns when `expire` has something to do, or None."""
+        """Returns the earliest deadline of a pending call, or None."""
         deadlines = self._deadlines
         if len(deadlines) > 2 * len(self._calls) + _MIN_STALE_DEADLINES:
             deadlines[:] = [entry for entry in deadlines if entry[1] in self._calls]
@@ -314,14 +323,16 @@ class Peer(Generic[T]):
         return deadlines[0][0] if deadlines else None
 
     def expire(self, now: float) -> list[Call[T]]:
-        """Ends the calls whose deadline has come, and returns them, the earliest first."""
+        """Ends the calls whose deadline has passed, and returns them, the earliest first."""
         expired: list[Call[T]] = []
         while (deadline := self.next_deadline) is not None and deadline <= now:
             expired.append(self._calls.pop(heappop(self._deadlines)[1]))
         return expired
 
     def close(self) -> list[Call[T]]:
-        """Ends all calls in flight, because no answer can come, and returns them, oldest first."""
+        """Ends all pending calls, because no answer can arrive, and returns them, the oldest
+        first.
+        """
         calls = list(self._calls.values())
         self._calls.clear()
         self._deadlines.clear()
@@ -329,7 +340,7 @@ class Peer(Generic[T]):
 
 
 def wants_answer(message: jsonrpc.Message) -> bool:
-    """Returns whether a message is owed an answer."""
+    """Returns whether the sender of a message expects an answer."""
     if isinstance(message, jsonrpc.Invalid):
         return message.answerable
     return isinstance(message, jsonrpc.Request)

@@ -1,8 +1,8 @@
-"""What clients are shown of a thread: snapshots, timeline entries and event envelopes
+"""The types that show a thread to clients: snapshots, timeline entries and event envelopes
 (docs/spec/model.md, docs/spec/clients.md).
 
-All are camelCase objects on the wire; times are RFC 3339 in UTC with milliseconds. No provider
-thread id appears in any of them.
+On the wire all are camelCase objects; times are RFC 3339 in UTC with milliseconds. None of them
+contains the id of a provider thread.
 """
 
 from typing import Any, Literal
@@ -332,5 +332,5 @@ class EventEnvelope(WireStruct, frozen=True, kw_only=True):
 
     @property
     def thread_id(self) -> str:
-        """Returns the thread, which is in the event's id."""
+        """Returns the thread's id, which is a part of the event's id."""
         return self.event_id.rpartition("/")[0]

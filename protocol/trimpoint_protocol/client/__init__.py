@@ -1,7 +1,7 @@
-"""A client of the daemon for asyncio and Trio. It alone in this library needs anyio.
+"""A client of the daemon for asyncio and Trio. Only this package of the library needs anyio.
 
-`client` has the methods of the protocol as typed functions, `connection` the requests and answers
-under them, `messages` what a client is sent without having asked, `errors` what can go wrong.
+`client` has the methods of the protocol as typed functions, `connection` sends requests and
+receives answers, `messages` are notifications and questions of the daemon, `errors` the exceptions.
 """
 
 from trimpoint_protocol.client.client import (

@@ -23,10 +23,11 @@ TurnInput = str | list[dict[str, Any]]
 
 
 class ClientInfo(NamedTuple):
-    """What a client says of itself.
+    """How a client identifies itself.
 
-    `name` is the program's; Codex puts it into its user agent. `opt_out` names notifications that
-    it does not want. Half of the methods of Codex need the experimental API.
+    `name` is the name of the program; Codex puts it into its user agent. `opt_out` lists
+    notifications that the client does not want. About half of Codex's methods need the experimental
+    API.
     """
 
     name: str
@@ -37,7 +38,9 @@ class ClientInfo(NamedTuple):
 
 
 class ServerInfo(msgspec.Struct, frozen=True, rename="camel"):
-    """The answer to `initialize`. Codex adds members from time to time; these are always there."""
+    """The answer to `initialize`. Codex adds members from time to time; these are always
+    present.
+    """
 
     user_agent: str = ""
     codex_home: str = ""
@@ -46,11 +49,11 @@ class ServerInfo(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Client:
-    """An initialized client; made by `connect` or `initialize`.
+    """An initialized client, made by `connect` or `initialize`.
 
-    Methods of the Codex app-server go through `request`. Those that trimpoint adds have a function
-    each; docs/protocol.md describes them. All raise `RemoteError` when they are refused, and
-    `ConnectionLost` when the daemon is gone.
+    Methods of the Codex app-server are called through `request`. Each method that trimpoint adds
+    has a function; docs/protocol.md describes them. All raise `RemoteError` when the daemon
+    refuses, and `ConnectionLost` when the connection has ended.
     """
 
     def __init__(self, connection: Connection, server: ServerInfo) -> None:
@@ -78,12 +81,12 @@ class Client:
     async def turn(
         self, thread_id: str, prompt: TurnInput, **params: Any
     ) -> "AsyncGenerator[Turn]":
-        """Sends a prompt; in the block the turn that it starts can be read.
+        """Sends a prompt and yields the turn that it starts.
 
-        A slash command that is typed as a prompt is a turn, too. Leaving the block does not
+        A slash command that is sent as a prompt is a turn, too. Leaving the block does not
         interrupt the turn.
 
-        :param params: those of `turn/start`
+        :param params: further parameters of `turn/start`.
         """
         content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
         with self.listen(thread_id=thread_id) as inbox:
@@ -99,7 +102,7 @@ class Client:
         return (await self.request("commands/list", result=methods.CommandList)).commands
 
     async def complete_command(self, text: str) -> list[methods.CommandInfo]:
-        """Returns the commands that a partly typed input can become."""
+        """Returns the commands that partly typed text can become."""
         params = methods.CompleteParams(text=text)
         listed = await self.request("commands/complete", params, result=methods.CommandList)
         return listed.commands
@@ -112,12 +115,12 @@ class Client:
         command_id: str | None = None,
         dry_run: bool = False,
     ) -> methods.CommandOutcome:
-        """Carries out a slash command; returns when it has ended.
+        """Runs a slash command and returns its outcome when it has ended.
 
-        Of a command that failed or was skipped the outcome says so; that is no exception. The
-        notifications `commands/progress` come meanwhile.
+        A command that failed or was skipped raises no exception; the outcome says so. Meanwhile the
+        notifications `commands/progress` are sent.
 
-        :param command_id: of a command that is sent again after the connection was lost
+        :param command_id: the id of a command that is sent again after the connection was lost.
         """
         params = methods.ExecuteParams(
             text=text, thread_id=thread_id, command_id=command_id, dry_run=dry_run
@@ -125,7 +128,7 @@ class Client:
         return await self.request("commands/execute", params, result=methods.CommandOutcome)
 
     async def dispatch(self, command: AnyClientCommand) -> methods.DispatchResult:
-        """Gives a command of `trimpoint_protocol.commands`; returns once it is durable."""
+        """Sends a command of `trimpoint_protocol.commands`; returns when it is durable."""
         params = methods.DispatchParams(command=command)
         return await self.request("orchestration/dispatch", params, result=methods.DispatchResult)
 
@@ -135,9 +138,10 @@ class Client:
     async def follow(
         self, thread_id: str, after_sequence: int | None = None
     ) -> "AsyncGenerator[Following]":
-        """Subscribes to the events of a thread for as long as the block lasts.
+        """Subscribes to the events of a thread while the block runs.
 
-        :param after_sequence: the last known event, to get those after it instead of a snapshot
+        :param after_sequence: the sequence number of the last known event, to receive only later
+            events instead of a snapshot.
         """
         with self.listen(
             "orchestration/event", "orchestration/synchronized", thread_id=thread_id
@@ -191,7 +195,7 @@ class Client:
         return await self.request("context/status", params, result=ContextStatus)
 
     async def context_messages(self, thread_id: str) -> methods.ContextMessageList:
-        """Returns what the agent's context holds, and what of it may go."""
+        """Returns the messages in the agent's context, and which of them can be discarded."""
         params = methods.ThreadParams(thread_id=thread_id)
         return await self.request(
             "context/messages/list", params, result=methods.ContextMessageList
@@ -202,12 +206,12 @@ class Client:
     async def list_checkpoints(
         self, thread_id: str, *, limit: int = 100, changes: bool = True
     ) -> checkpoints.CheckpointList:
-        """Returns the turns whose files can be had back."""
+        """Returns the turns whose files can be restored."""
         params = checkpoints.CheckpointListParams(thread_id=thread_id, limit=limit, changes=changes)
         return await self.request("checkpoint/list", params, result=checkpoints.CheckpointList)
 
     async def diff(self, params: checkpoints.CheckpointDiffParams) -> checkpoints.CheckpointDiff:
-        """Returns how the files differ between two moments."""
+        """Returns the difference of the files between two checkpoints."""
         return await self.request("checkpoint/diff", params, result=checkpoints.CheckpointDiff)
 
     async def preview_revert(
@@ -217,31 +221,31 @@ class Client:
         return await self.request("checkpoint/preview", params, result=methods.CommandOutcome)
 
     async def checkpoint_storage(self, folder: str | None = None) -> checkpoints.CheckpointStorage:
-        """Returns how much checkpoints keep, of one folder or of all."""
+        """Returns the disk space that checkpoints use, for one folder or for all."""
         params = checkpoints.StorageParams(folder=folder)
         return await self.request(
             "checkpoint/storage", params, result=checkpoints.CheckpointStorage
         )
 
     async def prune_checkpoints(self, params: checkpoints.PruneParams) -> checkpoints.PruneResult:
-        """Deletes checkpoints of threads that are gone, or says which those are."""
+        """Deletes checkpoints of deleted threads, or lists them in a dry run."""
         return await self.request("checkpoint/prune", params, result=checkpoints.PruneResult)
 
     # --- the daemon -----------------------------------------------------------------------------
 
     async def status(self) -> methods.SidecarStatus:
-        """Returns how the daemon and its Codex are."""
+        """Returns the status of the daemon and its Codex."""
         return await self.request("sidecar/status", result=methods.SidecarStatus)
 
     async def metrics(
         self, format: Literal["json", "prometheus"] = "json"
     ) -> methods.MetricsResult:
-        """Returns what the daemon counts about itself."""
+        """Returns the metrics of the daemon."""
         params = methods.MetricsParams(format=format)
         return await self.request("sidecar/metrics", params, result=methods.MetricsResult)
 
     async def login_url(self) -> methods.LoginUrl:
-        """Returns an address that logs a browser in, once."""
+        """Returns an address that logs a browser in once."""
         return await self.request("sidecar/loginUrl", result=methods.LoginUrl)
 
     async def shutdown(self) -> None:
@@ -250,7 +254,9 @@ class Client:
 
 
 class Turn:
-    """A turn of the agent, from its start. Iterate over it for all that happens in its thread."""
+    """A running or completed turn. Iterating over it yields all messages about its thread until it
+    has ended.
+    """
 
     def __init__(self, turn_id: str, inbox: Inbox) -> None:
         self.id = turn_id
@@ -266,13 +272,13 @@ class Turn:
             yield message
 
     async def text(self) -> AsyncIterator[str]:
-        """Yields the answer piece by piece, until the turn has ended."""
+        """Yields the agent's answer piece by piece, until the turn has ended."""
         async for message in self:
             if message.method == "item/agentMessage/delta":
                 yield message.params["delta"]
 
     async def wait(self) -> dict[str, Any]:
-        """Returns the completed turn; what happens until then is dropped."""
+        """Waits for the end of the turn and returns it; messages in between are dropped."""
         async for _ in self:
             pass
         assert self.completed is not None
@@ -280,10 +286,11 @@ class Turn:
 
 
 class Following:
-    """The events of a thread. Iterate over it: first what was missed, then what happens.
+    """The events of a thread. Iterating over it yields the missed events first, then new ones as
+    they arrive.
 
-    `start.thread` is the state that the events go on from, unless a replay was asked for and could
-    be given. A `Synchronized` says once that all before it was sent.
+    `start.thread` is the state before these events, unless a replay was requested and was possible.
+    A `Synchronized` is yielded once, after the missed events.
     """
 
     def __init__(self, start: methods.SubscribeResult, inbox: Inbox) -> None:
@@ -291,7 +298,7 @@ class Following:
         self._inbox = inbox
 
     def __len__(self) -> int:
-        """Returns how many events can be read without waiting."""
+        """Returns the number of events that can be read without waiting."""
         return len(self._inbox)
 
     def __aiter__(self) -> "Following":
@@ -305,18 +312,18 @@ class Following:
 
 
 def new_command_id() -> str:
-    """Returns an id for a command; the same one sent again is not carried out twice."""
+    """Returns a new id for a command. A command that is sent again with its id is not run twice."""
     return str(uuid4())
 
 
 async def initialize(
     connection: Connection, info: ClientInfo, *, deadline_s: float = INITIALIZE_DEADLINE_S
 ) -> Client:
-    """Introduces a client, once for each connection and before anything else.
+    """Initializes a client; must be called once for each connection, before any other request.
 
-    :raises RemoteError: it was refused.
-    :raises DeadlinePassed: something accepts connections there and does not answer.
-    :raises ConnectionLost: the daemon is gone.
+    :raises RemoteError: when the daemon refused.
+    :raises DeadlinePassed: when the program at the socket does not answer.
+    :raises ConnectionLost: when the connection has ended.
     """
     capabilities = {
         "experimentalApi": info.experimental_api,
@@ -335,10 +342,10 @@ async def initialize(
 async def connect(
     info: ClientInfo, socket: str | os.PathLike[str] | None = None
 ) -> AsyncGenerator[Client]:
-    """Connects to the daemon and introduces the client, as `initialize` does.
+    """Connects to the daemon and yields an initialized client.
 
-    :param socket: where the daemon listens; without it `TRIMPOINT_SOCKET`, then the default place
-    :raises OSError: no daemon listens there.
+    :param socket: the daemon's socket; by default `TRIMPOINT_SOCKET`, or else the default path.
+    :raises OSError: when no daemon listens there.
     """
     path = Path(socket) if socket is not None else _socket_of(os.environ)
     async with await connect_unix(path) as stream, connect_stream(info, stream) as client:
@@ -347,7 +354,9 @@ async def connect(
 
 @asynccontextmanager
 async def connect_stream(info: ClientInfo, stream: Stream) -> AsyncGenerator[Client]:
-    """As `connect`, over an open byte stream, such as the pipes of `trimpoint stdio`."""
+    """Yields a client as `connect` does, over an open byte stream such as the pipes of `trimpoint
+    stdio`.
+    """
     async with open_connection(stream) as connection:
         yield await initialize(connection, info)
 

@@ -1,7 +1,7 @@
-"""A JSON-RPC conversation over a byte stream: requests with answers, and inboxes for the rest.
+"""A JSON-RPC connection over a byte stream: requests with answers, and inboxes for other messages.
 
-Always true: a frame is written whole, because only one task writes and no caller can cancel it. A
-caller sees what came before its answer: messages are in the inboxes before the answer is returned.
+Always true: a frame is written completely, because only one task writes and no caller can cancel
+it. Messages that arrived before an answer are in the inboxes before the answer is returned.
 """
 
 from collections.abc import AsyncGenerator
@@ -37,12 +37,12 @@ _BROKEN = (
 
 
 class Stream(Protocol):
-    """A byte stream, as `anyio.abc.ByteStream` is one."""
+    """A byte stream, such as `anyio.abc.ByteStream`."""
 
     async def receive(self, max_bytes: int = ...) -> bytes:
         """Returns the next bytes.
 
-        :raises anyio.EndOfStream: there are none.
+        :raises anyio.EndOfStream: when the stream has ended.
         """
         ...
 
@@ -52,7 +52,7 @@ class Stream(Protocol):
 
 
 class PendingAnswer:
-    """The answer to a request that was sent."""
+    """The answer to a request that was sent, which may not have arrived yet."""
 
     def __init__(self, method: str) -> None:
         self.method = method
@@ -61,23 +61,24 @@ class PendingAnswer:
 
     @property
     def is_there(self) -> bool:
-        """Returns whether `result` returns, or raises, without waiting."""
+        """Returns whether the answer has arrived."""
         return self._arrived.is_set()
 
     async def result(self) -> Any:
-        """Returns the decoded result. It may be awaited again if it was cancelled.
+        """Waits for the answer and returns its decoded result. It may be awaited again after a
+        cancellation.
 
-        :raises RemoteError: it was refused.
-        :raises ConnectionLost: it cannot come any more.
+        :raises RemoteError: when the request was refused.
+        :raises ConnectionLost: when the connection ended before the answer arrived.
         """
         return msgspec.json.decode(await self.raw_result())
 
     async def result_as(self, shape: type[T]) -> T:
-        """Returns the result as `shape`; raises as `result` does."""
+        """Returns the result, decoded as `shape`; raises as `result` does."""
         return msgspec.json.decode(await self.raw_result(), type=shape)
 
     async def raw_result(self) -> Raw:
-        """Returns the result as JSON; raises as `result` does."""
+        """Returns the result as JSON text; raises as `result` does."""
         await self._arrived.wait()
         if isinstance(self._outcome, Exception):
             raise self._outcome
@@ -85,13 +86,13 @@ class PendingAnswer:
         return self._outcome
 
     def settle(self, outcome: Raw | ClientError) -> None:
-        """Gives the outcome; called by the connection."""
+        """Sets the outcome and wakes the waiting task; called by the connection."""
         self._outcome = outcome
         self._arrived.set()
 
 
 class Connection:
-    """Made by `open_connection`; nothing is initialized yet."""
+    """A connection, made by `open_connection`. It is not initialized yet."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -109,10 +110,10 @@ class Connection:
         return self._is_lost
 
     def listen(self, *methods: str, thread_id: str | None = None) -> Inbox:
-        """Opens an inbox: notifications and questions of the agent, from now on.
+        """Opens an inbox for notifications and questions of the agent that arrive from now on.
 
-        :param methods: only these; all without any
-        :param thread_id: only what names this thread
+        :param methods: only messages of these methods; all if none is named.
+        :param thread_id: only messages about this thread.
         """
         wanted = frozenset(methods)
 
@@ -126,24 +127,23 @@ class Connection:
         return inbox
 
     def attach(self, sink: MessageSink) -> None:
-        """Delivers all messages to `sink` from now on, as they come; for those who keep them in
-        another way than an inbox does.
-        """
+        """Delivers all messages to `sink` from now on, as they arrive."""
         if self._is_lost:
             sink.end()
         else:
             self._sinks.append(sink)
 
     def detach(self, sink: MessageSink) -> None:
-        """Delivers no more to `sink`."""
+        """Stops delivering messages to `sink`."""
         if sink in self._sinks:
             self._sinks.remove(sink)
 
     def begin(self, method: str, params: Any = None) -> PendingAnswer:
-        """Sends a request and does not wait for its answer.
+        """Sends a request and returns its pending answer without waiting for it.
 
-        :param params: a mapping, a struct of `methods`, Raw for JSON, or None for none
-        :raises ConnectionLost: the connection has ended.
+        :param params: a mapping, a struct of `methods`, Raw for JSON text, or None for no
+            parameters.
+        :raises ConnectionLost: when the connection has ended.
         """
         return self._begin(method, params)[1]
 
@@ -171,13 +171,13 @@ class Connection:
         result: type[T] | None = None,
         deadline_s: float | None = None,
     ) -> Any:
-        """Sends a request and returns its result; cancelling it forgets the request.
+        """Sends a request and returns its result. If the wait is cancelled, the answer is ignored.
 
-        :param params: as in `begin`
-        :param result: the shape to read the result as; without it the decoded JSON is returned
-        :raises RemoteError: it was refused.
-        :raises DeadlinePassed: there was no answer within `deadline_s`.
-        :raises ConnectionLost: the connection has ended.
+        :param params: as in `begin`.
+        :param result: the type to decode the result as; None returns the decoded JSON.
+        :raises RemoteError: when the request was refused.
+        :raises DeadlinePassed: when no answer arrived within `deadline_s` seconds.
+        :raises ConnectionLost: when the connection has ended.
         """
         call_id, pending = self._begin(method, params)
         try:
@@ -190,24 +190,24 @@ class Connection:
         raise DeadlinePassed(method, deadline_s)
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Sends a notification and does not wait; `params` as in `begin`.
+        """Sends a notification; `params` as in `begin`.
 
-        :raises ConnectionLost: the connection has ended.
+        :raises ConnectionLost: when the connection has ended.
         """
         self._send(self._peer.notify(method, params))
 
     def send_answer(self, request: ServerRequest, result: Any) -> None:
-        """Answers a question of the agent. Does nothing if it was answered before."""
+        """Answers a question of the agent, unless it was answered before."""
         if (asked := self._asked.pop(request.id, None)) is not None:
             self._send(self._peer.answer(asked, result))
 
     def send_refusal(self, request: ServerRequest, code: int, message: str) -> None:
-        """Refuses a question of the agent. Does nothing if it was answered before."""
+        """Refuses a question of the agent, unless it was answered before."""
         if (asked := self._asked.pop(request.id, None)) is not None:
             self._send(self._peer.refuse(asked, code, message))
 
     async def flush(self) -> None:
-        """Returns when everything was sent, or the connection has ended."""
+        """Waits until everything was sent, or the connection has ended."""
         while self._unsent and not self._is_lost:
             await self._sent_all.wait()
 
@@ -222,7 +222,7 @@ class Connection:
             self._lose()
 
     async def write(self) -> None:
-        """Sends what there is to send, until the connection ends; a task of `open_connection`."""
+        """Sends queued bytes until the connection ends; a task of `open_connection`."""
         try:
             while True:
                 await self._has_unsent.wait()
@@ -278,7 +278,9 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(stream: Stream) -> AsyncGenerator[Connection]:
-    """Talks over `stream`, which the caller closes. Its end waits for what is unsent."""
+    """Yields a connection over `stream`. When the block ends it waits until everything was sent;
+    the caller closes `stream`.
+    """
     connection = Connection(stream)
     try:
         async with anyio.create_task_group() as tasks:
@@ -296,7 +298,9 @@ async def open_connection(stream: Stream) -> AsyncGenerator[Connection]:
 
 
 def _sole_error(error: BaseException) -> BaseException:
-    """Returns the only error inside nested groups; the group where they hold several."""
+    """Returns the only error inside nested exception groups, or the group if it contains
+    several.
+    """
     if not isinstance(error, BaseExceptionGroup):
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)

@@ -1,4 +1,4 @@
-"""Errors of requests."""
+"""The exceptions of requests."""
 
 from typing import Any
 
@@ -12,18 +12,22 @@ INTERNAL_ERROR = -32603
 
 
 class ClientError(Exception):
-    """A request has no result; the subclasses say why."""
+    """The base of all reasons why a request has no result."""
 
 
 class ConnectionLost(ClientError):
-    """The daemon closed the connection. Whether it acted on the request is not known."""
+    """Raised when the daemon closed the connection. It is not known whether it carried out the
+    request.
+    """
 
     def __str__(self) -> str:
         return "the daemon closed the connection"
 
 
 class DeadlinePassed(ClientError):
-    """There was no answer in time. Whether the daemon acted on the request is not known."""
+    """Raised when no answer arrived in time. It is not known whether the daemon carried out the
+    request.
+    """
 
     def __init__(self, method: str, deadline_s: float) -> None:
         super().__init__(method, deadline_s)
@@ -35,10 +39,10 @@ class DeadlinePassed(ClientError):
 
 
 class RemoteError(ClientError):
-    """The daemon, or Codex behind it, refused.
+    """Raised when the daemon, or Codex through it, refused a request.
 
-    `data` is decoded JSON, None if there is none. `details` is the same where the daemon itself
-    refused; errors of Codex have none.
+    `data` is decoded JSON, None if there is none. `details` is the same as a struct if the daemon
+    itself refused, and None for errors of Codex.
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -53,17 +57,17 @@ class RemoteError(ClientError):
 
     @property
     def reason(self) -> Reason | None:
-        """Returns the reason for programs; None for an error of Codex."""
+        """Returns the machine-readable reason; None for an error of Codex."""
         return self.details.reason if self.details is not None else None
 
     @property
     def hint(self) -> str:
-        """Returns what a person can do; empty where that is not known."""
+        """Returns what a person can do about it; empty if unknown."""
         return self.details.hint if self.details is not None else ""
 
 
 def remote_error(error: Raw) -> RemoteError:
-    """Reads the error of an answer."""
+    """Decodes the error object of an answer."""
     read = error_object(error)
     if read is None:
         return RemoteError(INTERNAL_ERROR, "the answer is an error of no known form")

@@ -1,4 +1,4 @@
-"""Messages that a client is sent without having asked, and how it reads them one by one."""
+"""The messages that a client receives without a request, and inboxes to read them from."""
 
 from collections import deque
 from collections.abc import Callable
@@ -25,7 +25,9 @@ class _Routed(msgspec.Struct, rename="camel"):
     event_id: str | None = None
 
     def about(self) -> str | None:
-        """Returns the thread, in the place where the message has it."""
+        """Returns the id of the thread that the message concerns, from the member where the message
+        has it; None if it has none.
+        """
         if self.thread_id is not None:
             return self.thread_id
         if self.thread is not None:
@@ -34,7 +36,7 @@ class _Routed(msgspec.Struct, rename="camel"):
 
 
 class Notification:
-    """Something that happened. `raw` is its parameters as JSON, empty where it has none."""
+    """A notification. `raw` is its parameters as JSON text, empty if it has none."""
 
     def __init__(self, method: str, raw: bytes) -> None:
         self.method = method
@@ -45,21 +47,21 @@ class Notification:
 
     @cached_property
     def params(self) -> Any:
-        """Returns the decoded parameters; an empty object where there are none."""
+        """Returns the decoded parameters; an empty object if there are none."""
         return msgspec.json.decode(self.raw) if self.raw else {}
 
     @cached_property
     def thread_id(self) -> str | None:
-        """Returns the thread that it is about, if it names one."""
+        """Returns the id of the thread that the notification concerns, or None."""
         try:
             return msgspec.json.decode(self.raw or b"{}", type=_Routed).about()
         except msgspec.ValidationError:
             return None
 
     def read_as(self, shape: type[T]) -> T:
-        """Returns the parameters as a declared shape, such as those of `methods.NOTIFICATIONS`.
+        """Returns the parameters decoded as `shape`, such as a type of `methods.NOTIFICATIONS`.
 
-        :raises msgspec.ValidationError: they have another shape.
+        :raises msgspec.ValidationError: when they do not have this type.
         """
         return msgspec.json.decode(self.raw or b"{}", type=shape)
 
@@ -77,10 +79,10 @@ class Answering(Protocol):
 
 
 class ServerRequest(Notification):
-    """A question of the agent, such as an approval. It also goes to the thread's other clients.
+    """A question of the agent, such as an approval. Other clients of the thread receive it, too.
 
-    Answer it, refuse it ("not me"), or leave it to the others. The notification
-    `serverRequest/resolved` says that it is settled.
+    Answer it, refuse it, or leave it to other clients. The notification `serverRequest/resolved`
+    says that it was answered.
     """
 
     def __init__(self, method: str, raw: bytes, request_id: str | int, by: Answering) -> None:
@@ -89,11 +91,11 @@ class ServerRequest(Notification):
         self._by = by
 
     def answer(self, result: Any) -> None:
-        """Sends the answer, in the shape that Codex declares for `method`; does not wait."""
+        """Sends the answer, in the shape that Codex declares for `method`, without waiting."""
         self._by.send_answer(self, result)
 
     def refuse(self, message: str = "This client does not answer requests of this kind.") -> None:
-        """Leaves the question to the other clients; with none left, Codex gets the refusal."""
+        """Leaves the question to other clients; if there are none, Codex receives the refusal."""
         self._by.send_refusal(self, METHOD_NOT_FOUND, message)
 
 
@@ -101,24 +103,22 @@ Message: TypeAlias = Notification | ServerRequest
 
 
 class MessageSink(Protocol):
-    """Receives the messages of a connection, in order; called by the connection, and must not
-    wait.
-    """
+    """Receives the messages of a connection in order. Its methods must not block."""
 
     def deliver(self, message: Message) -> None:
-        """Takes one message."""
+        """Handles a message."""
         ...
 
     def end(self) -> None:
-        """Learns that nothing more will come."""
+        """Handles the end of the connection."""
         ...
 
 
 class Inbox:
-    """Messages in order of arrival, from the moment the inbox is opened until it is closed.
+    """Messages in order of arrival, from the opening of the inbox until it is closed.
 
-    Iterate over it, in one task. What is not read is kept in memory. Use it as a context manager,
-    or call `close`.
+    Iterate over it in one task. Unread messages are kept in memory. Use it as a context manager, or
+    call `close`.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Inbox:
         self._is_ended = False
 
     def __len__(self) -> int:
-        """Returns how many messages wait to be read."""
+        """Returns the number of unread messages."""
         return len(self._messages)
 
     def __aiter__(self) -> "Inbox":
@@ -141,9 +141,9 @@ class Inbox:
         return await self.receive()
 
     async def receive(self) -> Message:
-        """Returns the next message, waiting for it if need be.
+        """Returns the next message and waits for it if necessary.
 
-        :raises ConnectionLost: all were read, and no more can come.
+        :raises ConnectionLost: when all messages were read and the connection has ended.
         """
         while not self._messages:
             if self._is_ended:
@@ -152,16 +152,16 @@ class Inbox:
         return self._messages.popleft()
 
     async def receive_first(self, wanted: Callable[[Message], bool]) -> Message:
-        """Returns the next message that is wanted; those before it are dropped.
+        """Returns the next message for which `wanted` is true; the ones before it are dropped.
 
-        :raises ConnectionLost: none came.
+        :raises ConnectionLost: when the connection ended before such a message arrived.
         """
         while not wanted(message := await self.receive()):
             pass
         return message
 
     def close(self) -> None:
-        """Takes no more messages. What is there can still be read."""
+        """Stops accepting messages. Those in the inbox can still be read."""
         self._on_close(self)
         self.end()
 
@@ -177,13 +177,13 @@ class Inbox:
         self.close()
 
     def deliver(self, message: Message) -> None:
-        """Adds a message if it is wanted; called by the connection."""
+        """Adds a message if the inbox wants it; called by the connection."""
         if self._wants(message):
             self._messages.append(message)
             self._announce()
 
     def end(self) -> None:
-        """Says that nothing more will come; called by the connection."""
+        """Marks the connection as ended; called by the connection."""
         self._is_ended = True
         self._announce()
 

@@ -1,4 +1,4 @@
-"""A connection to a Unix socket that may be given up at any instant."""
+"""A connection to a Unix socket whose operations can be cancelled at any time."""
 
 import os
 from types import TracebackType
@@ -14,9 +14,8 @@ RECEIVE_BYTES = 65536
 class UnixStream:
     """anyio's stream with another way to wait.
 
-    Its own waits on a future that the event loop still completes after the wait was cancelled:
-    asyncio then reports an invalid state on stderr, and anyio's plugin for pytest fails the
-    test.
+    anyio waits on a future that the event loop completes even after the wait was cancelled. asyncio
+    then reports an invalid state, and anyio's pytest plugin fails the test.
     """
 
     def __init__(self, stream: UNIXSocketStream) -> None:
@@ -27,9 +26,9 @@ class UnixStream:
     async def receive(self, max_bytes: int = RECEIVE_BYTES) -> bytes:
         """Returns the next bytes.
 
-        :raises anyio.EndOfStream: there are none.
-        :raises anyio.BrokenResourceError: the other end is gone.
-        :raises anyio.ClosedResourceError: this end was closed.
+        :raises anyio.EndOfStream: when the peer has closed the connection.
+        :raises anyio.BrokenResourceError: when the connection is broken.
+        :raises anyio.ClosedResourceError: when this end was closed.
         """
         await checkpoint()
         while True:
@@ -45,10 +44,10 @@ class UnixStream:
                 raise anyio.EndOfStream
 
     async def send(self, item: bytes) -> None:
-        """Sends all of it.
+        """Sends all of the bytes.
 
-        :raises anyio.BrokenResourceError: the other end is gone.
-        :raises anyio.ClosedResourceError: this end was closed.
+        :raises anyio.BrokenResourceError: when the connection is broken.
+        :raises anyio.ClosedResourceError: when this end was closed.
         """
         await checkpoint()
         rest = memoryview(item)
@@ -61,11 +60,11 @@ class UnixStream:
                 raise self._reason() from error
 
     async def send_eof(self) -> None:
-        """Sends no more; the other end may go on."""
+        """Closes the sending direction; the peer can still send."""
         await self._stream.send_eof()
 
     async def aclose(self) -> None:
-        """Closes it. A task that waits on it gets an `anyio.ClosedResourceError`."""
+        """Closes the connection. A task that waits on it gets an `anyio.ClosedResourceError`."""
         if not self._is_closed:
             self._is_closed = True
             anyio.notify_closing(self._socket)
@@ -89,7 +88,7 @@ class UnixStream:
 async def connect_unix(path: str | os.PathLike[str]) -> UnixStream:
     """Connects to the socket at `path`.
 
-    :raises OSError: no program listens there; it names the path.
+    :raises OSError: when no program listens there; the error contains the path.
     """
     try:
         return UnixStream(await anyio.connect_unix(path))

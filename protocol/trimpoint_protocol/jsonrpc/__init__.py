@@ -1,6 +1,7 @@
-"""JSON-RPC as bytes, for both dialects: `decoding` makes messages of them, `encoding` the reverse,
-`messages` has the shapes; all three can be had from here. `framing` cuts a stream into messages,
-`nesting` and `utf8` measure them in steps. Who asks and who answers is `peer`'s.
+"""JSON-RPC messages as bytes, in both dialects: `decoding`, `encoding`, and the types of
+`messages`; all of them can be imported from here. `framing` splits a stream into messages,
+`nesting` and `utf8` check large messages in steps. The conversation itself is
+`trimpoint_protocol.peer`.
 """
 
 from trimpoint_protocol.jsonrpc.decoding import (

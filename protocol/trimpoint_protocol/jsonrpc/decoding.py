@@ -1,12 +1,12 @@
-"""Reads the JSON-RPC envelope: bytes to a message. `encoding` writes it.
+"""Decodes the JSON-RPC envelope; `encoding` encodes it.
 
-What is only passed on is never re-encoded. `params`, `result`, `error` and ids stay the
-JSON text the peer wrote, each message keeps its own bytes in `wire`, and nothing a peer sends
-makes `decode` raise: bad input is the value `Invalid`.
+Content that is only passed on is not encoded again: `params`, `result`, `error` and ids stay the
+JSON text that the peer wrote, and each message keeps its bytes in `wire`. `decode` never raises for
+input of a peer: invalid input is the value `Invalid`.
 
-Both dialects are spoken: with the ``"jsonrpc":"2.0"`` member and without it, as the Codex
-app-server does (docs/spec/clients.md). `versioned` says which one a message used, so that it can
-be answered in kind.
+Both dialects are supported: with the member ``"jsonrpc":"2.0"``, and without it as the Codex
+app-server uses (docs/spec/clients.md). `versioned` tells which one a message used, so that the
+answer can use the same.
 """
 
 import re
@@ -65,7 +65,9 @@ IdKey: TypeAlias = str | int | Decimal | bytes | None
 
 
 class _Envelope(Struct, gc=False):
-    """Raw throughout, so that one wrongly typed member does not hide the id beside it."""
+    """An envelope whose members are Raw, so that one member of a wrong type does not hide the
+    id.
+    """
 
     jsonrpc: Raw | UnsetType = UNSET
     id: Raw | UnsetType = UNSET
@@ -76,7 +78,7 @@ class _Envelope(Struct, gc=False):
 
 
 class _TrustedEnvelope(Struct, gc=False):
-    """Decoded at once, because each member has the type that it must have."""
+    """An envelope of a trusted peer, decoded with the required types."""
 
     id: Raw | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -120,18 +122,20 @@ _ID_IN_HEAD = re.compile(
 
 
 def decode(message: bytes | memoryview) -> Decoded:
-    """Read one framed message. Never raises on what a peer can send.
+    """Decodes one framed message. Never raises.
 
-    Of duplicate keys the last counts. The result keeps `message` (a copy, if it is a view) in
-    memory. The JSON is checked in full and must be UTF-8, because Codex ignores a line that is not
-    JSON (measured) and its sender would wait forever. Codex may be stricter still (nesting, range
-    of numbers).
+    Of duplicate keys the last counts. The result keeps `message` in memory (a copy, if it is a
+    view). The JSON is checked completely and must be UTF-8, because Codex ignores a line that is
+    not JSON (measured), and the sender would wait forever. Codex may be stricter (nesting, range of
+    numbers).
     """
     return finished(decode_in_steps(message))
 
 
 def decode_in_steps(message: bytes | memoryview) -> Generator[None, None, Decoded]:
-    """As `decode`, for a reader that lets others on between the steps with a large message."""
+    """Decodes as `decode` does, in steps. Between them the caller can return control to the event
+    loop, which a large message would otherwise block.
+    """
     wire = bytes(message)
     extent = _plain_extent(wire) or (yield from measure(wire, MAX_VALUES))
     if extent.values > MAX_VALUES:
@@ -141,10 +145,10 @@ def decode_in_steps(message: bytes | memoryview) -> Generator[None, None, Decode
 
 
 def decode_trusted(message: bytes) -> Message:
-    """Reads one message of a peer that is trusted to write correct ones: Codex, or the daemon.
+    """Decodes one message of a trusted peer: Codex, or the daemon.
 
-    Faster than `decode`, of any size, and as safe: what is no JSON, or has members of other
-    types, is `Invalid`. Text that is not looked at is not checked to be UTF-8.
+    Faster than `decode` and without its limits. Text that is not JSON or has members of other types
+    is `Invalid`. Not all text is checked to be UTF-8.
     """
     try:
         envelope = _decode_trusted_envelope(message)
@@ -165,11 +169,12 @@ def decode_trusted(message: bytes) -> Message:
 
 
 def peek_notification(line: bytes) -> NotificationHead | None:
-    """Read only what routes a notification; None sends the caller to `decode`.
+    """Decodes only the members that route a notification; returns None if the caller must use
+    `decode`.
 
-    None covers requests, responses, batches, anything malformed, and params that are not an object
-    or have ids that are not strings. Text that is not looked at is not checked to be UTF-8, so this
-    is for the trusted side. Measured: 3 million delta lines of 226 bytes a second.
+    Returns None for requests, responses, batches, malformed messages, and params that are not an
+    object or whose ids are not strings. Not all text is checked to be UTF-8, so this is only for a
+    trusted peer. Measured: 3 million delta lines of 226 bytes per second.
     """
     try:
         head = _decode_head(line)
@@ -179,11 +184,11 @@ def peek_notification(line: bytes) -> NotificationHead | None:
 
 
 def id_key(id_text: bytes) -> IdKey:
-    """Returns a dict key for the id of a decoded message: equal for equal JSON values, however they
-    are written.
+    """Returns a dict key for the id of a decoded message. Ids that are equal JSON values have equal
+    keys, however they are written.
 
-    `1`, `1.0` and `1e0` are one key, ``"1"`` is another. A number beyond decimal's range is
-    its text.
+    `1`, `1.0` and `1e0` are the same key, ``"1"`` is another one. The key of a number beyond
+    decimal's range is its text.
     """
     if id_text == NULL_ID:
         return None
@@ -198,7 +203,9 @@ def id_key(id_text: bytes) -> IdKey:
 
 
 def error_object(error: Raw) -> ErrorObject | None:
-    """Read the error of an `ErrorResponse`; None if it is not a JSON-RPC error object."""
+    """Decodes the error of an `ErrorResponse`; returns None if it is not a JSON-RPC error
+    object.
+    """
     try:
         return _decode_error(error)
     except msgspec.MsgspecError:
@@ -206,12 +213,11 @@ def error_object(error: Raw) -> ErrorObject | None:
 
 
 def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
-    """Set members of a JSON object and keep all others, unknown ones too, with the text of their
-    values.
+    """Replaces members of a JSON object and keeps all others unchanged, including unknown ones.
 
-    Made for relaying: `replace_members(request.wire, {"id": b"7"})`.
+    Meant for relaying: `replace_members(request.wire, {"id": b"7"})`.
 
-    :raises msgspec.DecodeError: if `json_object` is not a JSON object.
+    :raises msgspec.DecodeError: when `json_object` is not a JSON object.
     """
     merged = _decode_members(json_object)
     merged.update((name, Raw(text)) for name, text in members.items())
@@ -219,7 +225,9 @@ def replace_members(json_object: Text, members: Mapping[str, Text]) -> bytes:
 
 
 def _plain_extent(wire: bytes) -> Extent | None:
-    """Most messages have fewer brackets than levels are allowed, and are only counted."""
+    """Returns the extent of a message that has fewer brackets than the permitted levels, as most
+    have, by counting only them; None for any other.
+    """
     brackets = wire.count(b"[") + wire.count(b"{") if len(wire) <= MAX_VALUES else MAX_LEVELS + 1
     return Extent(0, brackets) if brackets <= MAX_LEVELS else None
 
@@ -290,8 +298,8 @@ def _read_call(
 
 
 def _read_reply(envelope: _Envelope, wire: bytes) -> Response | ErrorResponse | Invalid:
-    """A null beside the other member counts as absent: JSON-RPC 1.0 style peers always send
-    both.
+    """Returns the response in an envelope. A null beside the other member counts as absent, because
+    JSON-RPC 1.0 peers always send both.
     """
     result, error = envelope.result, envelope.error
     if result is UNSET and (error is UNSET or error == _NULL):
@@ -316,8 +324,8 @@ def _not_an_object(wire: bytes) -> Invalid:
 
 
 def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
-    """Text cut in the middle of an emoji is the syntax error real clients make: tell its id and
-    cause.
+    """Returns the error for invalid JSON. If the cause is an unpaired surrogate, as in text that
+    was cut in the middle of an emoji, which real clients send, the error says so and has the id.
     """
     if len(wire) > _MAX_REPAIRED_BYTES:
         return Invalid(PARSE_ERROR, _syntax_message(error), _id_near_the_start(wire))
@@ -332,8 +340,8 @@ def _malformed(wire: bytes, error: msgspec.DecodeError) -> Invalid:
 
 
 def _id_near_the_start(wire: bytes) -> bytes:
-    """Returns the id of a message that is not read as a whole, where it stands before the
-    parameters.
+    """Returns the id of a message that was not decoded, if it is before the parameters; otherwise
+    null.
     """
     found = _ID_IN_HEAD.match(wire[:_HEAD_BYTES])
     return found[1] if found is not None and is_utf8(found[1]) else NULL_ID
@@ -351,7 +359,7 @@ def _refuse(envelope: _Envelope, code: int, message: str) -> Invalid:
 
 
 def _echo(id_text: Raw | UnsetType) -> bytes:
-    """Returns the id as it may be sent back: null where its own text is part of what is wrong."""
+    """Returns the id for an error response; null if the id itself is invalid."""
     if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS:
         return NULL_ID
     text = bytes(id_text)

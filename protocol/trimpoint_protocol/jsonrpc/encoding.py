@@ -1,4 +1,4 @@
-"""A JSON-RPC message to bytes."""
+"""Encodes JSON-RPC messages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,20 +21,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_request(id_text: Text, method: str, params: object = None, *, versioned: bool) -> bytes:
-    """Encode a request. `params`: bytes or Raw are spliced, None leaves it out, all else is
-    encoded.
+    """Encodes a request. `params`: bytes and Raw are inserted as JSON text, None is left out,
+    anything else is encoded.
     """
     return b'%b"id":%b,%b' % (_opening(versioned), id_text, _call_members(method, params))
 
 
 def encode_notification(method: str, params: object = None, *, versioned: bool) -> bytes:
-    """Encode a notification; `params` as in `encode_request`."""
+    """Encodes a notification; `params` as in `encode_request`."""
     return _opening(versioned) + _call_members(method, params)
 
 
 def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
-    """Encode a successful answer. `result`: bytes or Raw are spliced, all else is encoded, None
-    as null.
+    """Encodes a response. `result`: bytes and Raw are inserted as JSON text, anything else is
+    encoded, None as null.
     """
     return b'%b"id":%b,"result":%b}' % (_opening(versioned), id_text, _text(result))
 
@@ -42,7 +42,7 @@ def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
 def encode_error(
     id_text: Text, code: int, message: str, data: object = None, *, versioned: bool
 ) -> bytes:
-    """Encode a failed answer; `data` as params in `encode_request`."""
+    """Encodes an error response; `data` is treated as `params` in `encode_request`."""
     detail = b"" if data is None else b',"data":%b' % _text(data)
     return b'%b"id":%b,"error":{"code":%d,"message":%b%b}}' % (
         _opening(versioned),
@@ -54,12 +54,12 @@ def encode_error(
 
 
 def encode_error_object(id_text: Text, error: Text, *, versioned: bool) -> bytes:
-    """Encode a failed answer whose `error` object is JSON already."""
+    """Encodes an error response whose `error` object is JSON text."""
     return b'%b"id":%b,"error":%b}' % (_opening(versioned), id_text, error)
 
 
 def encode_batch(messages: Iterable[Text]) -> bytes:
-    """Join encoded messages into a batch; rather than an empty one the caller sends nothing."""
+    """Joins encoded messages to a batch, which must not be empty."""
     return b"[%b]" % b",".join(messages)
 
 

@@ -1,12 +1,10 @@
-"""Sans-IO framing: chunks of a byte stream in, whole messages out, in whatever pieces the chunks
-come.
+"""Sans-IO framing: splits a byte stream that arrives in chunks into messages.
 
-Always true: what is reported depends on the bytes alone, never on where the stream was cut into
-chunks; every byte is copied a bounded number of times; and no more than `max_message_bytes` and one
-chunk are ever held.
+Always true: the result depends only on the bytes, not on the chunks; every byte is copied a bounded
+number of times; at most `max_message_bytes` and one chunk are held in memory.
 
-A frame is `bytes` (one message, unparsed) or an event that says what is wrong. Framers are for
-one connection and one direction each; the caller reads, decodes and answers.
+A frame is `bytes` (one message, not decoded) or a value that reports an error. A framer serves one
+direction of one connection.
 """
 
 from typing import Protocol, TypeAlias
@@ -34,27 +32,28 @@ _MAX_LENGTH_DIGITS = 18
 
 
 class TooLarge(Struct, frozen=True):
-    """A message over the limit was skipped; the stream goes on behind it.
+    """A message over the limit was skipped; later messages are read.
 
-    `size_bytes` is the line without its newline (a carriage return counts), or the declared
-    length.
+    `size_bytes` is the length of the line without its line feed (a carriage return counts), or the
+    declared length.
     """
 
     size_bytes: int
 
 
 class Malformed(Struct, frozen=True):
-    """Message boundaries are lost: the caller closes the connection. Nothing follows this frame."""
+    """The boundaries of messages are lost, so the caller closes the connection. No frame
+    follows.
+    """
 
     reason: str
 
 
 class Truncated(Struct, frozen=True):
-    """The stream ended inside a message; `received` is what came (its headers, if its body never
-    began).
+    """The stream ended inside a message. `received` is the beginning of the message (its headers,
+    if the body had not begun).
 
-    A last line may be whole and lack only its newline: the caller decides whether to take it as a
-    message.
+    A last line may be complete except for its line feed; the caller decides whether to accept it.
     """
 
     received: bytes
@@ -64,28 +63,28 @@ Frame: TypeAlias = bytes | TooLarge | Malformed | Truncated
 
 
 class Framer(Protocol):
-    """The framing of a connection: bytes to frames and back."""
+    """The framing of a connection: splits bytes into frames, and frames messages."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take the next chunk; give the frames it completes, in order."""
+        """Adds a chunk and returns the frames that it completes, in order."""
         ...
 
     def eof(self) -> list[Frame]:
-        """Say what the end of the stream left unfinished: nothing or one frame. Feed nothing
+        """Ends the stream and returns what is incomplete: nothing or one frame. Nothing may be fed
         afterwards.
         """
         ...
 
     def encode(self, message: bytes) -> bytes:
-        """Frame one message as the peer expects it."""
+        """Frames one message in the form that the peer uses."""
         ...
 
 
 def encode_line(message: bytes) -> bytes:
-    """Frame a JSON message as a line.
+    """Frames a JSON message as a line.
 
-    In JSON a raw newline can only stand between tokens, so a pretty-printed message is put on one
-    line without touching its content; left in, it would tear the frame.
+    Line feeds are replaced by spaces, because they would end the line too early. In JSON they can
+    only be between tokens, so the content does not change.
     """
     if b"\n" in message:
         message = message.replace(b"\n", b" ")
@@ -93,16 +92,15 @@ def encode_line(message: bytes) -> bytes:
 
 
 def encode_content_length(message: bytes) -> bytes:
-    """Frame a message as LSP does."""
+    """Frames a message with a Content-Length header, as LSP does."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(message), message)
 
 
 class LineFramer:
-    """One message a line, ended by LF or CRLF.
+    """Frames of one message per line, ended by LF or CRLF.
 
-    Whitespace around a message is not part of it, blank lines are nothing. An over-long line is
-    reported when it ends, so that its place among the messages and its size do not depend on the
-    chunks.
+    Whitespace around a message is removed, and blank lines are ignored. A line over the limit is
+    reported when it ends, so that its position and size do not depend on the chunks.
     """
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -112,7 +110,7 @@ class LineFramer:
 
     @property
     def is_skipping(self) -> bool:
-        """Returns whether a line is over the limit and has not ended yet."""
+        """Returns whether the current line is over the limit and has not ended."""
         return self._skipped_bytes > 0
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -168,11 +166,11 @@ class LineFramer:
 
 
 class ContentLengthFramer:
-    """LSP framing. Header names are case-insensitive, headers other than Content-Length are
-    ignored.
+    """The framing of LSP. Header names are case-insensitive, and headers other than Content-Length
+    are ignored.
 
-    Bare LF as a line end and blank lines before the headers are tolerated. An over-long message is
-    reported as soon as its headers are read.
+    A bare LF as line end and blank lines before the headers are accepted. A message over the limit
+    is reported as soon as its headers are read.
     """
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -272,10 +270,10 @@ class ContentLengthFramer:
 
 
 class AutoFramer:
-    """Detects the peer's framing by its first byte that is not blank.
+    """Detects the peer's framing by its first byte that is not whitespace.
 
-    `C` or `c` begins a Content-Length header, all else a line. Until the peer speaks, it is
-    sent lines.
+    `C` or `c` begins a Content-Length header, anything else a line. Before the peer's first byte,
+    messages are sent as lines.
     """
 
     def __init__(self, max_message_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The shapes of JSON-RPC messages, as `jsonrpc.decode` returns them."""
+"""The types of JSON-RPC messages that `jsonrpc.decode` returns."""
 
 from typing import TypeAlias
 
@@ -32,7 +32,7 @@ Text: TypeAlias = bytes | Raw
 
 
 class Request(Struct, frozen=True, gc=False):
-    """A call that wants an answer. `id` is JSON text to echo; `params` is None when absent."""
+    """A request. `id` is JSON text for the response; `params` is None if absent."""
 
     wire: bytes
     id: bytes
@@ -42,7 +42,7 @@ class Request(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """A call without an id. `params` is None when absent, `Raw(b"null")` when it is null."""
+    """A notification. `params` is None if absent, `Raw(b"null")` if it is null."""
 
     wire: bytes
     method: str
@@ -51,7 +51,7 @@ class Notification(Struct, frozen=True, gc=False):
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A successful answer; correlate it with `id_key(id)`, a peer may write our id in another
+    """A response. Find its request by `id_key(id)`, because the peer may write the id in another
     form.
     """
 
@@ -62,7 +62,7 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class ErrorResponse(Struct, frozen=True, gc=False):
-    """A failed answer. `error` is any JSON but null; `error_object` reads it."""
+    """An error response. `error` is any JSON except null; `error_object` decodes it."""
 
     wire: bytes
     id: bytes
@@ -71,11 +71,11 @@ class ErrorResponse(Struct, frozen=True, gc=False):
 
 
 class Invalid(Struct, frozen=True, gc=False):
-    """Input that is no message, with what `encode_error` needs to say so.
+    """Invalid input, with the arguments for `encode_error`.
 
-    `id` is the sender's where it could be told, else null. `answerable` is False for what is
-    shaped like a response: two peers that answer each other's bad responses never stop. `message`
-    quotes no content.
+    `id` is the sender's if it could be read, otherwise null. `answerable` is False for input in the
+    form of a response, because two peers that answer each other's invalid responses would never
+    stop. `message` does not contain any of the input.
     """
 
     code: int
@@ -89,8 +89,8 @@ Message: TypeAlias = Request | Notification | Response | ErrorResponse | Invalid
 
 
 class Batch(Struct, frozen=True, gc=False):
-    """At least one message, in the order sent; a bad member is an `Invalid` among good
-    ones.
+    """A batch of at least one message, in order; an invalid member is an `Invalid` among the
+    others.
     """
 
     members: tuple[Message, ...]
@@ -108,15 +108,15 @@ class ErrorObject(Struct, frozen=True, gc=False):
 
 
 class RoutingParams(Struct, frozen=True, gc=False):
-    """The members of `params` that decide where a notification goes."""
+    """The members of `params` that determine the receivers of a notification."""
 
     thread_id: str | None = msgspec.field(name="threadId", default=None)
     turn_id: str | None = msgspec.field(name="turnId", default=None)
 
 
 class NotificationHead(Struct, frozen=True, gc=False):
-    """As much of a notification as routing needs. `id` is always UNSET in what a caller gets to
-    see.
+    """The members of a notification that routing needs. `id` is always UNSET in the results of
+    `peek_notification`.
     """
 
     method: str

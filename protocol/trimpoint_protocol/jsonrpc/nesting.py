@@ -1,8 +1,8 @@
-"""Counts the depth and the values of JSON, without building any of it.
+"""Measures the depth and the number of values of JSON text without decoding it.
 
-Always true: whatever the bytes are, each step looks at `STEP_BYTES` of them at most, so that a
-reader can return control to the event loop in between. Inside a string only its end is searched
-for, and a bomb is refused in the first step.
+Always true: each step examines at most `STEP_BYTES` bytes, so that a reader can return control to
+the event loop between steps. Inside a string only the end is searched for. Excessive nesting is
+detected in the first step.
 """
 
 from array import array
@@ -28,7 +28,7 @@ _ALL_BUT_STRUCTURE = bytes(set(range(256)) - set(b",[]{}"))
 
 
 class Extent(NamedTuple):
-    """How much valid JSON holds; what is not JSON has any extent."""
+    """The number of values and of levels of valid JSON text; arbitrary for other text."""
 
     values: int
     """Commas and opening brackets outside strings. A reader pays for each of them, some hundred
@@ -39,7 +39,7 @@ class Extent(NamedTuple):
 
 
 def finished(steps: Generator[None, None, T]) -> T:
-    """Takes all steps at once and returns what they come to."""
+    """Runs all steps of a generator and returns its result."""
     while True:
         try:
             next(steps)
@@ -49,8 +49,8 @@ def finished(steps: Generator[None, None, T]) -> T:
 
 
 def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:
-    """Returns the extent of JSON text, in steps. It stops where there are more than `max_values`,
-    whose depth no one needs.
+    """Measures JSON text in steps and returns its extent. Stops when there are more than
+    `max_values` values; the depth is then not complete.
     """
     values = depth = levels = chunks = start = 0
     is_in_string = False
@@ -75,7 +75,9 @@ def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:
 
 
 def _whole_escapes(text: bytes, start: int) -> bytes:
-    """Returns the chunk that begins there, one byte longer where that is the rest of an escape."""
+    """Returns the chunk that begins at `start`, one byte longer if it would end within an escape
+    sequence.
+    """
     chunk = text[start : start + _CHUNK]
     backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
     return text[start : start + _CHUNK + 1] if backslashes % 2 else chunk

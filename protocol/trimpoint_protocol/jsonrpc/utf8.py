@@ -1,4 +1,4 @@
-"""Whether bytes are UTF-8, in steps that each look at a part of them."""
+"""Checks whether bytes are UTF-8, in steps."""
 
 import codecs
 from collections.abc import Generator
@@ -17,7 +17,9 @@ def is_utf8(text: bytes) -> bool:
 
 
 def is_utf8_in_steps(text: bytes) -> Generator[None, None, bool]:
-    """As `is_utf8`, for a reader that lets others on in between."""
+    """Checks as `is_utf8` does, in steps between which the caller can return control to the event
+    loop.
+    """
     if text.isascii():
         return True
     decoder = codecs.getincrementaldecoder("utf-8")()

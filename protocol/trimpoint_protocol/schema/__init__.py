@@ -1,5 +1,5 @@
-"""What is on the wire, for people and programs, made from `methods`: `json_schema` (can be had from
-here), `reference` the page docs/protocol.md, `typescript` the types of the page's code.
+"""Descriptions of the wire, generated from `methods`: `json_schema` (can be imported from here),
+`reference` for the page docs/protocol.md, `typescript` for the types of the web page.
 """
 
 from trimpoint_protocol.schema.json_schema import (

@@ -1,9 +1,9 @@
-"""What is on the wire as JSON Schema (2020-12), made from the registry: methods, notifications,
-commands, events, errors, records of sessions.
+"""Generates JSON Schemas (2020-12) from the registry: methods, notifications, commands, events,
+errors, records of sessions.
 
-Each document is a schema of one kind of message, with everything that it refers to in its own
-`$defs`. The same registry always makes the same documents. Payloads of events are given by the
-daemon, which knows the events.
+Each document describes one kind of message and contains in its `$defs` everything that it refers
+to. The documents depend only on the registry. The daemon passes the payloads of events, because it
+defines them.
 """
 
 import inspect
@@ -42,9 +42,9 @@ Payloads = Mapping[str, type[msgspec.Struct]]
 
 
 def documents(payloads: Payloads) -> dict[str, Schema]:
-    """File name → document, the index last.
+    """Returns all documents by file name, the index last.
 
-    :param payloads: event type → shape of its payload
+    :param payloads: the type of the payload for each event type.
     """
     kinds = {
         "methods.json": methods(),
@@ -58,12 +58,14 @@ def documents(payloads: Payloads) -> dict[str, Schema]:
 
 
 def encode(document: Schema) -> bytes:
-    """Returns a document as the text of a file."""
+    """Returns a document as formatted JSON."""
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 def methods() -> Schema:
-    """Returns a request for one of our methods; `results` has the shape of each method's result."""
+    """Returns the schema of a request of trimpoint's methods; `results` has the type of each
+    result.
+    """
     types = [kind for method in METHODS.values() for kind in (method.params, method.result)]
     definitions = _definitions(types)
     variants = [
@@ -87,7 +89,7 @@ def methods() -> Schema:
 
 
 def notifications() -> Schema:
-    """Returns a notification of ours."""
+    """Returns the schema of trimpoint's notifications."""
     definitions = _definitions([kind.params for kind in NOTIFICATIONS.values()])
     variants = [
         _message(kind.name, kind.params, kind.description, definitions[kind.params.__name__])
@@ -103,7 +105,7 @@ def notifications() -> Schema:
 
 
 def commands() -> Schema:
-    """Returns a command for `orchestration/dispatch`."""
+    """Returns the schema of the commands of `orchestration/dispatch`."""
     (union,), definitions = components([AnyClientCommand])
     about = "A command for `orchestration/dispatch`, told apart by its `type`."
     return _document(
@@ -115,7 +117,7 @@ def commands() -> Schema:
 
 
 def events(payloads: Payloads) -> Schema:
-    """Returns the parameters of `orchestration/event`, with the payload of each type."""
+    """Returns the schema of `orchestration/event`, with the payload of each event type."""
     definitions = _definitions([*payloads.values(), EventEnvelope])
     envelope = definitions.pop(EventEnvelope.__name__)
     members = {
@@ -141,7 +143,9 @@ def events(payloads: Payloads) -> Schema:
 
 
 def errors() -> Schema:
-    """Returns our error object; `reasons` has the code and the retryability of each reason."""
+    """Returns the schema of trimpoint's error object; `reasons` has the code and the retryability
+    of each reason.
+    """
     definitions = _definitions([ErrorData])
     reasons = {reason.value: kind._asdict() for reason, kind in ERROR_KINDS.items()}
     shape = {
@@ -162,7 +166,9 @@ def errors() -> Schema:
 
 
 def records() -> Schema:
-    """Returns a line of a session in the unified form; `document` is a whole session."""
+    """Returns the schema of a record of a session in the unified form; `document` is a whole
+    session.
+    """
     (union, whole), definitions = components([Record, Document])
     about = (
         "A line of a session of any agent in the unified form, told apart by its `type`. The form "
@@ -194,7 +200,9 @@ def _index(kinds: Mapping[str, Schema]) -> Schema:
 
 
 def _message(name: str, params: type[Any], description: str, definition: Schema) -> Schema:
-    """Parameters may be left out where none of them has to be given."""
+    """Returns the schema of a message. Its parameters are optional if none of their members is
+    required.
+    """
     required = ["method", "params"] if definition.get("required") else ["method"]
     members = {"method": {"const": name}, "params": _reference(params)}
     return {"title": name, "description": description, "properties": members, "required": required}
@@ -213,7 +221,7 @@ def components(
 ) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
     """Returns the schema of each type, and the definitions that they refer to by name.
 
-    The members of a union are in one order, whatever the version of msgspec.
+    The members of a union are sorted, so that they do not depend on the version of msgspec.
     """
     schemas, definitions = msgspec.json.schema_components(types, ref_template=ref_template)
     return tuple(map(_in_order, schemas)), {

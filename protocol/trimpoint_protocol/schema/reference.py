@@ -1,6 +1,4 @@
-"""The reference page, docs/protocol.md: the documents of `schema.documents` as Markdown, and
-nothing that is not in them.
-"""
+"""Generates the reference page, docs/protocol.md, from the documents of `schema.documents`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -143,7 +141,7 @@ def _errors(document: Schema) -> Iterator[str]:
 
 
 def _records(document: Schema) -> Iterator[str]:
-    """Yields the section of each record: the members of its shape, and `type`."""
+    """Yields the section of each record: its members and its `type`."""
     yield f"## Session records\n\n{document['description']} {RECORDS}"
     definitions: dict[str, Schema] = document["$defs"]
     shapes = {
@@ -216,7 +214,7 @@ def _type(schema: Schema) -> str:
 
 
 def _limits(schema: Schema) -> str:
-    """Of a number its range, of a text its length."""
+    """Returns the range of a number or the length of a text as words; empty if unlimited."""
     least = schema.get("minimum", schema.get("minLength"))
     most = schema.get("maximum", schema.get("maxLength"))
     of = " characters" if "maxLength" in schema else ""

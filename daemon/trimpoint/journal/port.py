@@ -82,7 +82,7 @@ class Journal(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """The number of durable bytes, the header included."""
+        """Returns the number of durable bytes, including the header."""
         ...
 
     @property

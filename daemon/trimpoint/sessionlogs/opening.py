@@ -58,7 +58,9 @@ def bytes_of(path: Path, start: int, count: int) -> bytes:
 
 
 def _raw(path: Path) -> io.FileIO:
-    """Never waits: a pipe that someone put into an agent's folder has no writer."""
+    """Opens a regular file; never blocks, because anything else is refused, such as a pipe that has
+    no writer.
+    """
     try:
         fd = os.open(path, PLAIN)
     except OSError as error:

@@ -181,7 +181,9 @@ def _changed_at(paths: list[Path]) -> str | None:
 
 
 def _with_found(overview: SessionOverview, session: FoundSession) -> SessionOverview:
-    """What stands beside the log may change while the log does not."""
+    """Returns the overview with the title that discovery found outside the log, which can change
+    while the log does not.
+    """
     if session.title is None or session.title == overview.title:
         return overview
     return msgspec.structs.replace(overview, title=session.title)

@@ -74,15 +74,17 @@ class Records:
         return taken
 
     def keep_open(self) -> None:
-        """More may be added to the newest message; it and what follows wait until `close`. One that
-        is left out stays so.
+        """Keeps the newest message open, because more may be added to it; it and later records are
+        held back until `close`. A message that is left out stays so.
         """
         newest = self.ready[-1] if self.ready else None
         is_there = isinstance(newest, u.MessageRecord) and newest.index == self.last_index
         self._open = len(self.ready) - 1 if is_there else None
 
     def wait_for_changes(self) -> None:
-        """A message may be written anew later; it and what follows wait until the last time."""
+        """Holds back a message that is written again later, and the records after it, until its
+        last form was read.
+        """
         self._waits = True
 
     def _changes_later(self, record: u.Record) -> bool:

@@ -42,7 +42,9 @@ def dividers_of(records: Iterable[u.Record]) -> list[Divider]:
 
 
 def _divider_of(record: Point) -> Divider:
-    """A long log has many indices; as ranges they take little room."""
+    """Returns the divider for a record, with its message indices as ranges, which need little
+    memory for a long log.
+    """
     match record:
         case u.BoundaryRecord():
             took_out = Ranges.of(record.replaced_message_indices)

@@ -87,8 +87,8 @@ class ShadowRepository:
 
     @property
     def excludes(self) -> Path:
-        """The path of the file with patterns of untracked files that are not captured, in addition
-        to the `.gitignore` files.
+        """Returns the path of the file with patterns of untracked files that are not captured, in
+        addition to the `.gitignore` files.
         """
         return self.dir / "info" / "exclude"
 

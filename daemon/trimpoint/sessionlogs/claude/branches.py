@@ -83,7 +83,7 @@ class Branches:
         return None
 
     def _on_a_dead_branch(self, leaf: str) -> Step:
-        """The parent was taken back before: what it came from is live again."""
+        """Makes a branch live again that was dropped before, because the new row continues it."""
         chain = self.chain(leaf)
         back = set(chain)
         dropped = [uuid for uuid in self.live if uuid not in back]

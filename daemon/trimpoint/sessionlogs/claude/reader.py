@@ -331,7 +331,7 @@ class ClaudeReader:
             self._settle()
 
     def _moved_rows_ended(self, row: Row) -> None:
-        """What else was kept is not in this file."""
+        """Stops waiting for kept rows: those that have not come are not in this file."""
         if self._boundary is None or "summary_message_index" in self._boundary:
             self._settle()
         elif not row.is_compact_summary:

@@ -145,7 +145,7 @@ class TokenCounts:
         self._after_reply = False
 
     def add(self, total: int) -> None:
-        """Codex has counted `total` tokens."""
+        """Adds a count of `total` tokens that Codex has written."""
         self._newest.append((total, self._response_id, self._after_reply))
         del self._newest[:-8]
 

@@ -130,7 +130,7 @@ class ThreadWriter:
 
     @property
     def size_bytes(self) -> int:
-        """The number of durable bytes in the journal."""
+        """Returns the number of durable bytes in the journal."""
         return self._journal.size_bytes
 
     def submit(self, command: AnyCommand) -> ev.Record | Rejected:

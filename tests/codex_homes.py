@@ -6,6 +6,7 @@ the start itself. So a Codex does it once for each test process, and tests get c
 
 import atexit
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -31,10 +32,16 @@ async def used_codex_home(codex: Path) -> AsyncGenerator[Path]:
         yield home
 
 
+def _remove(home: Path, made_by: int) -> None:
+    """Removes a template, unless this is a fork of the process that made it and still uses it."""
+    if os.getpid() == made_by:
+        shutil.rmtree(home, ignore_errors=True)
+
+
 @cache
 def _template(codex: Path, parent: Path) -> Path:
     home = Path(tempfile.mkdtemp(prefix="template-", dir=parent))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    atexit.register(_remove, home, os.getpid())
     request = {
         "id": 1,
         "method": "initialize",

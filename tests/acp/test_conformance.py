@@ -44,7 +44,7 @@ async def test_every_editor_is_answered_version_1(harness: Harness, version: Any
     assert answer["authMethods"] == []
 
 
-async def test_nothing_is_done_before_initialize(harness: Harness) -> None:
+async def test_requests_before_initialize_are_refused(harness: Harness) -> None:
     async with opened_editor(harness) as editor:
         refused = await _refused(editor, "session/new", cwd="/", mcpServers=[])
         assert refused.code == -32600
@@ -130,7 +130,9 @@ async def test_a_request_that_is_cancelled_by_its_id_ends_as_a_prompt_does(
     assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
 
 
-async def test_nothing_of_a_turn_comes_after_its_answer(harness: Harness, editor: Editor) -> None:
+async def test_no_update_of_a_turn_follows_the_answer_to_its_prompt(
+    harness: Harness, editor: Editor
+) -> None:
     session_id = await editor.new_session(harness)
     await editor.request("session/set_mode", sessionId=session_id, modeId="full-access")
     harness.script.then(run("echo one"), run("echo two"), say("Done."))

@@ -36,7 +36,7 @@ def test_a_bar_is_met_up_to_its_limit(bar: object, value: float, met: bool) -> N
     assert Verdict("", value, bar, "").is_met is met  # type: ignore[arg-type]
 
 
-def test_one_missed_bar_is_a_miss_of_all() -> None:
+def test_one_missed_bar_fails_the_whole_report() -> None:
     assert is_met([(ROW, outcome(2))])
     assert not is_met([(ROW, outcome(2)), (ROW, outcome(1))])
 

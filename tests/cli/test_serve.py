@@ -160,7 +160,7 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness)
         (["--codex", "/dev/null"], "cannot be used as Codex"),
     ],
 )
-async def test_what_cannot_be_used_is_said_without_a_traceback(
+async def test_serve_explains_unusable_settings_without_a_traceback(
     stage: CliHarness, words: list[str], said: str
 ) -> None:
     done = await stage.run("serve", *words)

@@ -144,7 +144,7 @@ def test_without_a_codex_nothing_is_installed(
     assert not place.units.exists()
 
 
-def test_where_no_service_manager_runs_it_is_said_what_to_do(
+def test_service_commands_explain_what_to_do_without_a_service_manager(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place.bin / "fails").touch()

@@ -193,7 +193,7 @@ async def test_signals_that_the_starter_ignores_or_blocks_end_the_daemon_all_the
     assert stage.background_daemons() == []
 
 
-async def test_where_another_daemon_has_the_usual_socket_a_client_gets_one_of_its_own_state(
+async def test_stdio_starts_a_daemon_of_its_state_directory_beside_another_at_the_default_socket(
     stage: CliHarness,
 ) -> None:
     usual = {"TRIMPOINT_SOCKET": "", "XDG_RUNTIME_DIR": str(stage.folder / "runtime")}
@@ -232,7 +232,7 @@ async def test_a_daemon_that_breaks_at_its_start_points_to_its_log(stage: CliHar
     assert str(stage.state_dir / "daemon.log") in done.err
 
 
-async def test_where_a_daemon_runs_it_joins_and_both_see_the_same_thread(stage: CliHarness) -> None:
+async def test_stdio_joins_a_running_daemon_and_shares_its_threads(stage: CliHarness) -> None:
     async with stage.serving() as serve, shell(stage, "stdio") as joined:
         assert (await joined.ask("sidecar/status"))["result"]["pid"] == serve.process.pid
         thread = (await joined.ask("thread/start", cwd=str(stage.worktree)))["result"]["thread"][
@@ -399,7 +399,7 @@ async def test_without_a_stdin_it_says_so(stage: CliHarness) -> None:
     assert (done.returncode, b"file descriptor 0: is closed" in done.stderr) == (1, True)
 
 
-async def test_what_is_codexs_own_business_is_done_by_codex(stage: CliHarness) -> None:
+async def test_subcommands_of_app_server_are_run_by_codex(stage: CliHarness) -> None:
     folder = stage.folder / "schema"
     done = await stage.run(
         "-c", "a=1", "app-server", "generate-json-schema", "--experimental", "--out", str(folder)

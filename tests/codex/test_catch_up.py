@@ -117,9 +117,7 @@ async def test_several_turns_are_added_in_the_order_in_which_they_happened() -> 
     assert [turn.status for turn in thread.state.turns] == ["completed", "interrupted"]
 
 
-async def test_what_is_older_than_the_compaction_that_the_session_began_with_is_not_taken_for_missed() -> (
-    None
-):
+async def test_turns_before_the_compaction_that_began_the_session_do_not_count_as_missed() -> None:
     compaction = {
         "id": "turn-c",
         "status": "completed",

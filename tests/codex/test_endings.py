@@ -110,7 +110,7 @@ async def test_a_buffered_turn_end_is_forwarded_once_in_order_with_reason_and_ad
             assert "/clear N" in error["additionalDetails"]
 
 
-async def test_what_codex_adds_to_an_error_is_left_alone() -> None:
+async def test_additional_details_of_an_error_are_passed_on_unchanged() -> None:
     async with stage(Policy(overflow_recovery=False)) as setup:
         setup.fail({**OVERFLOW, "additionalDetails": "more"})
         assert setup.told[1][1]["error"]["additionalDetails"] == "more"
@@ -123,7 +123,7 @@ async def test_a_turn_that_cannot_go_on_has_ended_at_once(error: dict[str, Any])
         assert setup.methods == [STATUS, "error", "thread/readState/changed", "turn/completed"]
 
 
-async def test_what_is_said_in_between_hurries_it_along() -> None:
+async def test_an_item_that_arrives_meanwhile_releases_the_buffered_end() -> None:
     async with stage() as setup:
         assert setup.on_notification(STATUS, status={"type": "systemError"})
         assert not setup.on_notification("item/completed")

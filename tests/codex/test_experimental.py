@@ -86,7 +86,9 @@ API = ExperimentalApi(
         ("old", {"approvalPolicy": "never"}, None),
     ],
 )
-def test_what_counts_as_use(method: str, params: dict[str, Any], used: str | None) -> None:
+def test_experimental_methods_and_members_count_as_use(
+    method: str, params: dict[str, Any], used: str | None
+) -> None:
     assert API.used_by(method, params) == used
 
 

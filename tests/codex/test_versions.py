@@ -186,7 +186,7 @@ def test_the_oldest_supported_version_is_not_refused(command: type[TrimContext])
         refuse_if_too_old(command(command_id="c", thread_id="t"), (0, 132, 9))
 
 
-def test_what_makes_no_new_context_is_left_to_codex_however_old() -> None:
+def test_commands_without_a_new_context_need_no_minimum_version_of_codex() -> None:
     refuse_if_too_old(ArchiveThread(command_id="c", thread_id="t"), (0, 1, 0))
     refuse_if_too_old(RenameThread(command_id="c", thread_id="t", name="n"), (0, 1, 0))
 

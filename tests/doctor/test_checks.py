@@ -328,7 +328,7 @@ def test_a_disk_that_fills_up_is_told_in_time(
     assert sole(paths.check_state_directory(machine.installation())).status == status
 
 
-def test_who_holds_the_state_directory_is_named(machine: Machine) -> None:
+def test_the_process_that_holds_the_state_directory_is_named(machine: Machine) -> None:
     machine.make("state")
     assert sole(paths.check_daemon(machine.installation())).facts == {"pid": None}
     with (machine.state_dir / "lock").open("w") as lock:
@@ -362,7 +362,7 @@ def listening(machine: Machine) -> socket.socket:
     return sock
 
 
-def test_what_is_in_the_place_of_the_socket_is_told(
+def test_the_check_names_what_is_in_the_sockets_place(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.make("run", "state")

@@ -101,7 +101,9 @@ async def refusal_of(view: PersonsView | NoFleet, host: str = HOST) -> Refusal:
     return refused.value
 
 
-async def test_what_cannot_be_done_is_refused_with_a_reason(team: Team, tmp_path: Path) -> None:
+async def test_commands_that_a_person_may_not_give_are_refused_with_a_reason(
+    team: Team, tmp_path: Path
+) -> None:
     alice = PersonsView(team.section(Role.OPERATOR, "alice"))
     assert (await refusal_of(alice, "nowhere")).reason == "host_offline"
     assert (await refusal_of(alice, "*")).reason == "invalid_params"

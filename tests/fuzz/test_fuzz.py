@@ -11,7 +11,7 @@ from tests.fuzz.nonsense import Nonsense
 pytestmark = pytest.mark.codex
 
 
-async def test_whatever_a_client_says_the_others_are_served_and_it_is_answered() -> None:
+async def test_nonsense_is_answered_and_other_clients_are_served() -> None:
     async with opened_harness() as harness:
         clients = 25 * longer()
         assert await run_campaign(harness, 1, clients=clients) == clients
@@ -22,7 +22,7 @@ def test_a_seed_says_the_same_thing_again_and_another_something_else() -> None:
     assert said[0] == said[1] != said[2]
 
 
-def test_what_is_owed_an_answer_is_a_request_with_that_id() -> None:
+def test_only_requests_are_owed_an_answer() -> None:
     nonsense = Nonsense(5, "t")
     owed = [said for said in (nonsense.something() for _ in range(300)) if said.owed]
     assert len(owed) > 50

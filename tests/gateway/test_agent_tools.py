@@ -16,9 +16,7 @@ def started(by_default: bool = False, **params: Any) -> tuple[dict[str, Any], bo
 
 
 @pytest.mark.parametrize(("option", "by_default"), [(YES, False), (YES, True), (None, True)])
-def test_who_asks_or_is_configured_gets_them_beside_the_clients_own(
-    option: Any, by_default: bool
-) -> None:
+def test_tools_are_added_on_request_or_by_configuration(option: Any, by_default: bool) -> None:
     assert started(by_default, trimpoint=option) == (
         {"cwd": "/", "dynamicTools": [*SPECIFICATIONS]},
         True,
@@ -32,7 +30,9 @@ def test_who_asks_or_is_configured_gets_them_beside_the_clients_own(
 @pytest.mark.parametrize(
     ("option", "by_default"), [(NO, True), (NO, False), ({}, True), (None, False)]
 )
-def test_who_does_not_ask_is_left_as_they_are(option: Any, by_default: bool) -> None:
+def test_parameters_without_a_request_for_tools_stay_unchanged(
+    option: Any, by_default: bool
+) -> None:
     assert started(by_default, trimpoint=option, dynamicTools=[OWN]) == (
         {"cwd": "/", "dynamicTools": [OWN]},
         False,

@@ -162,7 +162,7 @@ async def test_wrong_parameters_are_named_and_the_handler_is_not_called(
         ZeroDivisionError(),
     ],
 )
-async def test_what_a_handler_did_not_mean_to_say_is_not_said(error: Exception) -> None:
+async def test_an_unexpected_error_of_a_handler_stays_out_of_its_answer(error: Exception) -> None:
     with capture_logs() as logs:
         said = on_the_wire(await answered(error))
     assert SECRET not in str(said)

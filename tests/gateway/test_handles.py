@@ -176,7 +176,7 @@ async def test_news_of_a_handle_reach_its_client_alone_under_the_name_it_chose(
     ]
 
 
-async def test_who_opted_out_is_spared_and_news_for_those_who_left_are_dropped() -> None:
+async def test_handle_notifications_respect_opt_outs_and_departed_clients() -> None:
     setup = Setup()
     watch = next(kind for kind in HANDLE_TYPES if kind.member == "watchId")
     quiet, left, other = (
@@ -206,7 +206,7 @@ def test_news_that_name_no_client_pass_as_any_other(params: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
-async def test_what_a_client_leaves_behind_is_ended_when_it_goes(kind: HandleType) -> None:
+async def test_handles_of_a_client_are_ended_when_it_leaves(kind: HandleType) -> None:
     setup = Setup()
     leaving, staying = setup.fake_client(), setup.fake_client()
     for fake_client in (leaving, staying):
@@ -219,7 +219,7 @@ async def test_what_a_client_leaves_behind_is_ended_when_it_goes(kind: HandleTyp
 
 
 @pytest.mark.parametrize("kind", STARTS_THAT_LAST, ids=lambda kind: kind.member)
-async def test_what_was_refused_or_is_over_needs_no_end(kind: HandleType) -> None:
+async def test_a_refused_or_finished_handle_is_not_ended_again(kind: HandleType) -> None:
     setup = Setup()
     fake_client = setup.fake_client()
     setup.codex.refuses.add(kind.starts)
@@ -256,7 +256,7 @@ async def test_an_end_that_was_refused_is_asked_for_again_when_the_client_goes()
     assert [log["event"] for log in logs] == ["nothing_to_end"]
 
 
-async def test_what_died_with_its_codex_needs_no_end() -> None:
+async def test_handles_of_a_dead_codex_are_not_ended_again() -> None:
     setup = Setup()
     fake_client = setup.fake_client()
     await setup.ask(fake_client, "process/spawn", processHandle="h")
@@ -304,7 +304,7 @@ async def test_a_command_that_has_ended_needs_no_end() -> None:
     assert setup.leave(fake_client) == []
 
 
-async def test_nothing_is_started_for_a_client_that_is_gone_before_codex_is_there() -> None:
+async def test_no_process_is_started_for_a_client_that_has_left() -> None:
     setup = Setup()
     fake_client = setup.fake_client()
     setup.codex.there = anyio.Event()

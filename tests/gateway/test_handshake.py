@@ -101,7 +101,7 @@ async def test_a_second_handshake_is_refused_even_while_the_first_is_under_way()
     assert len(setup.fake_client.received) == 1
 
 
-async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
+async def test_a_request_sent_during_the_handshake_waits_for_it() -> None:
     setup = Setup(is_there=False)
     passed: list[bool] = []
 
@@ -120,7 +120,7 @@ async def test_what_is_sent_behind_the_handshake_waits_for_it() -> None:
     assert passed == [True]
 
 
-async def test_what_is_sent_before_any_handshake_is_refused() -> None:
+async def test_a_request_before_the_handshake_is_refused() -> None:
     with pytest.raises(Refusal) as caught:
         await require_initialized(Setup().client)
     assert caught.value.reason is Reason.NOT_INITIALIZED

@@ -84,7 +84,7 @@ def holds_an_id(path: tuple[str, ...], value: Any) -> bool:
 
 
 @given(documents(STABLE))
-def test_what_goes_out_and_comes_back_is_the_same(document: Any) -> None:
+def test_rewriting_ids_there_and_back_changes_nothing(document: Any) -> None:
     assert idmap.rewrite_ids(idmap.rewrite_ids(document, TO_PROVIDER), TO_CLIENT) == document
 
 
@@ -114,7 +114,7 @@ def test_a_list_of_ids_is_exchanged_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(idmap.CONTENT_MEMBERS))
-def test_nothing_inside_what_people_models_and_tools_wrote_is_touched(name: str) -> None:
+def test_ids_inside_free_content_are_not_rewritten(name: str) -> None:
     content = {
         "id": PROVIDER[0],
         "threadId": PROVIDER[1],

@@ -203,7 +203,7 @@ def test_text_that_is_an_id_as_a_whole_stays_text(tried: list[Tried]) -> None:
     assert names([one for one in texts if not one.comes_out_as(one.old_id, one.old_id)]) == set()
 
 
-def test_what_is_opaque_but_names_a_thread_is_exchanged_inside(tried: list[Tried]) -> None:
+def test_ids_inside_opaque_cursors_are_rewritten(tried: list[Tried]) -> None:
     cursors = [
         one
         for one in tried
@@ -240,7 +240,7 @@ def test_a_delta_names_one_thread_and_at_its_top(schema: CodexSchema) -> None:
     assert turns == {("turnId",)}
 
 
-def test_what_clients_answer_to_codex_names_no_thread(schema: CodexSchema) -> None:
+def test_answers_of_clients_to_codex_contain_no_thread_ids(schema: CodexSchema) -> None:
     _, theirs = schema.answers()
     assert theirs
     assert [

@@ -300,7 +300,7 @@ def test_a_late_joiner_gets_the_same_id_and_only_what_is_still_open() -> None:
     assert asked_of(late) == asked_of(early)[1:]
 
 
-def test_who_joins_again_is_asked_again_only_where_codex_would() -> None:
+def test_a_question_is_repeated_only_where_codex_repeats_it() -> None:
     setup = Setup()
     fake_client = setup.fake_client("t")
     setup.ask()
@@ -326,7 +326,7 @@ def test_a_question_that_codex_repeats_while_a_client_joins_is_the_same_one() ->
     assert setup.codex.heard == [(b"5", ACCEPT)]
 
 
-def test_who_was_not_asked_cannot_answer() -> None:
+def test_a_client_that_was_not_asked_cannot_answer() -> None:
     setup = Setup()
     asked, stranger = setup.fake_client("t"), setup.fake_client("u")
     setup.ask()
@@ -345,7 +345,7 @@ def test_a_client_that_vanished_leaves_the_question_to_the_others() -> None:
     assert resolved_for(gone) == []
 
 
-def test_who_left_the_thread_is_told_all_the_same_that_its_question_is_settled() -> None:
+def test_a_client_that_left_is_notified_that_its_question_is_resolved() -> None:
     setup = Setup()
     leaver, staying = setup.fake_client("t"), setup.fake_client("t")
     setup.ask()
@@ -421,7 +421,7 @@ def test_an_answer_that_codex_cannot_take_leaves_the_question_to_expire() -> Non
     assert len(resolved_for(fake_client)) == 1
 
 
-def test_what_belongs_to_no_thread_is_asked_of_everyone_who_has_shaken_hands() -> None:
+def test_a_question_about_no_thread_goes_to_every_initialized_client() -> None:
     setup = Setup()
     one, two, silent = (
         setup.fake_client("t"),

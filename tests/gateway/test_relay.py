@@ -104,7 +104,7 @@ async def test_a_defect_in_what_is_made_of_the_answer_belongs_to_who_asked() -> 
             codex.answer(Raw(b"{}"))
 
 
-async def test_who_is_cancelled_forgets_the_request_and_a_late_answer_does_no_harm() -> None:
+async def test_a_cancelled_request_is_abandoned_and_its_late_answer_ignored() -> None:
     codex = Codex()
     with anyio.fail_after(STEP_S):
         async with anyio.create_task_group() as tasks:

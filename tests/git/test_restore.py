@@ -247,7 +247,7 @@ async def test_an_editor_that_has_the_file_open_loses_nothing(setup: _Scene) -> 
     assert contents(setup.folder) == setup.after | {b"a": ("file", b"2 and more")}
 
 
-async def test_what_cannot_be_put_back_is_named_and_rescued(setup: _Scene) -> None:
+async def test_a_file_that_cannot_be_put_back_is_named_and_rescued(setup: _Scene) -> None:
     plan = await setup.plan()
 
     def interfere(done: int, total: int) -> None:
@@ -327,7 +327,7 @@ async def test_folders_with_something_else_in_them_stay(setup: _Scene) -> None:
 # --- what speaks against it
 
 
-async def test_what_no_checkpoint_of_the_thread_has_seen_stays(setup: _Scene) -> None:
+async def test_files_in_no_checkpoint_of_the_thread_are_kept(setup: _Scene) -> None:
     write(setup.folder, {"notes.txt": "mine", "new/deep/mine": "mine"})
     plan = await setup.plan()
     assert plan.kept_unknown == (b"new/deep/mine", b"notes.txt")

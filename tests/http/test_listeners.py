@@ -50,7 +50,7 @@ async def said(port: int, request: bytes) -> bytes:
 
 
 class TestMetricsAddress:
-    async def test_it_answers_with_metrics_and_nothing_else_without_a_token(
+    async def test_the_metrics_listener_serves_metrics_alone_and_without_a_token(
         self, tmp_path: Path
     ) -> None:
         port = free_port()
@@ -99,7 +99,7 @@ class TestClients:
             b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * MAX_HEAD_BYTES,
         ],
     )
-    async def test_what_is_no_request_is_told_so_and_ends(
+    async def test_input_that_is_no_request_is_refused_and_the_connection_closed(
         self, stage: Stage, request_: bytes
     ) -> None:
         answer = await said(stage.port, request_)
@@ -147,7 +147,7 @@ class TestClients:
             await wire.stream.send(b"{}")
             assert (await wire.answer()).status == 200
 
-    async def test_one_too_many_is_told_so(
+    async def test_a_connection_beyond_the_limit_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(tcp_listener, "MAX_CONNECTIONS", 1)
@@ -169,7 +169,9 @@ class TestHandedOverSockets:
         async with running(tmp_path, Config(), listener) as daemon:
             assert daemon.http.addresses.known == [f"http://{address_of(listener)}"]
 
-    async def test_one_that_other_machines_can_reach_needs_the_flag(self, tmp_path: Path) -> None:
+    async def test_a_handed_over_listener_on_a_public_address_needs_allow_remote(
+        self, tmp_path: Path
+    ) -> None:
         for allowed in (False, True):
             listener = bind(Address("0.0.0.0", 0))
             config = Config(http=HttpSection(allow_remote=allowed))
@@ -178,7 +180,7 @@ class TestHandedOverSockets:
 
 
 class TestToken:
-    def test_it_is_made_once_and_readable_by_its_owner_alone(self, tmp_path: Path) -> None:
+    def test_the_token_is_made_once_and_readable_by_its_owner_alone(self, tmp_path: Path) -> None:
         folder = tmp_path / "state"
         token = token_at(folder)
         assert token_at(folder) == token
@@ -204,7 +206,7 @@ class TestToken:
         with pytest.raises(TokenUnusable, match="can be read by others"):
             token_at(tmp_path)
 
-    def test_what_is_no_file_is_refused(self, tmp_path: Path) -> None:
+    def test_a_token_path_that_is_no_regular_file_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / FILE_NAME).mkdir()
         with pytest.raises(TokenUnusable, match="is not a file"):
             token_at(tmp_path)

@@ -121,7 +121,9 @@ async def test_a_command_streams_its_progress_and_then_its_result(
     assert json.loads(events[-1]["data"])["status"] == "completed"
 
 
-async def test_what_failed_is_told_as_problem_details(harness: Harness, talk: Conversation) -> None:
+async def test_failures_are_answered_as_problem_details(
+    harness: Harness, talk: Conversation
+) -> None:
     release, asked = anyio.Event(), anyio.Event()
 
     async def slowly(request: ModelRequest) -> Reply:
@@ -166,7 +168,7 @@ async def test_what_failed_is_told_as_problem_details(harness: Harness, talk: Co
         ("POST", "/api/v1/commands/clear", b"x" * (1024 * 1024 + 1), AS_JSON, 413, "body_too_large"),
     ],
 )  # fmt: skip
-async def test_what_is_not_right_is_refused_with_its_reason(
+async def test_an_invalid_rest_request_is_refused_with_a_reason(
     harness: Harness,
     method: str,
     path: str,

@@ -55,7 +55,7 @@ def test_a_state_from_a_snapshot_folds_on_like_one_that_was_replayed() -> None:
         assert thread.state == thread.replayed()
 
 
-def test_what_grows_for_ever_stays_packed() -> None:
+def test_fields_that_grow_without_bound_stay_packed() -> None:
     found = decode_snapshot(snapshot_of(lived().state), THREAD)
     assert found is not None
     for field in msgspec.structs.fields(ThreadState):
@@ -110,7 +110,7 @@ def test_a_snapshot_of_a_newer_layout_is_ignored(monkeypatch: pytest.MonkeyPatch
     assert decode_snapshot(stored, THREAD) is None
 
 
-def test_what_is_no_snapshot_at_all_is_ignored() -> None:
+def test_content_that_is_no_snapshot_is_ignored() -> None:
     stored = bytes(snapshot_of(lived().state))
     for content in (b"", b"abc", b"\xff" * 40, stored[:40], stored[1:]):
         assert decode_snapshot(memoryview(content), THREAD) is None

@@ -73,7 +73,7 @@ def test_every_cut_and_every_flipped_byte_is_seen(store: StateDirectory) -> None
         (framing.MAGIC + b"\x07\x00" + framing.encode_header()[10:], "damaged"),
     ],
 )
-def test_what_is_no_journal_of_ours_has_a_name(
+def test_verification_names_files_that_are_no_journals(
     store: StateDirectory, content: bytes, kind: str
 ) -> None:
     write_journal(store, thread_with_history()).write_bytes(content)

@@ -86,7 +86,7 @@ def _lazy(home: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("install", [_built_in, _vim_plug, _lazy])
-async def test_it_is_loaded_as_each_plugin_manager_loads_it(install) -> None:  # noqa: ANN001
+async def test_the_plugin_loads_under_each_plugin_manager(install) -> None:  # noqa: ANN001
     async with opened_stage() as house:
         configure(house)
         options = install(house.folder / "home")

@@ -254,7 +254,7 @@ async def test_a_question_is_answered_once_or_refused() -> None:
         assert await server.read() == {"id": "q2", "error": {"code": -32601, "message": "not me"}}
 
 
-async def test_what_is_unsent_at_the_end_of_the_block_is_sent() -> None:
+async def test_unsent_messages_are_sent_at_the_end_of_the_block() -> None:
     ours, theirs = stream_pair()
     async with open_connection(ours) as connection:
         connection.notify("last words")

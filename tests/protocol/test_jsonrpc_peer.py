@@ -194,7 +194,7 @@ def test_the_answers_to_a_batch_are_sent_together_when_the_last_is_there() -> No
     )
 
 
-def test_what_is_no_message_is_told_and_the_next_one_is_read() -> None:
+def test_input_that_is_no_message_is_reported_and_the_next_message_read() -> None:
     peer: Peer[None] = Peer(LineFramer(40))
     found = events(peer, b"nonsense\n" + b" " * 50 + b'x\n{"method":"a"}\n')
     assert [type(event) for event in found] == [Unreadable, TooLarge, jsonrpc.Notification]
@@ -316,7 +316,7 @@ def test_an_error_object_is_sent_as_it_is_in_the_version_of_the_request(versione
     assert peer.refuse_with(asked, error) == opening + b'"id":7,"error":' + error + b"}"
 
 
-def test_what_cannot_be_read_is_refused_without_an_id() -> None:
+def test_unreadable_input_is_refused_without_an_id() -> None:
     peer: Peer[None] = Peer()
     (unreadable,) = peer.read(b"nonsense")
     assert isinstance(unreadable, Unreadable)

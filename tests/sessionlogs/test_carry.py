@@ -117,7 +117,7 @@ def test_a_summary_is_one_message_in_our_form() -> None:
     )
 
 
-def test_what_does_not_fit_is_cut_off_behind_an_answer_and_named() -> None:
+def test_turns_that_do_not_fit_are_cut_off_behind_an_answer_and_named() -> None:
     done = given(*talk(40, words=100), max_tokens=3000)
     assert shown(done)[0].endswith("earlier items of this conversation were left out.]")
     assert shown(done)[1].startswith("p")

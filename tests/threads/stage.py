@@ -39,7 +39,7 @@ class Disk(MemoryDisk):
         self.refusal, self.refusing = ENOSPC, thread_id
 
     def fill_once(self) -> None:
-        """Refuse the next write and no other."""
+        """Refuses the next write and no other."""
         self.fill()
         self.on_refusal = self.free
 

@@ -144,7 +144,7 @@ KEPT: list[tuple[internal.InternalCommand, Callable[[ThreadState], bool]]] = [
 
 @pytest.mark.parametrize(("command", "holds"), KEPT)
 @pytest.mark.parametrize("is_known_to_fail", [False, True])
-async def test_what_happened_is_written_when_the_disk_takes_it_again(
+async def test_facts_are_written_once_the_disk_accepts_them_again(
     writer: ThreadWriter,
     disk: Disk,
     command: internal.InternalCommand,
@@ -230,7 +230,7 @@ async def test_the_facts_of_an_operations_step_are_lost_with_the_step(
     assert writer.state.open_operation.phase is Phase.STARTING
 
 
-async def test_what_was_durable_before_the_failure_is_shown_once_and_not_written_twice(
+async def test_records_durable_before_a_failure_are_published_and_written_once(
     writer: ThreadWriter, engine: ThreadRegistry, disk: Disk
 ) -> None:
     shown: list[ev.AnyEvent] = []

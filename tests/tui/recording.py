@@ -77,7 +77,7 @@ class Recording:
         self._connections = 0
 
     async def relay(self, ui: ByteStream, server: ByteStream) -> None:
-        """Pass everything on both ways until either side ends."""
+        """Passes everything on both ways until either side ends."""
         self._connections += 1
         number = self._connections
         async with ui, server, anyio.create_task_group() as tasks:
@@ -115,7 +115,7 @@ class Recording:
 
 @asynccontextmanager
 async def recorded(place: Path, behind: Path) -> AsyncIterator[Recording]:
-    """Listen at `place` and pass everything on to the server at `behind`."""
+    """Listens at `place` and pass everything on to the server at `behind`."""
     recording = Recording()
 
     async def serve(ui: SocketStream) -> None:
@@ -145,7 +145,7 @@ class Digest:
             self.values[one.topic].update(self._leaves(one.body, ""))
 
     def differences(self, other: "Digest") -> list[str]:
-        """Return what is in only one of two, a line each."""
+        """Returns what is in only one of two, a line each."""
         found = []
         for topic in sorted(self.counts.keys() | other.counts.keys()):
             if (ours := self.counts[topic]) != (theirs := other.counts[topic]):

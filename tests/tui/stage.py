@@ -22,7 +22,7 @@ SCREEN_READ_S = 120.0
 
 @asynccontextmanager
 async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIterator[Terminal]:
-    """Run `codex` with these options, until its composer is ready."""
+    """Runs `codex` with these options, until its composer is ready."""
     config = [
         *harness.overrides,
         f'projects."{harness.worktree}".trust_level="trusted"',
@@ -38,7 +38,7 @@ async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIter
 
 @asynccontextmanager
 async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
-    """Run the UI on the daemon's own socket."""
+    """Runs the UI on the daemon's own socket."""
     async with terminal_ui(
         harness, codex, "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)
     ) as terminal:

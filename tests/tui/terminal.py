@@ -53,7 +53,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     async def shows(self, wanted: str | Callable[[str], bool], wait_s: float = STEP_S) -> str:
-        """Return the screen once it shows what is wanted."""
+        """Returns the screen once it shows what is wanted."""
         is_shown = wanted if callable(wanted) else lambda text: wanted in text
         with anyio.move_on_after(wait_s):
             while not is_shown(self.text):
@@ -62,7 +62,7 @@ class Terminal:
         raise AssertionError(f"not shown within {wait_s:g} s: {wanted!r}\n{self.text}")
 
     async def types(self, text: str, *, enter: bool = True) -> None:
-        """Type into it, as a person would."""
+        """Types into it, as a person would."""
         await self._pause()
         os.write(self._fd, text.encode())
         await self._pause()
@@ -74,21 +74,21 @@ class Terminal:
         os.write(self._fd, keys)
 
     async def reads(self) -> None:
-        """Take what the program writes next."""
+        """Takes what the program writes next."""
         await self._read()
 
     async def read_to_end(self) -> None:
-        """Keep the screen up to date, until the program has ended."""
+        """Keeps the screen up to date, until the program has ended."""
         with suppress(ProgramEnded):
             while True:
                 await self._read()
 
     async def changes(self) -> None:
-        """Return when something has come; another task reads meanwhile."""
+        """Returns when something has come; another task reads meanwhile."""
         await self._changed.wait()
 
     async def ends(self) -> None:
-        """Return once the program has ended."""
+        """Returns once the program has ended."""
         with anyio.fail_after(STEP_S), suppress(ProgramEnded):
             while True:
                 await self._read()
@@ -121,7 +121,7 @@ async def program_in_terminal(
     folder: str,
     size: tuple[int, int] = (ROWS, COLUMNS),
 ) -> AsyncIterator[Terminal]:
-    """Run a program in a pseudo-terminal of so many rows and columns while the block lasts."""
+    """Runs a program in a pseudo-terminal of so many rows and columns while the block lasts."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     os.set_blocking(ours, False)

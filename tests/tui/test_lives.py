@@ -37,7 +37,7 @@ async def harness() -> AsyncIterator[Harness]:
 
 
 async def says(terminal: Terminal, word: str) -> None:
-    """Prompt the agent, and wait until the turn has ended."""
+    """Prompts the agent, and waits until the turn has ended."""
     await terminal.types(f"Say {word}.")
     await terminal.shows(lambda text: "Worked for" in text.partition(f"• it is {word}")[2])
 
@@ -48,7 +48,7 @@ async def only_thread(client: Client) -> str:
 
 
 async def has_a_thread(harness: Harness, terminal: Terminal) -> None:
-    """Wait until the UI has been told of its thread: it gives up if it loses the server before."""
+    """Waits until the UI has been told of its thread: it gives up if it loses the server before."""
     async with harness.client() as other:
         while not (await other.request("thread/loaded/list"))["data"]:
             await anyio.lowlevel.checkpoint()

@@ -81,11 +81,11 @@ def test_a_critical_context_is_compacted_when_the_turn_has_ended() -> None:
 
 
 @pytest.mark.parametrize("auto", ["off", "warn"])
-def test_nothing_is_compacted_unless_that_is_configured(auto: Any) -> None:
+def test_automatic_compaction_runs_only_if_configured(auto: Any) -> None:
     assert poke(filled(91_000, 92_000, policy=Policy(auto=auto))) == NOTHING
 
 
-def test_what_is_not_critical_is_left_alone() -> None:
+def test_a_context_below_the_critical_level_is_not_compacted() -> None:
     assert poke(filled(89_000)) == NOTHING
     assert poke(started(policy=COMPACT)) == NOTHING
     thread = filled(91_000)
@@ -137,7 +137,7 @@ def test_a_session_that_broke_off_or_is_not_there_is_left_alone() -> None:
     assert begins(thread)
 
 
-def test_what_overflowed_is_left_to_the_recovery_where_there_is_one() -> None:
+def test_an_overflow_is_left_to_the_recovery_if_it_is_enabled() -> None:
     thread = filled(50_000)
     turn_id = thread.begin_turn()
     thread.report(ev.UsageReported(turn_id, 50_000, WINDOW, WINDOW))
@@ -207,7 +207,7 @@ def test_a_failure_and_one_in_vain_are_two_in_vain() -> None:
     assert "failed or freed next to nothing (no answer)" in shown(thread).message
 
 
-def test_one_that_helped_makes_the_one_before_it_forgotten() -> None:
+def test_a_successful_attempt_resets_the_count_of_failed_ones() -> None:
     thread = filled(20_000, 91_000)
     assert begins(thread)
     fail(thread)
@@ -298,13 +298,13 @@ def test_a_person_who_clears_or_compacts_sets_it_going_again(what: str) -> None:
     assert begins(thread)
 
 
-def test_what_a_client_calls_its_trim_makes_no_difference() -> None:
+def test_a_clear_with_the_trigger_auto_counts_as_a_persons() -> None:
     thread = stopped()
     thread.clear(trigger="auto")
     assert thread.state.auto_attempts == []
 
 
-def test_what_a_fork_inherits_and_what_a_recovery_trims_is_none_of_its_attempts() -> None:
+def test_inherited_trims_and_recoveries_do_not_count_as_attempts() -> None:
     thread = filled(20_000, 91_000)
     thread.write(ev.TrimPointCreated("thread-1", "inherited", 0, None, 0, (), None, 1, "auto"))
     assert thread.state.auto_attempts == []

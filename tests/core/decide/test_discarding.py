@@ -91,7 +91,7 @@ def test_a_fork_keeps_the_summary_that_it_has_from_its_parent() -> None:
     )
 
 
-def test_nothing_of_a_turn_that_the_summary_stands_for_can_be_discarded_from_it() -> None:
+def test_items_of_a_turn_that_the_summary_replaced_cannot_be_discarded() -> None:
     thread = at_work("one", "two", policy=Policy(discard=DiscardPolicy(10, 400)))
     thread.write(
         ev.GenerationOpened(2, "overflow", "summary", ("turn-1", "turn-2"), "in short", 1, 4)
@@ -124,7 +124,7 @@ def test_more_is_discarded_beside_what_was_discarded_before() -> None:
     assert [len(one.entry_ids) for one in thread.state.discards] == [1, 2]
 
 
-def test_one_entry_takes_all_that_belongs_to_it() -> None:
+def test_discarding_an_entry_takes_its_whole_group() -> None:
     thread = at_work()
     step = (
         thought(),
@@ -169,7 +169,7 @@ def test_an_id_that_was_given_out_twice_is_known_by_its_turn_and_only_one_goes()
     thread.when(discard("c", "turn-3#c")).then(*thread.when(discard("c")).decision[0])
 
 
-def test_whoever_asks_may_say_why() -> None:
+def test_a_discard_records_the_trigger_that_was_given() -> None:
     thread = at_work("one", "two")
     decision = thread.do(discard("one", trigger="agent"))
     assert [
@@ -225,7 +225,7 @@ def test_a_busy_thread_is_left_alone() -> None:
     )
 
 
-def test_nothing_is_taken_out_beside_a_summary_that_only_codex_can_read() -> None:
+def test_a_discard_beside_a_sealed_summary_is_refused() -> None:
     thread = at_work("one")
     thread.compact(None)
     work(thread, "two")
@@ -234,7 +234,7 @@ def test_nothing_is_taken_out_beside_a_summary_that_only_codex_can_read() -> Non
     assert isinstance(plan_compression(thread.state, None, SMALL.discard), Rejected)
 
 
-def test_nothing_is_taken_out_of_what_codex_compacted_by_itself() -> None:
+def test_a_discard_from_a_context_that_codex_compacted_is_refused() -> None:
     thread = at_work("one")
     turn(
         thread, "two?", "two!", (ev.EntryRecorded("", "cc", "activity", "contextCompaction", "…"),)

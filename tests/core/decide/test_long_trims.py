@@ -114,7 +114,7 @@ def test_items_of_pruned_turns_are_dropped_with_the_records_that_follow(
     assert all(turn.items for turn in state.turns[LONG - 3 :])
 
 
-def test_what_a_range_stands_for_is_what_a_list_of_an_older_version_says() -> None:
+def test_a_range_of_pruned_turns_equals_the_list_of_an_older_version() -> None:
     thread = started(turns=5)
     cleared(thread, 2)
     old = ThreadState()

@@ -44,7 +44,7 @@ def compacted(thread: Conversation, turn_id: str) -> None:
 CODEX_S = [*(ask(f"prompt {n}") for n in range(9)), ask("Codex's own summary")]
 
 
-def test_what_codex_put_in_place_of_the_context_is_summarized_with_what_came_since() -> None:
+def test_codexs_own_compaction_is_summarized_with_the_items_since() -> None:
     thread = started(turns=8)
     assert not compacted_by_codex(thread.state)
     compacted(thread, "turn-5")
@@ -59,7 +59,7 @@ def test_what_codex_put_in_place_of_the_context_is_summarized_with_what_came_sin
     assert (plan.first_kept_turn_id, plan.skipped_items) == ("turn-7", 0)
 
 
-def test_nothing_of_what_codex_wrote_is_kept() -> None:
+def test_items_of_codexs_own_compaction_are_not_kept() -> None:
     thread = started(turns=8)
     turn_id = thread.overflow()
     long = [*CODEX_S, answer("an answer"), ask(LONG)]
@@ -364,7 +364,7 @@ def test_the_prompt_is_sent_as_it_was() -> None:
     assert prompt_of(thread.state, "t") == content
 
 
-def test_what_was_said_while_the_turn_ran_is_work_and_not_the_prompt() -> None:
+def test_a_prompt_that_steered_the_turn_is_kept_as_work() -> None:
     thread = started(turns=8)
     turn_id = thread.begin_turn("go")
     thread.report(

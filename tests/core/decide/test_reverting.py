@@ -219,7 +219,7 @@ def test_a_revert_to_before_the_first_turn_leaves_an_empty_context() -> None:
     assert thread.state.turns == []
 
 
-def test_what_was_taken_back_can_be_given_again_even_from_its_messages() -> None:
+def test_undone_turns_without_items_are_rebuilt_from_their_messages() -> None:
     thread = started()
     first = thread.turn()
     second = thread.turn("do it", "done", items=())
@@ -343,7 +343,7 @@ def test_a_revert_that_is_over_is_not_completed_again() -> None:
     thread.when(internal.CompleteRevert(operation.id)).rejected(Reason.INTERNAL)
 
 
-def test_what_codex_takes_back_itself_below_a_revert_cannot_be_undone_any_more() -> None:
+def test_a_rollback_by_codex_below_a_revert_ends_its_undo() -> None:
     thread = started()
     first, second, _ = thread.turns(3)
     thread.revert(turn_id=second)

@@ -68,7 +68,7 @@ def test_a_call_that_was_missed_is_counted_when_a_resume_tells_of_it() -> None:
     assert thread.state.usage.thread == counts(2_000, 3_000)
 
 
-def test_what_was_spent_before_a_thread_was_taken_over_is_shown_but_not_counted() -> None:
+def test_tokens_used_before_an_adoption_are_shown_but_not_counted() -> None:
     thread = started(turns=1)
     thread.report(call("turn-1", 9_000, 50_000))
     assert thread.state.usage.report == UsageSample(9_010, 50_000, SampleSource.MEASURED)

@@ -53,7 +53,7 @@ def test_an_untrimmed_thread_shows_everything_in_order() -> None:
     assert shown(started()) == []
 
 
-def test_what_was_kept_stands_below_the_divider() -> None:
+def test_kept_turns_stand_below_the_divider() -> None:
     thread = conversation("a", "b", "c")
     thread.clear(1)
     assert shown(thread) == ["divider 4", "c?", "c!"]

@@ -45,7 +45,9 @@ async def test_a_message_over_the_limit_is_refused_and_the_next_is_served(harnes
         assert refusal["error"]["data"]["reason"] == "message_too_large"
 
 
-async def test_nothing_works_before_the_handshake_and_all_does_after_it(harness: Harness) -> None:
+async def test_requests_are_refused_before_the_handshake_and_answered_after_it(
+    harness: Harness,
+) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         for method in (
             "thread/start",

@@ -250,7 +250,7 @@ async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(
     assert harness.model.requests == []
 
 
-async def test_what_is_no_command_of_ours_is_left_alone(harness: Harness) -> None:
+async def test_execute_does_not_handle_a_text_that_is_no_command(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
         for text in ("", " ", "/", "clear", "/clearance", "//clear", "hello /clear", "/ clear"):

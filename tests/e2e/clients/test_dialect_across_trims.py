@@ -17,7 +17,7 @@ from tests.e2e.wire import JsonRpcClient, connect_socket
 pytestmark = pytest.mark.codex
 
 
-async def test_what_a_client_reads_of_a_thread_is_the_same_before_and_after_a_trim(
+async def test_reads_of_a_thread_are_the_same_before_and_after_a_trim(
     harness: Harness,
 ) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
@@ -82,7 +82,7 @@ async def test_pages_go_on_across_generations_and_name_no_provider(harness: Harn
 
 
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact"])
-async def test_what_codex_acknowledged_is_not_lost_by_a_trim_right_behind_it(
+async def test_settings_that_codex_acknowledged_survive_an_immediate_trim(
     harness: Harness, text: str
 ) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:

@@ -119,7 +119,7 @@ async def test_two_clients_use_the_same_handle_and_each_gets_the_output_of_its_o
     ],
     ids=["command/exec", "process/spawn"],
 )
-async def test_what_another_client_runs_is_out_of_reach(
+async def test_a_client_cannot_reach_a_process_of_another_client(
     harness: Harness, request_: tuple[str, dict[str, Any]], others: list[tuple[str, dict[str, Any]]]
 ) -> None:
     family = request_[0].rpartition("/")[0] if request_[0] == "process/spawn" else request_[0]
@@ -151,7 +151,7 @@ async def test_what_another_client_runs_is_out_of_reach(
     [command, lambda script: command(script, None), process],
     ids=["named", "nameless", "process/spawn"],
 )
-async def test_what_a_client_runs_ends_with_it(
+async def test_processes_of_a_client_end_with_its_connection(
     harness: Harness, request_of: Callable[[str], tuple[str, dict[str, Any]]]
 ) -> None:
     leaving_fifo, staying_fifo, end_fifo = (

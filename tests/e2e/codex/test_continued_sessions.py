@@ -204,7 +204,9 @@ async def test_a_continued_session_can_be_compacted_at_once(harness: Harness) ->
     assert sent == ["<conversation-summary messages=8>of all</conversation-summary>", "go on"]
 
 
-async def test_what_codex_cannot_take_is_told_and_a_huge_session_fits(harness: Harness) -> None:
+async def test_continue_reports_what_it_leaves_out_and_a_huge_session_fits(
+    harness: Harness,
+) -> None:
     image = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
     look = said("user", "look at this")
     look["payload"]["content"].append(image)

@@ -251,7 +251,7 @@ async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(
     assert request.mentions("`sandbox_mode` is `read-only`")
 
 
-async def test_what_is_read_of_a_trimmed_thread_holds_the_turns_of_another_program(
+async def test_reads_of_a_trimmed_thread_include_turns_of_another_program(
     harness: Harness,
 ) -> None:
     thread_id, provider_id = await begun(harness, 2, "/clear 1")

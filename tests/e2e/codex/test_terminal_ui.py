@@ -417,7 +417,9 @@ class TestFooter:
         }
         return {"com.openai/codex-statusline-state": {"thread": thread}}
 
-    async def test_it_has_what_the_ui_shows_and_the_meter(self, harness: Harness) -> None:
+    async def test_the_status_line_has_the_uis_own_footer_and_the_meter(
+        self, harness: Harness
+    ) -> None:
         with anyio.fail_after(60):
             async with harness.daemon(), harness.client(TUI) as client:
                 [server] = (await client.request("mcpServerStatus/list", serverName="trimpoint"))[

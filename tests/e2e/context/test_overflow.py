@@ -121,7 +121,7 @@ async def test_a_person_is_told_what_happens_meanwhile(harness: Harness) -> None
     )
 
 
-async def test_what_the_turn_had_done_stays_in_its_view_and_the_prompt_comes_last(
+async def test_a_retried_turn_sees_its_earlier_work_and_its_prompt_last(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
@@ -304,7 +304,7 @@ async def test_a_thread_that_was_resumed_is_cut_by_its_rollout(harness: Harness)
     assert shown.index(Piece("output", "one")) < shown.index(Piece("user", "too much"))
 
 
-async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(
+async def test_recovery_summarizes_codexs_own_compaction(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
@@ -338,7 +338,7 @@ async def test_what_codex_had_compacted_by_itself_is_summarized_as_it_stands(
     assert not last.mentions("prompt-1.")
 
 
-async def test_what_codex_had_sealed_by_itself_is_summarized_too(sealed_harness: Harness) -> None:
+async def test_recovery_summarizes_a_sealed_compaction_of_codex(sealed_harness: Harness) -> None:
     async with sealed_harness.conversation() as talk:
         await long_talk(talk, 3)
         talk.script.then(overflow())

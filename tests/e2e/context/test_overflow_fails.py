@@ -58,7 +58,7 @@ async def test_a_turn_that_does_not_fit_into_the_smaller_context_either_has_fail
     assert pieces(last.input)[0] == Piece("user", "too much")
 
 
-async def test_what_does_not_fit_after_the_model_had_begun_to_answer_again_is_over(
+async def test_a_second_overflow_after_the_retry_began_ends_the_turn(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
@@ -190,7 +190,7 @@ async def test_a_restart_knows_the_turn_by_its_one_id(harness: Harness) -> None:
     assert not after.mentions("echo one")
 
 
-async def test_what_was_kept_of_it_is_kept_by_a_clear(harness: Harness) -> None:
+async def test_a_clear_keeps_the_work_of_a_retried_turn(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await long_talk_with_long_end(talk)
         talk.script.then(run("echo one"), overflow(), say("It fits."))

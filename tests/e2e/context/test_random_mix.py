@@ -298,7 +298,7 @@ class Walk:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_whatever_is_mixed_the_model_is_shown_what_was_kept(
+async def test_a_random_mix_of_commands_shows_the_model_exactly_what_was_kept(
     harness: Harness, seed: int
 ) -> None:
     walk = Walk(harness, seed)

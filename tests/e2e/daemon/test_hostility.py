@@ -63,7 +63,7 @@ def many_descriptors() -> Iterator[int]:
 # ------------------------------------------------------------------------------------
 
 
-async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(
+async def test_a_client_without_a_handshake_is_disconnected_after_the_deadline(
     harness: Harness,
 ) -> None:
     limited(harness, handshake_deadline_s=3, max_clients=4)
@@ -89,7 +89,7 @@ async def test_who_does_not_introduce_himself_in_time_is_told_so_and_makes_room(
         assert (await good.result("sidecar/status"))["clients"] == 1
 
 
-async def test_who_has_introduced_himself_may_be_silent_for_as_long_as_he_likes(
+async def test_an_initialized_client_may_stay_silent(
     harness: Harness,
 ) -> None:
     limited(harness, handshake_deadline_s=2)
@@ -238,7 +238,7 @@ NESTED = [b"[" * 126 + b"]" * 126, b'{"a":' * 200 + b"1" + b"}" * 200, b"[" * 90
 
 
 @pytest.mark.parametrize("params", NESTED, ids=["one too many", "objects", "many"])
-async def test_what_codex_would_ignore_for_its_depth_is_refused_under_its_id(
+async def test_a_message_too_deep_for_codex_is_refused_under_its_id(
     harness: Harness, params: bytes
 ) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:

@@ -175,7 +175,7 @@ async def test_clients_are_never_asked_about_it_and_their_own_tools_still_ask_th
         assert small_harness.model.turn_requests()[-1].mentions("found")
 
 
-async def test_what_may_not_go_is_refused_to_the_agent_and_no_turn_follows(
+async def test_a_refused_discard_of_the_agent_starts_no_turn(
     small_harness: Harness,
 ) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
@@ -316,7 +316,7 @@ async def test_the_tools_stay_through_a_clear_a_restart_and_a_fork(small_harness
         assert "get_messages" in tool_names(fork.model.turn_requests()[-1])
 
 
-async def test_who_does_not_ask_for_the_tools_does_not_get_them(small_harness: Harness) -> None:
+async def test_agents_get_the_tools_only_on_request(small_harness: Harness) -> None:
     async with small_harness.daemon(), small_harness.client() as client:
         for option in ({"agentTools": False}, {}, None):
             talk = await begin(client, small_harness, trimpoint=option)

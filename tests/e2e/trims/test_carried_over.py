@@ -15,7 +15,7 @@ from tests.e2e.conversation import Conversation
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
-async def test_what_a_turn_sets_is_carried_over(harness: Harness) -> None:
+async def test_overrides_of_a_turn_are_carried_over(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
         await talk.begin_act()

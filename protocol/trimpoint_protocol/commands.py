@@ -1,8 +1,8 @@
 """Commands a client may send through `orchestration/dispatch` (docs/spec/model.md).
 
-Each carries a `commandId` chosen by the sender: the same id with the same arguments answers the
-stored result, with other arguments it is refused as `command_id_conflict`. Counts are turns, never
-messages.
+Each carries a `commandId` chosen by the sender: a command with the same id and the same arguments
+gets the stored answer; with other arguments it is refused with `command_id_conflict`. Counts are
+turns, never messages.
 """
 
 from typing import Annotated, Literal
@@ -60,8 +60,9 @@ class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.
     """`/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps
     nothing.
 
-    With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word
-    for word that Codex has compacted automatically, though the context becomes larger by it.
+    With `summary`, that text stands in the new context for the turns that were pruned. `force` also
+    keeps turns word for word that Codex has compacted automatically, though the context grows by
+    that.
     """
 
     keep_last_n_turns: TurnCount | None = None
@@ -72,12 +73,12 @@ class TrimContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.
 
 class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.compact"):
     """`/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns`
-    turns verbatim.
+    turns word for word.
 
-    `force` compacts even when there are fewer messages than the configured minimum, and keeps turns
-    word for word that Codex has compacted automatically. `model` writes the summary in place of the
-    thread's own or the configured one; the thread keeps its model. Without `force`, a summary that
-    is no smaller than what it stands for is not accepted.
+    `model` writes the summary in place of the thread's own or the configured model; the thread
+    keeps its model. Without `force`, a compaction is refused when there are fewer messages than the
+    configured minimum, or when it would keep turns that Codex has compacted automatically, and a
+    summary that is no smaller than what it replaces is not accepted.
     """
 
     guidance: str | None = None
@@ -88,10 +89,10 @@ class CompactContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 
 class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.discard"):
     """Take single entries out of the agent's context: those named by `entryIds` (see
-    `context/messages/list`), or, with `targetTokens`, what `/compress` would take.
+    `context/messages/list`), or, with `targetTokens`, those that `/compress` would take.
 
-    What belongs together goes together: a tool call with its result and the reasoning before it.
-    All of it is done, or nothing.
+    A tool call leaves together with its result and the reasoning before it. Either everything that
+    was named is discarded, or nothing.
     """
 
     entry_ids: Annotated[list[EntryName], msgspec.Meta(min_length=1, max_length=10_000)] | None = (
@@ -102,12 +103,13 @@ class DiscardContext(ClientCommand, frozen=True, kw_only=True, tag="thread.conte
 
 
 class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.undo"):
-    """`/undo`: take back the last trim of any kind; the context is what it was before, with the
+    """`/undo`: take back the last trim of any kind; the context is what it was before, plus the
     turns since. Files stay as they are.
 
-    `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim:
-    so of two clients that undo at once, one does. `force` undoes it also where the context will not
-    fit, or where turns come back word for word that Codex had compacted automatically.
+    `redo` repeats the trim that was undone last. `trimPointId`, when given, must name the trim that
+    would be undone, so that of two clients which undo at once only one succeeds. `force` undoes
+    even where the context will not fit, or where turns come back word for word that Codex had
+    compacted automatically.
     """
 
     redo: bool = False
@@ -116,9 +118,9 @@ class UndoTrim(ClientCommand, frozen=True, kw_only=True, tag="thread.context.und
 
 
 class PinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.pin"):
-    """`/pin`: the `turns`, each a number counted from 1 or an id, stay in the context word for
-    word, whatever is trimmed; without any, the last one. A `note` without a turn is a sentence of
-    the person that stays. `force` pins also what is more than pins may hold.
+    """`/pin`: keep `turns`, each a number counted from 1 or an id, in the context word for word,
+    whatever is trimmed; without any, the last turn. A `note` without a turn pins that sentence.
+    `force` pins more than pins may hold.
     """
 
     turns: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
@@ -127,8 +129,8 @@ class PinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.p
 
 
 class UnpinContext(ClientCommand, frozen=True, kw_only=True, tag="thread.context.unpin"):
-    """`/unpin`: the `pins`, each a number as `/pins` lists them or an id, stand no more; without
-    any, the one that was made last.
+    """`/unpin`: remove `pins`, each a number as `/pins` lists them or an id; without any, the
+    newest pin.
     """
 
     pins: Annotated[list[Identifier | TurnNumber], msgspec.Meta(max_length=1_000)] | None = None
@@ -138,8 +140,8 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
     """`/new`: archive the thread and create one with the same project, worktree, branch and
     settings.
 
-    `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with what
-    is pinned in this one: notes, then the turns, which are its first.
+    `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with the
+    pins of this one: notes first, then the pinned turns as its first turns.
     """
 
     new_thread_id: str | None = None
@@ -147,12 +149,13 @@ class ArchiveAndNew(ClientCommand, frozen=True, kw_only=True, tag="thread.archiv
 
 
 class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.checkpoint.revert"):
-    """Take the thread back to where it was after a turn: its files, its context, its ledger.
+    """`/revert`: take the thread back to where it was after a turn: files, context and ledger.
 
-    The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the
-    first); with neither, the last turn is taken back. `undo` takes back the last revert instead.
-    `scope` `context` leaves files alone. `force` restores files that another program has changed
-    since the thread last looked; a safety checkpoint has them still.
+    The turn is named by `turnId`, or by `turnCount`, the number of turns that stay (0: before the
+    first turn); with neither, the last turn is taken back. `undo` takes back the last revert
+    instead. `scope` `context` leaves files alone. `force` also restores files that another program
+    has changed since the thread last captured them; the safety checkpoint still holds those
+    changes.
     """
 
     turn_id: Identifier | None = None
@@ -163,7 +166,7 @@ class RevertToCheckpoint(ClientCommand, frozen=True, kw_only=True, tag="thread.c
 
 
 class StopSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.stop"):
-    """Release the provider thread; the next turn resumes it."""
+    """Unload the thread's Codex thread; the next turn loads it again."""
 
 
 class StartSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session.start"):
@@ -171,7 +174,7 @@ class StartSession(ClientCommand, frozen=True, kw_only=True, tag="thread.session
 
 
 class ArchiveThread(ClientCommand, frozen=True, kw_only=True, tag="thread.archive"):
-    """Put the thread away; it stays listed and readable."""
+    """Archive the thread; it stays listed and readable."""
 
 
 class UnarchiveThread(ClientCommand, frozen=True, kw_only=True, tag="thread.unarchive"):
@@ -179,7 +182,7 @@ class UnarchiveThread(ClientCommand, frozen=True, kw_only=True, tag="thread.unar
 
 
 class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"):
-    """Give the thread a name a person chose."""
+    """Set the name of the thread."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Reason(StrEnum):
-    """Why a request was refused; the machine-readable half of an error."""
+    """Why a request was refused, for programs."""
 
     PARSE_ERROR = "parse_error"
     INVALID_REQUEST = "invalid_request"
@@ -70,7 +70,7 @@ class Reason(StrEnum):
 
 
 class ErrorKind(NamedTuple):
-    """The wire code of a reason, and whether the same request can succeed later without a
+    """The JSON-RPC code of a reason, and whether the same request can succeed later without a
     change.
     """
 
@@ -130,8 +130,8 @@ BlockerKind = Literal["turn", "operation", "request"]
 
 
 class Blocker(msgspec.Struct, frozen=True, rename="camel"):
-    """The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC
-    3339.
+    """What keeps a thread busy. `kind` is `turn`, `operation` or `request`; `since` is a time (RFC
+    3339).
     """
 
     kind: BlockerKind
@@ -141,8 +141,8 @@ class Blocker(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ErrorData(msgspec.Struct, frozen=True, rename="camel"):
-    """The `data` member of an error object. `blocker`, `errorId` and `newThreadId` are only there
-    when they say something; `newThreadId` is the thread that continues an archived one.
+    """The `data` member of an error object. `blocker`, `errorId` and `newThreadId` are absent when
+    empty; `newThreadId` is the thread that continues an archived one.
     """
 
     reason: Reason

@@ -40,20 +40,21 @@ SessionStatus = Literal["ready", "pending", "stopped"]
 
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared wire convention: camelCase members, absent optionals sent as null so that shapes stay
-    fixed.
+    """The convention of the wire: camelCase members, and optional members sent as null, so that
+    shapes stay fixed.
     """
 
 
 class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
-    """A boundary before which entries are no longer in the agent's context, or a discard, which
-    took out single ones (`trimKind`).
+    """A boundary in the ledger: entries before it are no longer in the agent's context. Or a
+    discard, which took out single entries (`trimKind`).
 
-    `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there).
-    The counts are of what this trim point newly excluded. `status`: `pending` until the new session
-    is ready, then `applied`; `deferred` when the session could not be started yet and the next turn
-    will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens`
-    what that was estimated to cost. `turnsBefore` turns stand before it in the thread.
+    `beforeEntryId` is the last entry before the boundary, null when the ledger was empty. The
+    counts are of entries that this trim point newly excluded. `status`: `pending` until the new
+    session is ready, then `applied`; `deferred` when the session could not be started yet and the
+    next turn will start it. A discard prunes no turn; `discardedEntryIds` names the entries that it
+    took out, and `estTokens` is their estimated weight. `turnsBefore` is the number of turns before
+    it in the thread.
     """
 
     id: str
@@ -74,9 +75,7 @@ class ContextTrimPoint(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadTurn(WireStruct, frozen=True, kw_only=True):
-    """One user prompt and all that answers it; `status`: running | completed | interrupted |
-    failed.
-    """
+    """One prompt and all that answers it; `status`: running | completed | interrupted | failed."""
 
     id: str
     status: str
@@ -87,8 +86,8 @@ class ThreadTurn(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
-    """A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert,
-    of no turn).
+    """A snapshot of the worktree. `moment`: before | after (a turn) | safety (before a revert, of
+    no turn).
 
     `commit` is null when there is none; `problem` says why. `notes` say what is not in it.
     """
@@ -104,7 +103,7 @@ class ThreadCheckpoint(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadOperation(WireStruct, frozen=True, kw_only=True):
-    """A clear, compact, start … under way or last ended.
+    """An operation (clear, compact, start …) that is under way, or the last one that ended.
 
     `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping |
     restoring | retrying, then ready | failed.
@@ -119,7 +118,7 @@ class ThreadOperation(WireStruct, frozen=True, kw_only=True):
 
 
 class PendingRequest(WireStruct, frozen=True, kw_only=True):
-    """A request of Codex (approval, user input, tool call) that is not answered yet."""
+    """A request of Codex (approval, user input, tool call) without an answer yet."""
 
     id: str
     method: str
@@ -127,8 +126,8 @@ class PendingRequest(WireStruct, frozen=True, kw_only=True):
 
 
 class ThreadSession(WireStruct, frozen=True, kw_only=True):
-    """`status`: `ready` (context in place), `pending` (opens with the next turn or operation),
-    `stopped`.
+    """The session of a thread. `status`: `ready` (the context is in place), `pending` (opens with
+    the next turn or operation), `stopped`.
     """
 
     status: SessionStatus
@@ -137,13 +136,12 @@ class ThreadSession(WireStruct, frozen=True, kw_only=True):
 
 
 class AutoCompaction(WireStruct, frozen=True, kw_only=True):
-    """What is done about a full context without being asked. `mode`: off | warn | compact, as
-    configured.
+    """The state of automatic compaction. `mode`: off | warn | compact, as configured.
 
-    `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next
-    turn); `running`; `stopped` (the last attempts were in vain, or the context was full again
-    within a turn each time: no more until a person compacts or clears, or the usage falls).
-    `message` is for a person, "" when there is nothing to say.
+    `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn);
+    `running`; `stopped` (the last attempts failed or freed too little, or the context was full
+    again within a turn each time: no more attempts until a person compacts or clears, or the usage
+    falls). `message` is a sentence for a person, "" when there is nothing to say.
     """
 
     mode: Literal["off", "warn", "compact"]
@@ -152,22 +150,23 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
 
 
 class ContextStatus(WireStruct, frozen=True, kw_only=True):
-    """How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls
+    """How full the agent's context is, in tokens. `usedTokens` is the figure that Codex calls
     `last.totalTokens`.
 
-    `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens`
-    is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call;
-    after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else
-    what is configured for the model, else null, and with it `percent` (used of window),
-    `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by
-    itself). `leftPercent` is what Codex's own interface shows: it takes the first 12,000 tokens for
-    instructions and tools and leaves them out, so that it and `percent` do not add up to 100.
+    `unknown`: Codex has not reported the size of the context yet, as after a trim, and `usedTokens`
+    is the daemon's estimate. `estimated`: `usedTokens` was not measured by a model call; after an
+    overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else the
+    configured size for the model, else null. Where it is null, so are `percent` (used of window),
+    `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact
+    automatically). `leftPercent` is the figure that Codex's own interface shows: it leaves out the
+    first 12,000 tokens, taken for instructions and tools, so that it and `percent` do not add up to
+    100.
 
     `current…` counts the model calls since the last trim, `total…` those of the whole thread;
-    cached is part of input, reasoning part of output. `compactionCount` is of trim points that
-    summarized, `providerCompactionCount` of Codex's own compactions. `generation` and `auto` are
-    null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an
-    estimate or what it leaves out, null where it is measured.
+    cached tokens are part of the input, reasoning tokens part of the output. `compactionCount`
+    counts trim points with a summary, `providerCompactionCount` Codex's own compactions.
+    `generation` and `auto` are null for a sub-agent's thread, which is not recorded. `note` says
+    why `usedTokens` is an estimate or what it leaves out, null where it is measured.
     """
 
     thread_id: str
@@ -198,11 +197,11 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
 
 
 class ContextPin(WireStruct, frozen=True, kw_only=True):
-    """What stays in the context whatever is trimmed: a turn, or a note of the person's.
+    """A part of the context that stays whatever is trimmed: a turn, or a note of the person.
 
     `number` is its place in the list, `turn` the turn's number counted from 1, null for a note.
-    `carried`: it stands behind the summary, because its turn was trimmed away or it is a note; else
-    it stands in its place.
+    `carried`: the pin stands behind the summary, because its turn was trimmed or it is a note;
+    otherwise the turn stands at its own place.
     """
 
     id: str
@@ -217,9 +216,9 @@ class ContextPin(WireStruct, frozen=True, kw_only=True):
 
 
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
-    """The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the
-    thread that it went on as after `/new`. `firstTurn` turns stand before the first one of `turns`;
-    more than 0 where only some were asked for.
+    """The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is
+    the thread that continues it after `/new`. `firstTurn` is the number of turns before the first
+    one in `turns`: more than 0 where only some were requested.
     """
 
     id: str
@@ -251,9 +250,9 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):
-    """A prompt of the user or an answer of the agent; `detail` is Codex's own item where it holds
-    more than text, such as an image. `trimmed`: no longer in the agent's context, since that trim
-    point.
+    """A prompt of the user or an answer of the agent. `detail` is Codex's own item where it holds
+    more than text, such as an image. `trimmed`: it is no longer in the agent's context;
+    `trimPointId` names the trim point that took it out.
     """
 
     id: str
@@ -294,12 +293,12 @@ class ContextSummaryBanner(
 class ContextTrimPointDivider(
     WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="contextTrimPointDivider"
 ):
-    """The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or
-    not.
+    """A trim point. `hiddenMessageCount` counts the messages of the section above it, whether that
+    is expanded or not.
 
-    `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries
-    that were taken out, which stay where they were said and are flagged. `pinnedCount`: so many of
-    the turns that the trim took out are pinned, and so still in the context.
+    `trimKind` is `boundary` or `discard`. At a discard nothing is hidden, and the count is of the
+    entries that were taken out, which stay at their places and are flagged. `pinnedCount` counts
+    the turns that the trim took out but that are pinned, and so still in the context.
     """
 
     trim_point_id: str
@@ -316,8 +315,8 @@ TimelineEntry = TimelineMessage | TimelineActivity | ContextSummaryBanner | Cont
 class EventEnvelope(WireStruct, frozen=True, kw_only=True):
     """One journaled event.
 
-    `sequence` orders all threads' events, `threadSequence` those of one thread without gaps.
-    `askedBy` names the person of a fleet who gave the command from another machine.
+    `sequence` orders the events of all threads, `threadSequence` those of one thread without gaps.
+    `askedBy` names the person of a fleet who gave the command from another host.
     """
 
     sequence: int

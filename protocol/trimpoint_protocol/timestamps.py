@@ -1,4 +1,6 @@
-"""Times on the wire: RFC 3339 in UTC with milliseconds, `2026-01-31T09:05:00.250Z`."""
+"""The format of times on the wire: RFC 3339 in UTC with milliseconds,
+`2026-01-31T09:05:00.250Z`.
+"""
 
 from typing import Annotated
 

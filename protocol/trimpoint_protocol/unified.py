@@ -1,9 +1,10 @@
-"""Sessions of all agents in one form: the records of docs/session-logs.md. Names are in snake_case,
-as seen in files.
+"""The unified form of sessions of all agents: the records of docs/session-logs.md. Names are in
+snake_case, as in files.
 
-As NDJSON: one `session`, then `message`, `boundary`, `clear`, `rewind` and `usage` records as they
-are known, one `end`. A boundary may stand behind messages that come after it, because what it says
-is known later; `after_message_index` says where it belongs. As one document: `Document`.
+As NDJSON: one `session`, then `message`, `boundary`, `clear`, `rewind` and `usage` records as soon
+as they are known, one `end`. A boundary may come after messages that follow it in the log, because
+its details are known later; `after_message_index` gives its place. As one JSON document:
+`Document`.
 """
 
 from typing import Any, Literal
@@ -51,19 +52,19 @@ FORMAT_VERSION = 1
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """Shared convention: snake_case members, all of them always there."""
+    """The convention of the records: snake_case members, all of them always present."""
 
 
 class SourceRef(Form, frozen=True, kw_only=True):
-    """Where something stands: a file by its name, and a line counted from 1."""
+    """A place in a log: the name of the file, and a line counted from 1."""
 
     file: str
     line: int
 
 
 class Lineage(Form, frozen=True, kw_only=True):
-    """What the session came from, by session id. `segment_of`: it goes on in another file of this
-    one after a rewind.
+    """The session that this one came from, by id. `segment_of`: this file continues that session
+    after a rewind.
     """
 
     forked_from: str | None = None
@@ -73,15 +74,15 @@ class Lineage(Form, frozen=True, kw_only=True):
 
 
 class Evidence(Form, frozen=True, kw_only=True):
-    """A fact that a conclusion rests on; `kind` names the rule, `detail` is for people."""
+    """A fact that a conclusion is based on; `kind` names the rule, `detail` is for people."""
 
     kind: str
     detail: str
 
 
 class Attachment(Form, frozen=True, kw_only=True):
-    """A file beside the session that says something of it, such as a session-memory file. Never
-    taken for a summary.
+    """A file beside the session that is about it, such as a session-memory file. It is never taken
+    for a summary.
     """
 
     kind: str
@@ -90,8 +91,8 @@ class Attachment(Form, frozen=True, kw_only=True):
 
 
 class Session(Form, frozen=True, kw_only=True):
-    """The session itself. `title` was given to it; `first_prompt` is the beginning of what was said
-    first.
+    """A session. `title` is the name that it was given; `first_prompt` is the beginning of its
+    first prompt.
     """
 
     id: str
@@ -110,7 +111,7 @@ class Session(Form, frozen=True, kw_only=True):
 
 
 class Usage(Form, frozen=True, kw_only=True):
-    """Tokens. `input_tokens` are all of the input; cached ones are part of it."""
+    """Tokens. `input_tokens` includes cached ones."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -121,7 +122,7 @@ class Usage(Form, frozen=True, kw_only=True):
 
 
 class ToolCall(Form, frozen=True, kw_only=True):
-    """A call of a tool. `arguments` is the object where it is one, else the text."""
+    """A call of a tool. `arguments` is the decoded object, or the text where it is not one."""
 
     id: str | None
     name: str
@@ -129,7 +130,7 @@ class ToolCall(Form, frozen=True, kw_only=True):
 
 
 class ToolResult(Form, frozen=True, kw_only=True):
-    """What a tool answered. `call_message_index` is of the message with the call, null where that
+    """The result of a tool call. `call_message_index` is the message with the call, null where that
     is not in the log.
     """
 
@@ -140,14 +141,14 @@ class ToolResult(Form, frozen=True, kw_only=True):
 
 
 class Message(Form, frozen=True, kw_only=True):
-    """One message, in the order of the log; replaced and taken back ones are there too.
+    """One message, in the order of the log; messages that were replaced or taken back are included.
 
     `role`: user | assistant | developer | system | tool. `kind`: prompt | answer | reasoning |
-    tool_call | tool_result | summary | preamble | command | notice | other. `active`: in what the
-    model sees next. `branch`: 0, or the number of the rewind that took it back. `synthetic`: no row
-    of its own stands in the log. `compacted_at`: when a boundary took it out, null for what is
-    active. `inherited`: copied or referred to from the session that this one was forked from.
-    `omitted` names what was left out while reading, such as image data.
+    tool_call | tool_result | summary | preamble | command | notice | other. `active`: the model
+    sees it next. `branch`: 0, or the number of the rewind that took it back. `synthetic`: it has no
+    row of its own in the log. `compacted_at`: when a boundary took it out, null while it is active.
+    `inherited`: copied or referred to from the session that this one was forked from. `omitted`
+    names parts that were left out while reading, such as image data.
     """
 
     index: int
@@ -173,13 +174,14 @@ class Message(Form, frozen=True, kw_only=True):
 
 
 class Boundary(Form, frozen=True, kw_only=True):
-    """Where a compaction replaced messages by a summary.
+    """A compaction: a summary replaced messages.
 
     `after_message_index`: the last message before it in the log, -1 for none. `summary` is null
     where it was encrypted (`summary_encrypted`) or is not in the log. `pre_tokens` and
-    `post_tokens` are as reported; null where nothing reported them. `post_tokens_estimated`: the
-    agent itself estimated it. `trigger_source` and `phase` say how the trigger is known and when in
-    a turn it was. `summary_message_index` is null where the summary has no row of its own.
+    `post_tokens` are the reported sizes of the context, null where nothing reported them.
+    `post_tokens_estimated`: the agent itself estimated `post_tokens`. `trigger_source` and `phase`
+    say how the trigger is known and when in a turn the compaction ran. `summary_message_index` is
+    null where the summary has no row of its own.
     """
 
     after_message_index: int
@@ -202,8 +204,8 @@ class Boundary(Form, frozen=True, kw_only=True):
 
 
 class Clear(Form, frozen=True, kw_only=True):
-    """Where a person began anew with an empty context. `confidence` is 0 to 1, `evidence` what it
-    rests on.
+    """A restart with an empty context. `confidence` is 0 to 1, and `evidence` lists what it is
+    based on.
     """
 
     after_message_index: int
@@ -216,9 +218,9 @@ class Clear(Form, frozen=True, kw_only=True):
 
 
 class Rewind(Form, frozen=True, kw_only=True):
-    """Where messages were taken back. `after_message_index`: the last message of the log before
-    that; `to_message_index`: the last one that stayed, -1 for none. `branch` is the number that the
-    dropped messages carry.
+    """Messages that were taken back. `after_message_index`: the last message of the log before the
+    rewind; `to_message_index`: the last one that stayed, -1 for none. `branch` is the number that
+    the dropped messages have.
     """
 
     after_message_index: int
@@ -230,7 +232,9 @@ class Rewind(Form, frozen=True, kw_only=True):
 
 
 class ToolResultClear(Form, frozen=True, kw_only=True):
-    """Where results of tools were taken out of the context and the calls stayed. No boundary."""
+    """Results of tools that were taken out of the context while the calls stayed. It is not a
+    boundary.
+    """
 
     after_message_index: int
     timestamp: str | None
@@ -241,9 +245,9 @@ class ToolResultClear(Form, frozen=True, kw_only=True):
 
 
 class End(Form, frozen=True, kw_only=True):
-    """Counts. `digest` is the SHA-256 of the records before this one, as they stand in NDJSON.
+    """The counts of a session. `digest` is the SHA-256 of the records before this one, as NDJSON.
     `unparsed` counts damaged lines, `unknown` rows by kind that the reader does not know; both were
-    passed over. `duplicates` counts rows that were there before.
+    skipped. `duplicates` counts repeated rows.
     """
 
     messages: int
@@ -262,46 +266,48 @@ class End(Form, frozen=True, kw_only=True):
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
-    """The first record; `version` is that of this form."""
+    """The first record, the session; `version` is that of the unified form."""
 
     session: Session
     version: int = FORMAT_VERSION
 
 
 class MessageRecord(Message, frozen=True, kw_only=True, tag_field="type", tag="message"):
-    """A `Message`."""
+    """A record that is a `Message`."""
 
 
 class BoundaryRecord(Boundary, frozen=True, kw_only=True, tag_field="type", tag="boundary"):
-    """A `Boundary`."""
+    """A record that is a `Boundary`."""
 
 
 class ClearRecord(Clear, frozen=True, kw_only=True, tag_field="type", tag="clear"):
-    """A `Clear`."""
+    """A record that is a `Clear`."""
 
 
 class RewindRecord(Rewind, frozen=True, kw_only=True, tag_field="type", tag="rewind"):
-    """A `Rewind`."""
+    """A record that is a `Rewind`."""
 
 
 class ToolResultClearRecord(
     ToolResultClear, frozen=True, kw_only=True, tag_field="type", tag="tool_result_clear"
 ):
-    """A `ToolResultClear`."""
+    """A record that is a `ToolResultClear`."""
 
 
 class SessionUsage(Usage, frozen=True, kw_only=True):
-    """What the session's own model calls used, without what a fork copied from its origin."""
+    """The tokens of the session's own model calls, without those that a fork copied from its
+    origin.
+    """
 
     calls: int = 0
 
 
 class UsageRecord(SessionUsage, frozen=True, kw_only=True, tag_field="type", tag="usage"):
-    """A `SessionUsage`."""
+    """A record that is a `SessionUsage`."""
 
 
 class EndRecord(End, frozen=True, kw_only=True, tag_field="type", tag="end"):
-    """An `End`."""
+    """A record that is an `End`."""
 
 
 Record = (
@@ -317,7 +323,7 @@ Record = (
 
 
 class Compaction(Form, frozen=True, kw_only=True):
-    """The boundaries, in the order of the log."""
+    """The boundaries of a session, in the order of the log."""
 
     boundaries: list[Boundary]
 

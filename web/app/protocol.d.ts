@@ -1,7 +1,7 @@
 // Made by scripts/generate-docs from protocol/trimpoint_protocol. Do not edit.
 
 /**
- * An answer to a question of the agent came to nothing: it was answered, resolved or expired before, or never asked.
+ * The client's answer to a question of the agent was ignored: the question was answered, resolved or expired before, or was never asked.
  */
 export type AnswerIgnored = {
     reason: string;
@@ -11,7 +11,7 @@ export type AnswerIgnored = {
 /**
  * `/new`: archive the thread and create one with the same project, worktree, branch and settings.
  *
- * `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with what is pinned in this one: notes, then the turns, which are its first.
+ * `newThreadId`, when given, must be an unused UUID. With `pins` the new thread begins with the pins of this one: notes first, then the pinned turns as its first turns.
  */
 export type ArchiveAndNew = {
     type: "thread.archive-and-new";
@@ -23,7 +23,7 @@ export type ArchiveAndNew = {
 };
 
 /**
- * Put the thread away; it stays listed and readable.
+ * Archive the thread; it stays listed and readable.
  */
 export type ArchiveThread = {
     type: "thread.archive";
@@ -33,9 +33,9 @@ export type ArchiveThread = {
 };
 
 /**
- * What is done about a full context without being asked. `mode`: off | warn | compact, as configured.
+ * The state of automatic compaction. `mode`: off | warn | compact, as configured.
  *
- * `state`: `idle`; `due` (the thread will be compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts were in vain, or the context was full again within a turn each time: no more until a person compacts or clears, or the usage falls). `message` is for a person, "" when there is nothing to say.
+ * `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts failed or freed too little, or the context was full again within a turn each time: no more attempts until a person compacts or clears, or the usage falls). `message` is a sentence for a person, "" when there is nothing to say.
  */
 export type AutoCompaction = {
     mode: "compact" | "off" | "warn";
@@ -44,7 +44,7 @@ export type AutoCompaction = {
 };
 
 /**
- * The reason why a thread is busy: `kind` is `turn`, `operation` or `request`; `since` is RFC 3339.
+ * What keeps a thread busy. `kind` is `turn`, `operation` or `request`; `since` is a time (RFC 3339).
  */
 export type Blocker = {
     kind: "operation" | "request" | "turn";
@@ -54,14 +54,14 @@ export type Blocker = {
 };
 
 /**
- * `operationId` is that of the command's progress.
+ * `operationId` names the operation to cancel; the command's progress has it.
  */
 export type CancelParams = {
     operationId: string;
 };
 
 /**
- * `cancelled` false: it is no compaction that is under way, or its summary has come already.
+ * `cancelled` is false when the operation is not a running compaction, or its summary has arrived already.
  */
 export type CancelResult = {
     cancelled: boolean;
@@ -83,7 +83,7 @@ export type CheckpointDiff = {
 };
 
 /**
- * Two moments: a turn's number or id (its end; 0: before the first), a commit, `safety`, or `now`, the files as they are.
+ * Two moments to compare. A moment is a turn's number or id (its end; 0 is before the first turn), a commit, `safety`, or `now` (the files as they are).
  *
  * Without `newer`: the last turn. Without `older`: the beginning of that turn; for anything else, the end of the last turn. `paths` limits the text to these files and folders. The text is cut after `maxBytes`; 0 leaves it out.
  */
@@ -96,7 +96,7 @@ export type CheckpointDiffParams = {
 };
 
 /**
- * In order. `older`: how many turns come before these. `safety` is the commit of the state before the last revert of files.
+ * Turns in order, oldest first. `older` counts the turns before these. `safety` is the commit that holds the files as they were before the last revert.
  */
 export type CheckpointList = {
     repository: string | null;
@@ -106,7 +106,7 @@ export type CheckpointList = {
 };
 
 /**
- * The newest `limit` turns. `changes` false leaves out what each turn changed, which has to be computed.
+ * `limit` is the number of turns, newest ones. `changes` false leaves out what each turn changed, which has to be computed.
  */
 export type CheckpointListParams = {
     threadId: string;
@@ -115,14 +115,14 @@ export type CheckpointListParams = {
 };
 
 /**
- * By repository; folders of threads that lie in none are left out.
+ * Checkpoints by repository; threads whose folder is in no repository are left out.
  */
 export type CheckpointStorage = {
     repositories: RepositoryStorage[];
 };
 
 /**
- * The items of one class. A message of Codex's own can hold parts of several classes: it is counted with its first part, its tokens with each.
+ * The items of one class and their tokens. An item that Codex wrote can hold parts of several classes: it is counted as an item in the class of its first part, and its tokens in the class of each part.
  */
 export type ClassTotal = {
     class: "assistant" | "environment" | "image" | "instructions" | "other" | "pinned" | "projectDocs" | "reasoning" | "skills" | "summary" | "toolCall" | "toolResult" | "tools" | "user";
@@ -132,9 +132,9 @@ export type ClassTotal = {
 };
 
 /**
- * The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying why.
+ * The Codex process. `state`: connected | idle (not needed yet) | unavailable, and then `problem` says why.
  *
- * `overrides` are the `-c` values it is run with, in order.
+ * `overrides` are the `-c` values that it runs with, in order.
  */
 export type CodexStatus = {
     path: string;
@@ -163,9 +163,9 @@ export type CommandList = {
 };
 
 /**
- * How a slash command ended. `handled` false: the input is no command of ours, and nothing was done.
+ * How a slash command ended. `handled` is false when the input is not a command of ours; then nothing was done.
  *
- * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. With a `reason` out of the error reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim, `files` of a revert; `undo` is what to type to take the command back. `newThreadId` is the thread of `/new`, and where the thread is archived the one that it went on as. With `dryRun` nothing was changed, and the answer says what would be. `operationId` is that of its progress, where it came to an operation.
+ * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. A command that did not complete has a `reason`, one of the error reasons, and a `blocker` when the thread was busy. `tokens` describes a trim, `files` a revert; `undo` is the command that takes this one back. `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -188,9 +188,9 @@ export type CommandOutcome = {
 };
 
 /**
- * What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed | cancelled.
+ * A step of a slash command; `phase`: compacting | stopping | starting | bootstrapping | retrying | ready | failed | cancelled.
  *
- * `trigger` "auto": an automatic compaction, of which all who take part in the thread or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is being tried again, and every client of the thread hears it.
+ * `trigger` "auto" marks an automatic compaction, which all clients that are subscribed to the thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did not fit, which nobody typed; every client of the thread is notified.
  */
 export type CommandProgress = {
     threadId: string;
@@ -202,9 +202,9 @@ export type CommandProgress = {
 };
 
 /**
- * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns verbatim.
+ * `/compact`: summarize the active context, then trim it, keeping the last `keepLastNTurns` turns word for word.
  *
- * `force` compacts even when there are fewer messages than the configured minimum, and keeps turns word for word that Codex has compacted automatically. `model` writes the summary in place of the thread's own or the configured one; the thread keeps its model. Without `force`, a summary that is no smaller than what it stands for is not accepted.
+ * `model` writes the summary in place of the thread's own or the configured model; the thread keeps its model. Without `force`, a compaction is refused when there are fewer messages than the configured minimum, or when it would keep turns that Codex has compacted automatically, and a summary that is no smaller than what it replaces is not accepted.
  */
 export type CompactContext = {
     type: "thread.context.compact";
@@ -218,14 +218,14 @@ export type CompactContext = {
 };
 
 /**
- * `text` is what has been typed so far.
+ * `text` is the input typed so far.
  */
 export type CompleteParams = {
     text: string;
 };
 
 /**
- * The discarded segments of one kind.
+ * The segments of one kind that `/compress` discards.
  */
 export type CompressionClass = {
     kind: string;
@@ -234,7 +234,7 @@ export type CompressionClass = {
 };
 
 /**
- * What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what stays.
+ * The segments that `/compress` would discard, by kind in the order of its priority; `leftEstTokens` is the weight of what stays.
  */
 export type CompressionPreview = {
     classes: CompressionClass[];
@@ -246,7 +246,7 @@ export type CompressionPreview = {
 };
 
 /**
- * `advice` is empty while the level is ok or unknown; the first helps most.
+ * The trims that would help, the best first. `advice` is empty while the level is ok or unknown.
  */
 export type ContextAdvice = {
     threadId: string;
@@ -255,9 +255,9 @@ export type ContextAdvice = {
 };
 
 /**
- * What the model is sent before the next prompt, in order.
+ * The model's input before the next prompt, in order.
  *
- * `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex does not report, and the error of the estimates. `note` says what is not known of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are those of the session before.
+ * `estimatedTokens` is the sum over the items. `usedTokens` is the meter's figure, measured by a model call where `estimated` is false. `overheadTokens` is the difference: tools, whose definitions Codex does not report, and the error of the estimates. `note` says what is not known of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own items for this session yet, so those of the session before are shown.
  */
 export type ContextInspection = {
     threadId: string;
@@ -291,9 +291,9 @@ export type ContextMessage = {
 };
 
 /**
- * In the order in which the model sees it. No discard leaves less than `floorTokens`; `/compress` stops at `targetTokens`.
+ * The segments in the order in which the model sees them. No discard leaves less than `floorTokens`; `/compress` stops at `targetTokens`.
  *
- * `refusal` says why nothing at all can be discarded at present, if that is so.
+ * `refusal` says why nothing can be discarded at present; null when something can.
  */
 export type ContextMessageList = {
     messages: ContextMessage[];
@@ -304,9 +304,9 @@ export type ContextMessageList = {
 };
 
 /**
- * What stays in the context whatever is trimmed: a turn, or a note of the person's.
+ * A part of the context that stays whatever is trimmed: a turn, or a note of the person.
  *
- * `number` is its place in the list, `turn` the turn's number counted from 1, null for a note. `carried`: it stands behind the summary, because its turn was trimmed away or it is a note; else it stands in its place.
+ * `number` is its place in the list, `turn` the turn's number counted from 1, null for a note. `carried`: the pin stands behind the summary, because its turn was trimmed or it is a note; otherwise the turn stands at its own place.
  */
 export type ContextPin = {
     id: string;
@@ -321,11 +321,11 @@ export type ContextPin = {
 };
 
 /**
- * How full the agent's context is. Tokens throughout; `usedTokens` is what Codex calls `last.totalTokens`.
+ * How full the agent's context is, in tokens. `usedTokens` is the figure that Codex calls `last.totalTokens`.
  *
- * `unknown`: Codex has not reported yet what the context holds, as after a trim, and `usedTokens` is an estimate of its own making. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else what is configured for the model, else null, and with it `percent` (used of window), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact by itself). `leftPercent` is what Codex's own interface shows: it takes the first 12,000 tokens for instructions and tools and leaves them out, so that it and `percent` do not add up to 100.
+ * `unknown`: Codex has not reported the size of the context yet, as after a trim, and `usedTokens` is the daemon's estimate. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else the configured size for the model, else null. Where it is null, so are `percent` (used of window), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact automatically). `leftPercent` is the figure that Codex's own interface shows: it leaves out the first 12,000 tokens, taken for instructions and tools, so that it and `percent` do not add up to 100.
  *
- * `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached is part of input, reasoning part of output. `compactionCount` is of trim points that summarized, `providerCompactionCount` of Codex's own compactions. `generation` and `auto` are null for a thread that is not in the books, a sub-agent's. `note` says why `usedTokens` is an estimate or what it leaves out, null where it is measured.
+ * `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached tokens are part of the input, reasoning tokens part of the output. `compactionCount` counts trim points with a summary, `providerCompactionCount` Codex's own compactions. `generation` and `auto` are null for a sub-agent's thread, which is not recorded. `note` says why `usedTokens` is an estimate or what it leaves out, null where it is measured.
  */
 export type ContextStatus = {
     threadId: string;
@@ -366,9 +366,9 @@ export type ContextSummaryBanner = {
 };
 
 /**
- * A boundary before which entries are no longer in the agent's context, or a discard, which took out single ones (`trimKind`).
+ * A boundary in the ledger: entries before it are no longer in the agent's context. Or a discard, which took out single entries (`trimKind`).
  *
- * `beforeEntryId` is the last entry before the boundary (null when the ledger was empty there). The counts are of what this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names what it took out, `estTokens` what that was estimated to cost. `turnsBefore` turns stand before it in the thread.
+ * `beforeEntryId` is the last entry before the boundary, null when the ledger was empty. The counts are of entries that this trim point newly excluded. `status`: `pending` until the new session is ready, then `applied`; `deferred` when the session could not be started yet and the next turn will start it. A discard prunes no turn; `discardedEntryIds` names the entries that it took out, and `estTokens` is their estimated weight. `turnsBefore` is the number of turns before it in the thread.
  */
 export type ContextTrimPoint = {
     id: string;
@@ -389,9 +389,9 @@ export type ContextTrimPoint = {
 };
 
 /**
- * The boundary itself; `hiddenMessageCount` is of the section above it, whether expanded or not.
+ * A trim point. `hiddenMessageCount` counts the messages of the section above it, whether that is expanded or not.
  *
- * `trimKind`: `boundary`, or `discard`: then nothing is hidden, and the count is of the entries that were taken out, which stay where they were said and are flagged. `pinnedCount`: so many of the turns that the trim took out are pinned, and so still in the context.
+ * `trimKind` is `boundary` or `discard`. At a discard nothing is hidden, and the count is of the entries that were taken out, which stay at their places and are flagged. `pinnedCount` counts the turns that the trim took out but that are pinned, and so still in the context.
  */
 export type ContextTrimPointDivider = {
     kind: "contextTrimPointDivider";
@@ -404,7 +404,7 @@ export type ContextTrimPointDivider = {
 };
 
 /**
- * The new thread. It holds so many `turns` and `items`, and about `estTokens`; `leftOut` says what of the session's live context is not in it.
+ * The new thread: it holds `turns` turns and `items` items, about `estTokens` tokens; `leftOut` lists what of the session's live context it does not hold.
  */
 export type ContinuedSession = {
     threadId: string;
@@ -418,7 +418,7 @@ export type ContinuedSession = {
 };
 
 /**
- * One of the two moments. `commit` is null for now. `notes` say what is not in it.
+ * One of the two moments. `commit` is null for `now`. `notes` say which files its checkpoint leaves out.
  */
 export type DiffSide = {
     label: string;
@@ -428,9 +428,9 @@ export type DiffSide = {
 };
 
 /**
- * Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`, what `/compress` would take.
+ * Take single entries out of the agent's context: those named by `entryIds` (see `context/messages/list`), or, with `targetTokens`, those that `/compress` would take.
  *
- * What belongs together goes together: a tool call with its result and the reasoning before it. All of it is done, or nothing.
+ * A tool call leaves together with its result and the reasoning before it. Either everything that was named is discarded, or nothing.
  */
 export type DiscardContext = {
     type: "thread.context.discard";
@@ -443,14 +443,14 @@ export type DiscardContext = {
 };
 
 /**
- * One command of the tagged union, told apart by its `type`.
+ * One command; its `type` says which.
  */
 export type DispatchParams = {
     command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | PinContext | RenameThread | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext;
 };
 
 /**
- * The command is durable; `sequence` is of its last event. Side effects may still be under way.
+ * The command is durable. `sequence` is that of its last event. Its effects (a new session, files) may still be under way.
  */
 export type DispatchResult = {
     sequence: number;
@@ -466,7 +466,7 @@ export type Empty = Record<string, never>;
 /**
  * One journaled event.
  *
- * `sequence` orders all threads' events, `threadSequence` those of one thread without gaps. `askedBy` names the person of a fleet who gave the command from another machine.
+ * `sequence` orders the events of all threads, `threadSequence` those of one thread without gaps. `askedBy` names the person of a fleet who gave the command from another host.
  */
 export type EventEnvelope = {
     sequence: number;
@@ -483,7 +483,7 @@ export type EventEnvelope = {
 /**
  * `text` is the whole input; `threadId` may be left out for commands about no thread (`/help`).
  *
- * `dryRun` is `--dry-run` for the commands that know it.
+ * `dryRun` is the same as `--dry-run`, for the commands that have it.
  */
 export type ExecuteParams = {
     text: string;
@@ -493,7 +493,7 @@ export type ExecuteParams = {
 };
 
 /**
- * `pruned`: with what is no longer in the agent's context; `includeCompacted` is the same for the format unified, that of sessions of all agents.
+ * `pruned`: include entries that are no longer in the agent's context; `includeCompacted` is the same for the format `unified`, which is the one for sessions of all agents.
  */
 export type ExportParams = {
     threadId: string;
@@ -503,7 +503,7 @@ export type ExportParams = {
 };
 
 /**
- * The document as text. As JSON it is an object with `thread` and `entries`, those of `timeline/read`.
+ * The document as text. In the format JSON it is an object with `thread` and `entries`, which are as in `timeline/read`.
  */
 export type ExportResult = {
     format: string;
@@ -511,7 +511,7 @@ export type ExportResult = {
 };
 
 /**
- * One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are no UTF-8 are shown as `\\xff`.
+ * One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are not UTF-8 are shown as `\\xff`.
  */
 export type FileChange = {
     path: string;
@@ -523,7 +523,7 @@ export type FileChange = {
 };
 
 /**
- * How much differs; binary files count as files only.
+ * How many files and lines differ; binary files count as files only.
  */
 export type FilesChanged = {
     files: number;
@@ -532,7 +532,7 @@ export type FilesChanged = {
 };
 
 /**
- * The newest `limit` events of a thread on a machine.
+ * Names a thread on a host; `limit` is the number of newest events wanted.
  */
 export type FleetEventsParams = {
     host: string;
@@ -541,7 +541,7 @@ export type FleetEventsParams = {
 };
 
 /**
- * Events as the hub has them, oldest first; `earlier` counts those that are left out.
+ * Events as the hub has them, oldest first; `earlier` counts older ones that are left out.
  */
 export type FleetEventsResult = {
     events: EventEnvelope[];
@@ -549,7 +549,7 @@ export type FleetEventsResult = {
 };
 
 /**
- * A command for a thread on another machine. The same `commandId` again is done once.
+ * A command for a thread on another host. A repeated `commandId` is carried out once.
  */
 export type FleetExecuteParams = {
     host: string;
@@ -561,9 +561,9 @@ export type FleetExecuteParams = {
 };
 
 /**
- * What a team's machines have.
+ * The hosts and threads of a team.
  *
- * `host` is the name of this machine. `person` is who asks, by the daemon's `person_credentials`; null where it shows no fleet. `mayCommand`: that person may clear, compact and interrupt. The newest thread comes first.
+ * `host` is the name of this machine. `person` is the person of the daemon's `person_credentials`; null where the daemon shows no fleet. `mayCommand`: that person may clear, compact and interrupt. The newest thread comes first.
  */
 export type FleetOverview = {
     host?: string | null;
@@ -574,7 +574,7 @@ export type FleetOverview = {
 };
 
 /**
- * An entry with its whole text: what was said; or of a command, what was run and put out; of a file change, what changed; of a tool, what it was asked and answered. `truncated`: the text is cut, because the answer would be too large.
+ * An entry with its whole text: of a message, what was said; of a command, the command and its output; of a file change, the diff; of a tool call, its arguments and result. `truncated`: the text is cut because the answer would be too large.
  */
 export type HistoryEntry = {
     turnId: string;
@@ -589,7 +589,7 @@ export type HistoryEntry = {
 };
 
 /**
- * Entries that stand together, oldest first, and whether there are others before and after.
+ * Consecutive entries, oldest first, and whether there are more before and after.
  */
 export type HistoryExcerpt = {
     threadId: string;
@@ -619,7 +619,7 @@ export type HistoryHit = {
 };
 
 /**
- * `entryId` is an entry's id or short id; with `turnId` that of this turn, as ids may be used again. `before` and `after`: so many entries around it too.
+ * `entryId` is an entry's id or short id; `turnId` names its turn where ids are used several times. `before` and `after` are how many entries around it are wanted.
  */
 export type HistoryReadParams = {
     threadId: string;
@@ -630,7 +630,7 @@ export type HistoryReadParams = {
 };
 
 /**
- * An entry is found that has all words of `query`; where there is none, those that have all but one. Words in double quotes must follow each other, `conf*` finds words that begin so. Case and accents do not count, and parts of identifiers are words.
+ * Finds the entries that have all words of `query`; where there are none, those that have all but one word. Words in double quotes must follow each other, `conf*` finds words that begin so. Case and accents do not count, and parts of identifiers are words.
  *
  * `scope`: thread (that of `threadId`; so it is where `threadId` is given) | folder (all threads of the folder `cwd`, or of that thread's folder) | all (so it is otherwise). `kinds`: only these. `prunedOnly`: only what is not in the agent's context.
  */
@@ -646,7 +646,7 @@ export type HistorySearchParams = {
 };
 
 /**
- * The best first, among equals the newest. `nextCursor` is null when nothing more matches. `unread`: of so many threads not everything is indexed yet.
+ * Hits, the best first; of equal ones the newest first. `nextCursor` is null when nothing more matches. `unread` counts the threads that are not completely indexed yet.
  */
 export type HistorySearchResult = {
     hits: HistoryHit[];
@@ -655,7 +655,7 @@ export type HistorySearchResult = {
 };
 
 /**
- * A machine that is there. `behind` counts threads whose newest events the hub has not yet, `notMirrored` those that it does not get; `content` is which words it sends.
+ * A connected host. `behind` counts threads whose newest events the hub does not have yet, `notMirrored` threads that it does not receive; `content` is how much of a conversation the host sends.
  */
 export type HostPresence = {
     host: string;
@@ -670,9 +670,9 @@ export type HostPresence = {
 };
 
 /**
- * One item of what the model is sent. `share` is of the window, null while that is unknown.
+ * One item of the model's next input. `share` is its part of the window, null while the window's size is unknown.
  *
- * `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what Codex wrote by itself. `protected` is as in `context/messages/list`.
+ * `turnId`, `entryId` and `shortId` are null for items that Codex wrote itself and the ledger does not know. `protected` is as in `context/messages/list`.
  */
 export type InspectedItem = {
     index: number;
@@ -689,7 +689,7 @@ export type InspectedItem = {
 };
 
 /**
- * `url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is where the Codex of its page keeps login and threads.
+ * `url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is the Codex home that its page uses.
  */
 export type LoginUrl = {
     url: string;
@@ -698,7 +698,7 @@ export type LoginUrl = {
 };
 
 /**
- * `listen`: where HTTP is not served over TCP yet, serve it at this machine's own address. `ownHome`: the WebSockets of this login use the home of Codex that this client uses, not the daemon's own; only a daemon in the background does so.
+ * `listen`: open a loopback address for HTTP if there is none yet. `ownHome`: the page uses the Codex home that this client uses, not the daemon's own; only a daemon that runs in the background allows that.
  */
 export type LoginUrlParams = {
     listen?: boolean;
@@ -706,7 +706,7 @@ export type LoginUrlParams = {
 };
 
 /**
- * Numbers of one meaning. `kind`: a counter only grows, from 0 at the daemon's start.
+ * The samples of one metric. `kind`: a counter only grows, from 0 at the daemon's start.
  */
 export type MetricFamily = {
     name: string;
@@ -725,14 +725,14 @@ export type MetricSample = {
 };
 
 /**
- * `format` prometheus asks for the text that Prometheus reads, too.
+ * `format` "prometheus" adds the text that Prometheus reads.
  */
 export type MetricsParams = {
     format?: "json" | "prometheus";
 };
 
 /**
- * `text` is null unless it was asked for.
+ * The metrics of the daemon. `text` is null unless it was requested.
  */
 export type MetricsResult = {
     families: MetricFamily[];
@@ -745,7 +745,7 @@ export type MetricsResult = {
 export type NoParams = Record<string, never>;
 
 /**
- * The snapshot of one thread. `sequence` is the last event it includes. `newThreadId` is the thread that it went on as after `/new`. `firstTurn` turns stand before the first one of `turns`; more than 0 where only some were asked for.
+ * The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is the thread that continues it after `/new`. `firstTurn` is the number of turns before the first one in `turns`: more than 0 where only some were requested.
  */
 export type OrchestrationThread = {
     id: string;
@@ -777,7 +777,7 @@ export type OrchestrationThread = {
 };
 
 /**
- * A request of Codex (approval, user input, tool call) that is not answered yet.
+ * A request of Codex (approval, user input, tool call) without an answer yet.
  */
 export type PendingRequest = {
     id: string;
@@ -786,7 +786,7 @@ export type PendingRequest = {
 };
 
 /**
- * `/pin`: the `turns`, each a number counted from 1 or an id, stay in the context word for word, whatever is trimmed; without any, the last one. A `note` without a turn is a sentence of the person that stays. `force` pins also what is more than pins may hold.
+ * `/pin`: keep `turns`, each a number counted from 1 or an id, in the context word for word, whatever is trimmed; without any, the last turn. A `note` without a turn pins that sentence. `force` pins more than pins may hold.
  */
 export type PinContext = {
     type: "thread.context.pin";
@@ -799,7 +799,7 @@ export type PinContext = {
 };
 
 /**
- * `profile` is the key of the launch profile; empty for the daemon's own. The rest says which daemon it is.
+ * The answer to `sidecar/profile`. `profile` is the key of the launch profile, empty for the daemon's own. The other members identify the daemon.
  */
 export type ProfileChosen = {
     profile: string;
@@ -808,7 +808,7 @@ export type ProfileChosen = {
 };
 
 /**
- * What the client's Codex is launched with beyond what the daemon is configured with.
+ * The launch profile that a client requests: what its Codex is started with beyond the daemon's configuration.
  *
  * `overrides` are Codex's `key=value`, as for `-c`; they come after the daemon's own. `codex` is the path of a binary, `codexHome` a `CODEX_HOME`; both absolute.
  */
@@ -819,7 +819,7 @@ export type ProfileParams = {
 };
 
 /**
- * A launch profile that runs beside the daemon's own. `overrides` are those that its clients brought, `clients` how many are connected, `threads` how many are bound to it.
+ * A launch profile that runs beside the daemon's own. `overrides` are those that its clients requested; `clients` counts the connected clients, `threads` the threads that are bound to it.
  */
 export type ProfileStatus = {
     profile: string;
@@ -831,9 +831,9 @@ export type ProfileStatus = {
 };
 
 /**
- * `threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not know, deleted ones above all.
+ * `threadIds`: the threads whose checkpoints are deleted; without it, those of all threads that this daemon does not know, deleted ones above all.
  *
- * `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted any more. With `dryRun`, nothing is deleted; it is the default.
+ * `all` removes everything of trimpoint's from the repositories, whichever thread it belongs to; afterwards no file can be reverted. With `dryRun`, the default, nothing is deleted.
  */
 export type PruneParams = {
     folder?: string | null;
@@ -843,7 +843,7 @@ export type PruneParams = {
 };
 
 /**
- * Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved files of yours in them.
+ * The checkpoints that were deleted, or would be. `kept`: folders that remain because a restore has saved files of yours in them.
  */
 export type PruneResult = {
     repositories: RepositoryStorage[];
@@ -853,7 +853,7 @@ export type PruneResult = {
 };
 
 /**
- * Give the thread a name a person chose.
+ * Set the name of the thread.
  */
 export type RenameThread = {
     type: "thread.rename";
@@ -864,9 +864,9 @@ export type RenameThread = {
 };
 
 /**
- * What checkpoints there are in one repository.
+ * The checkpoints in one repository.
  *
- * `diskBytes` is what only they keep, null where git cannot tell; `problem` says what could not be found out.
+ * `diskBytes` is the disk space that only they take, null where git cannot measure it; `problem` says what could not be determined.
  */
 export type RepositoryStorage = {
     repository: string;
@@ -876,7 +876,7 @@ export type RepositoryStorage = {
 };
 
 /**
- * What to look at: the fields of `thread.checkpoint.revert`.
+ * The revert to preview: the fields of the command `thread.checkpoint.revert`.
  */
 export type RevertPreviewParams = {
     threadId: string;
@@ -888,9 +888,9 @@ export type RevertPreviewParams = {
 };
 
 /**
- * Take the thread back to where it was after a turn: its files, its context, its ledger.
+ * `/revert`: take the thread back to where it was after a turn: files, context and ledger.
  *
- * The turn is named by `turnId`, or by `turnCount`, how many turns stay (0: back to before the first); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` restores files that another program has changed since the thread last looked; a safety checkpoint has them still.
+ * The turn is named by `turnId`, or by `turnCount`, the number of turns that stay (0: before the first turn); with neither, the last turn is taken back. `undo` takes back the last revert instead. `scope` `context` leaves files alone. `force` also restores files that another program has changed since the thread last captured them; the safety checkpoint still holds those changes.
  */
 export type RevertToCheckpoint = {
     type: "thread.checkpoint.revert";
@@ -905,9 +905,9 @@ export type RevertToCheckpoint = {
 };
 
 /**
- * What a revert did to the files, or would do: at most a thousand paths of each kind.
+ * What a revert did to the files, or would do. Each list has at most a thousand paths.
  *
- * `kept`: changed by others since, so not touched. `refusals`: a sentence for each file of others that stands against it.
+ * `kept`: files that others have changed since, and that the revert leaves alone. `refusals`: a sentence for each file of others because of which the revert is refused.
  */
 export type RevertedFiles = {
     written: string[];
@@ -917,7 +917,7 @@ export type RevertedFiles = {
 };
 
 /**
- * The document as text.
+ * A whole session as one text, in the requested form.
  */
 export type SessionContent = {
     format: "markdown" | "unified" | "unified-json";
@@ -925,7 +925,7 @@ export type SessionContent = {
 };
 
 /**
- * `cwd` is where the new thread works, else where the session did. `last`: only so many of the newest turns. `compact`: the thread is compacted at once.
+ * `cwd` is where the new thread works; without it, the folder of the session. `last` carries over only so many of the newest turns. `compact` compacts the new thread at once.
  */
 export type SessionContinueParams = {
     sessionId: string;
@@ -936,7 +936,7 @@ export type SessionContinueParams = {
 };
 
 /**
- * `includeCompacted`: with the messages that a summary replaced or a rewind took back.
+ * `includeCompacted`: include the messages that a summary replaced or a rewind took back.
  */
 export type SessionExportParams = {
     sessionId: string;
@@ -946,7 +946,7 @@ export type SessionExportParams = {
 };
 
 /**
- * The last changed one first; `nextCursor` is null when nothing older is left.
+ * A page of sessions, the last changed one first; `nextCursor` is null when nothing older is left.
  */
 export type SessionList = {
     sessions: SessionOverview[];
@@ -954,7 +954,7 @@ export type SessionList = {
 };
 
 /**
- * `since` is a time. Title, first prompt, folder or id must have all words of `search`.
+ * Filters for `sessions/list`. `since` is a time (RFC 3339). `search`: words that must all be in the title, first prompt, folder or id.
  */
 export type SessionListParams = {
     agent?: "claude" | "codex" | "gemini" | "trimpoint" | null;
@@ -966,9 +966,9 @@ export type SessionListParams = {
 };
 
 /**
- * A session for lists.
+ * A session as a list shows it.
  *
- * `title` is its name, else null; `firstPrompt` begins its first prompt. `clears` counts where it was begun anew, `compactions` where a summary took the place of messages. `tokens` are all that its own model calls used. Counts are null for a log that is too large to be counted for a list. `lineage` is the id of the session that it was forked from, cleared from or spawned by, and `lineageKind` says which. `problem` says why it could not be read.
+ * `title` is its name, else null; `firstPrompt` is the beginning of its first prompt. `clears` counts how often it was restarted with an empty context, `compactions` how often a summary replaced messages. `tokens` are those that its own model calls used. Counts are null for a log that is too large to be counted for a list. `lineage` is the id of the session that it was forked from, cleared from or spawned by, and `lineageKind` says which. `problem` says why it could not be read.
  */
 export type SessionOverview = {
     id: string;
@@ -993,7 +993,7 @@ export type SessionOverview = {
 };
 
 /**
- * `sessionId` is an id, or the end of one; `agent` where two agents have the same.
+ * `sessionId` is an id or the end of one; `agent` is needed where sessions of two agents match.
  */
 export type SessionReadParams = {
     sessionId: string;
@@ -1004,7 +1004,7 @@ export type SessionReadParams = {
 };
 
 /**
- * Records of the unified form, in order. They are in snake_case, as in files.
+ * A page of a session's records in the unified form, in order. Their members are in snake_case, as in files.
  */
 export type SessionRecords = {
     records: (Record<string, any>)[];
@@ -1012,7 +1012,7 @@ export type SessionRecords = {
 };
 
 /**
- * The daemon itself. `http` is its address over TCP, null where it does not listen there.
+ * The state of the daemon. `http` is its address over TCP, null where it does not listen there.
  */
 export type SidecarStatus = {
     version: string;
@@ -1028,9 +1028,9 @@ export type SidecarStatus = {
 };
 
 /**
- * One thread, or all when `threadId` is left out.
+ * Names one thread; without `threadId`, an overview of all is returned.
  *
- * With `turns` the one has only so many of its newest turns, the checkpoints of those, and no `prunedTurnIds`; so the size of the answer does not grow with the thread. `beforeTurn` asks for the turns before that one, counted from 0: the next page.
+ * With `turns` the snapshot has only so many of the newest turns, with their checkpoints, and no `prunedTurnIds`, so that its size does not grow with the thread. `beforeTurn` asks for the turns before that one, counted from 0: the next page.
  */
 export type SnapshotParams = {
     threadId?: string | null;
@@ -1039,7 +1039,7 @@ export type SnapshotParams = {
 };
 
 /**
- * `thread` for one, `threads` for all. `clients` is how many take part in the one, the asking one included.
+ * `thread` for one thread, `threads` for all. `clients` counts the clients that are subscribed to the one thread, including the one that asks.
  */
 export type SnapshotResult = {
     thread: OrchestrationThread | null;
@@ -1058,7 +1058,7 @@ export type StartSession = {
 };
 
 /**
- * Release the provider thread; the next turn resumes it.
+ * Unload the thread's Codex thread; the next turn loads it again.
  */
 export type StopSession = {
     type: "thread.session.stop";
@@ -1068,16 +1068,16 @@ export type StopSession = {
 };
 
 /**
- * `folder`: the repository that it lies in; without it, those that threads work in.
+ * `folder` limits the answer to the repository that contains it; without it, all repositories that threads work in.
  */
 export type StorageParams = {
     folder?: string | null;
 };
 
 /**
- * `afterSequence`: replay the events after it instead of sending a snapshot, where that is possible.
+ * `afterSequence`: the last event that the client knows; the events after it are replayed where that is possible, instead of a snapshot.
  *
- * A number is given to one event only, for ever: where the journal was restored from a backup, a number of the lost history gets a snapshot. `turns`: the snapshot has only so many turns, as in `orchestration/snapshot`.
+ * An event number is never used twice: after the journal was restored from a backup, a number of the lost history gets a snapshot. `turns` limits the snapshot to that many turns, as in `orchestration/snapshot`.
  */
 export type SubscribeParams = {
     threadId: string;
@@ -1086,7 +1086,7 @@ export type SubscribeParams = {
 };
 
 /**
- * `mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow as notifications.
+ * `mode` is snapshot: `thread` is the state to start from; or replay: the missed events follow as notifications.
  *
  * Then `orchestration/synchronized`, then live events.
  */
@@ -1097,7 +1097,7 @@ export type SubscribeResult = {
 };
 
 /**
- * Everything up to `sequence` has been sent; what follows is live.
+ * All events up to `sequence` have been sent; later ones are live.
  */
 export type Synchronized = {
     threadId: string;
@@ -1105,7 +1105,7 @@ export type Synchronized = {
 };
 
 /**
- * A snapshot of the worktree. `moment`: before | after (of the turn) | safety (before a revert, of no turn).
+ * A snapshot of the worktree. `moment`: before | after (a turn) | safety (before a revert, of no turn).
  *
  * `commit` is null when there is none; `problem` says why. `notes` say what is not in it.
  */
@@ -1121,7 +1121,7 @@ export type ThreadCheckpoint = {
 };
 
 /**
- * A thread, its machine, and whether that is there.
+ * A thread, its host, and whether that host is connected.
  */
 export type ThreadOnHost = {
     id: string;
@@ -1143,7 +1143,7 @@ export type ThreadOnHost = {
 };
 
 /**
- * A clear, compact, start … under way or last ended.
+ * An operation (clear, compact, start …) that is under way, or the last one that ended.
  *
  * `phase`: requested | compacting | checkpointing | stopping | starting | bootstrapping | restoring | retrying, then ready | failed.
  */
@@ -1157,9 +1157,9 @@ export type ThreadOperation = {
 };
 
 /**
- * A line of the thread list; `busy` names what is under way, null when idle or not loaded.
+ * A thread as a list shows it; `busy` says what is under way, null when the thread is idle or not loaded.
  *
- * `context` is the thread's meter; of a thread that is not loaded it holds what was last reported, and is null when that is not known. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null when the daemon has not opened the thread since it learned to count them; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included. `newThreadId` is the thread that this one went on as after `/new`.
+ * `context` is the thread's meter; of a thread that is not loaded it holds the last reported figures, null when there are none. `preview` is the beginning of the first prompt. `turns`, `trims` and `compactions` are null for a thread that no daemon has opened since these are counted; `trims` took entries out of the context, `compactions` put a summary in their place, Codex's own included. `newThreadId` is the thread that continues this one after `/new`.
  */
 export type ThreadOverview = {
     id: string;
@@ -1187,7 +1187,7 @@ export type ThreadParams = {
 };
 
 /**
- * The checkpoints of one thread. `known`: whether this daemon has the thread in its books.
+ * The checkpoints of one thread. `known`: whether this daemon knows the thread.
  */
 export type ThreadRefs = {
     threadId: string;
@@ -1197,7 +1197,7 @@ export type ThreadRefs = {
 };
 
 /**
- * `status`: `ready` (context in place), `pending` (opens with the next turn or operation), `stopped`.
+ * The session of a thread. `status`: `ready` (the context is in place), `pending` (opens with the next turn or operation), `stopped`.
  */
 export type ThreadSession = {
     status: "pending" | "ready" | "stopped";
@@ -1206,7 +1206,7 @@ export type ThreadSession = {
 };
 
 /**
- * One user prompt and all that answers it; `status`: running | completed | interrupted | failed.
+ * One prompt and all that answers it; `status`: running | completed | interrupted | failed.
  */
 export type ThreadTurn = {
     id: string;
@@ -1233,7 +1233,7 @@ export type TimelineActivity = {
 };
 
 /**
- * A prompt of the user or an answer of the agent; `detail` is Codex's own item where it holds more than text, such as an image. `trimmed`: no longer in the agent's context, since that trim point.
+ * A prompt of the user or an answer of the agent. `detail` is Codex's own item where it holds more than text, such as an image. `trimmed`: it is no longer in the agent's context; `trimPointId` names the trim point that took it out.
  */
 export type TimelineMessage = {
     kind: "message";
@@ -1256,7 +1256,7 @@ export type TimelinePage = {
 };
 
 /**
- * Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or "all".
+ * Pages go back from the newest entry. `expand` lists trim points whose pruned section is wanted, or is "all".
  */
 export type TimelineParams = {
     threadId: string;
@@ -1266,9 +1266,9 @@ export type TimelineParams = {
 };
 
 /**
- * What the context held before a trim and holds after it, in the tokens of `context/status`.
+ * The size of the context before and after a trim, in the tokens of `context/status`.
  *
- * `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves something out, if it is or does.
+ * `after` is null where it cannot be known yet. `note` says why a figure is an estimate or what it leaves out; null where neither applies.
  */
 export type TokenChange = {
     before: number;
@@ -1282,7 +1282,7 @@ export type TokenChange = {
 };
 
 /**
- * A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is of the window then. `text` says it in a sentence.
+ * A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is the share of the window that `afterTokens` takes. `text` is a sentence for a person.
  */
 export type TrimAdvice = {
     command: string;
@@ -1295,7 +1295,7 @@ export type TrimAdvice = {
 /**
  * `/clear [N]`: keep the last `keepLastNTurns` turns of the active context; absent or 0 keeps nothing.
  *
- * With `summary`, the text stands in the new context for what was pruned. `force` keeps turns word for word that Codex has compacted automatically, though the context becomes larger by it.
+ * With `summary`, that text stands in the new context for the turns that were pruned. `force` also keeps turns word for word that Codex has compacted automatically, though the context grows by that.
  */
 export type TrimContext = {
     type: "thread.context.trim";
@@ -1309,9 +1309,9 @@ export type TrimContext = {
 };
 
 /**
- * The files around a turn. `number` counts from 1, pruned turns too; 0 is the time before the first, with null `turnId`.
+ * The files before and after a turn. `number` counts from 1, pruned turns included; 0 is the time before the first turn, with a null `turnId`.
  *
- * `commit` holds the files after it, null if there is no checkpoint: then `problem` says why. `notes` say what is not in it. `changed` is what the turn changed, null when that is not known or was not asked for.
+ * `commit` holds the files after the turn; it is null if there is no checkpoint, and `problem` says why. `notes` say which files the checkpoint leaves out. `changed` is what the turn changed, null when that is not known or was not asked for.
  */
 export type TurnCheckpoint = {
     number: number;
@@ -1338,9 +1338,9 @@ export type UnarchiveThread = {
 };
 
 /**
- * `/undo`: take back the last trim of any kind; the context is what it was before, with the turns since. Files stay as they are.
+ * `/undo`: take back the last trim of any kind; the context is what it was before, plus the turns since. Files stay as they are.
  *
- * `redo` makes the trim again that was undone last. `trimPointId`, when given, must be that trim: so of two clients that undo at once, one does. `force` undoes it also where the context will not fit, or where turns come back word for word that Codex had compacted automatically.
+ * `redo` repeats the trim that was undone last. `trimPointId`, when given, must name the trim that would be undone, so that of two clients which undo at once only one succeeds. `force` undoes even where the context will not fit, or where turns come back word for word that Codex had compacted automatically.
  */
 export type UndoTrim = {
     type: "thread.context.undo";
@@ -1353,7 +1353,7 @@ export type UndoTrim = {
 };
 
 /**
- * `/unpin`: the `pins`, each a number as `/pins` lists them or an id, stand no more; without any, the one that was made last.
+ * `/unpin`: remove `pins`, each a number as `/pins` lists them or an id; without any, the newest pin.
  */
 export type UnpinContext = {
     type: "thread.context.unpin";

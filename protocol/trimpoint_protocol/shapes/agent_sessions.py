@@ -30,13 +30,14 @@ ExportFormat = Literal["unified", "unified-json", "markdown"]
 
 
 class SessionOverview(Result, frozen=True, kw_only=True):
-    """A session for lists.
+    """A session as a list shows it.
 
-    `title` is its name, else null; `firstPrompt` begins its first prompt. `clears` counts where it
-    was begun anew, `compactions` where a summary took the place of messages. `tokens` are all that
-    its own model calls used. Counts are null for a log that is too large to be counted for a list.
-    `lineage` is the id of the session that it was forked from, cleared from or spawned by, and
-    `lineageKind` says which. `problem` says why it could not be read.
+    `title` is its name, else null; `firstPrompt` is the beginning of its first prompt. `clears`
+    counts how often it was restarted with an empty context, `compactions` how often a summary
+    replaced messages. `tokens` are those that its own model calls used. Counts are null for a log
+    that is too large to be counted for a list. `lineage` is the id of the session that it was
+    forked from, cleared from or spawned by, and `lineageKind` says which. `problem` says why it
+    could not be read.
     """
 
     id: str
@@ -61,7 +62,9 @@ class SessionOverview(Result, frozen=True, kw_only=True):
 
 
 class SessionListParams(Params, frozen=True, kw_only=True):
-    """`since` is a time. Title, first prompt, folder or id must have all words of `search`."""
+    """Filters for `sessions/list`. `since` is a time (RFC 3339). `search`: words that must all be
+    in the title, first prompt, folder or id.
+    """
 
     agent: Agent | None = None
     cwd: str | None = None
@@ -72,14 +75,18 @@ class SessionListParams(Params, frozen=True, kw_only=True):
 
 
 class SessionList(Result, frozen=True, kw_only=True):
-    """The last changed one first; `nextCursor` is null when nothing older is left."""
+    """A page of sessions, the last changed one first; `nextCursor` is null when nothing older is
+    left.
+    """
 
     sessions: list[SessionOverview]
     next_cursor: str | None
 
 
 class SessionReadParams(Params, frozen=True, kw_only=True):
-    """`sessionId` is an id, or the end of one; `agent` where two agents have the same."""
+    """`sessionId` is an id or the end of one; `agent` is needed where sessions of two agents
+    match.
+    """
 
     session_id: str
     agent: Agent | None = None
@@ -89,14 +96,16 @@ class SessionReadParams(Params, frozen=True, kw_only=True):
 
 
 class SessionRecords(Result, frozen=True, kw_only=True):
-    """Records of the unified form, in order. They are in snake_case, as in files."""
+    """A page of a session's records in the unified form, in order. Their members are in snake_case,
+    as in files.
+    """
 
     records: list[dict[str, Any]]
     next_cursor: str | None
 
 
 class SessionExportParams(Params, frozen=True, kw_only=True):
-    """`includeCompacted`: with the messages that a summary replaced or a rewind took back."""
+    """`includeCompacted`: include the messages that a summary replaced or a rewind took back."""
 
     session_id: str
     agent: Agent | None = None
@@ -105,15 +114,15 @@ class SessionExportParams(Params, frozen=True, kw_only=True):
 
 
 class SessionContent(Result, frozen=True, kw_only=True):
-    """The document as text."""
+    """A whole session as one text, in the requested form."""
 
     format: ExportFormat
     content: str
 
 
 class SessionContinueParams(Params, frozen=True, kw_only=True):
-    """`cwd` is where the new thread works, else where the session did. `last`: only so many of the
-    newest turns. `compact`: the thread is compacted at once.
+    """`cwd` is where the new thread works; without it, the folder of the session. `last` carries
+    over only so many of the newest turns. `compact` compacts the new thread at once.
     """
 
     session_id: str
@@ -124,8 +133,8 @@ class SessionContinueParams(Params, frozen=True, kw_only=True):
 
 
 class ContinuedSession(Result, frozen=True, kw_only=True):
-    """The new thread. It holds so many `turns` and `items`, and about `estTokens`; `leftOut` says
-    what of the session's live context is not in it.
+    """The new thread: it holds `turns` turns and `items` items, about `estTokens` tokens; `leftOut`
+    lists what of the session's live context it does not hold.
     """
 
     thread_id: str

@@ -34,8 +34,8 @@ FileStatus = Literal["added", "modified", "deleted", "renamed", "typeChanged"]
 
 
 class CheckpointListParams(Params, frozen=True, kw_only=True):
-    """The newest `limit` turns. `changes` false leaves out what each turn changed, which has to be
-    computed.
+    """`limit` is the number of turns, newest ones. `changes` false leaves out what each turn
+    changed, which has to be computed.
     """
 
     thread_id: str
@@ -44,7 +44,7 @@ class CheckpointListParams(Params, frozen=True, kw_only=True):
 
 
 class FilesChanged(Result, frozen=True, kw_only=True):
-    """How much differs; binary files count as files only."""
+    """How many files and lines differ; binary files count as files only."""
 
     files: int
     additions: int
@@ -52,12 +52,12 @@ class FilesChanged(Result, frozen=True, kw_only=True):
 
 
 class TurnCheckpoint(Result, frozen=True, kw_only=True):
-    """The files around a turn. `number` counts from 1, pruned turns too; 0 is the time before the
-    first, with null `turnId`.
+    """The files before and after a turn. `number` counts from 1, pruned turns included; 0 is the
+    time before the first turn, with a null `turnId`.
 
-    `commit` holds the files after it, null if there is no checkpoint: then `problem` says why.
-    `notes` say what is not in it. `changed` is what the turn changed, null when that is not known
-    or was not asked for.
+    `commit` holds the files after the turn; it is null if there is no checkpoint, and `problem`
+    says why. `notes` say which files the checkpoint leaves out. `changed` is what the turn changed,
+    null when that is not known or was not asked for.
     """
 
     number: int
@@ -74,8 +74,8 @@ class TurnCheckpoint(Result, frozen=True, kw_only=True):
 
 
 class CheckpointList(Result, frozen=True, kw_only=True):
-    """In order. `older`: how many turns come before these. `safety` is the commit of the state
-    before the last revert of files.
+    """Turns in order, oldest first. `older` counts the turns before these. `safety` is the commit
+    that holds the files as they were before the last revert.
     """
 
     repository: str | None
@@ -85,8 +85,8 @@ class CheckpointList(Result, frozen=True, kw_only=True):
 
 
 class CheckpointDiffParams(Params, frozen=True, kw_only=True):
-    """Two moments: a turn's number or id (its end; 0: before the first), a commit, `safety`, or
-    `now`, the files as they are.
+    """Two moments to compare. A moment is a turn's number or id (its end; 0 is before the first
+    turn), a commit, `safety`, or `now` (the files as they are).
 
     Without `newer`: the last turn. Without `older`: the beginning of that turn; for anything else,
     the end of the last turn. `paths` limits the text to these files and folders. The text is cut
@@ -101,7 +101,9 @@ class CheckpointDiffParams(Params, frozen=True, kw_only=True):
 
 
 class DiffSide(Result, frozen=True, kw_only=True):
-    """One of the two moments. `commit` is null for now. `notes` say what is not in it."""
+    """One of the two moments. `commit` is null for `now`. `notes` say which files its checkpoint
+    leaves out.
+    """
 
     label: str
     commit: str | None
@@ -110,8 +112,8 @@ class DiffSide(Result, frozen=True, kw_only=True):
 
 
 class FileChange(Result, frozen=True, kw_only=True):
-    """One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are no
-    UTF-8 are shown as `\\\\xff`.
+    r"""One file that differs. Lines are counted unless it is `binary`. Bytes of a path that are not
+    UTF-8 are shown as `\\xff`.
     """
 
     path: str
@@ -139,7 +141,7 @@ class CheckpointDiff(Result, frozen=True, kw_only=True):
 
 
 class RevertPreviewParams(Params, frozen=True, kw_only=True):
-    """What to look at: the fields of `thread.checkpoint.revert`."""
+    """The revert to preview: the fields of the command `thread.checkpoint.revert`."""
 
     thread_id: str
     turn_id: str | None = None
@@ -150,10 +152,10 @@ class RevertPreviewParams(Params, frozen=True, kw_only=True):
 
 
 class RevertedFiles(Result, frozen=True, kw_only=True):
-    """What a revert did to the files, or would do: at most a thousand paths of each kind.
+    """What a revert did to the files, or would do. Each list has at most a thousand paths.
 
-    `kept`: changed by others since, so not touched. `refusals`: a sentence for each file of others
-    that stands against it.
+    `kept`: files that others have changed since, and that the revert leaves alone. `refusals`: a
+    sentence for each file of others because of which the revert is refused.
     """
 
     written: list[str]
@@ -163,17 +165,19 @@ class RevertedFiles(Result, frozen=True, kw_only=True):
 
 
 class StorageParams(Params, frozen=True, kw_only=True):
-    """`folder`: the repository that it lies in; without it, those that threads work in."""
+    """`folder` limits the answer to the repository that contains it; without it, all repositories
+    that threads work in.
+    """
 
     folder: str | None = None
 
 
 class PruneParams(Params, frozen=True, kw_only=True):
-    """`threadIds`: whose checkpoints go; without it, those of all threads that this daemon does not
-    know, deleted ones above all.
+    """`threadIds`: the threads whose checkpoints are deleted; without it, those of all threads that
+    this daemon does not know, deleted ones above all.
 
-    `all`: everything of ours goes from the repositories, whosever it is: no file can be reverted
-    any more. With `dryRun`, nothing is deleted; it is the default.
+    `all` removes everything of trimpoint's from the repositories, whichever thread it belongs to;
+    afterwards no file can be reverted. With `dryRun`, the default, nothing is deleted.
     """
 
     folder: str | None = None
@@ -183,7 +187,7 @@ class PruneParams(Params, frozen=True, kw_only=True):
 
 
 class ThreadRefs(Result, frozen=True, kw_only=True):
-    """The checkpoints of one thread. `known`: whether this daemon has the thread in its books."""
+    """The checkpoints of one thread. `known`: whether this daemon knows the thread."""
 
     thread_id: str
     known: bool
@@ -192,10 +196,10 @@ class ThreadRefs(Result, frozen=True, kw_only=True):
 
 
 class RepositoryStorage(Result, frozen=True, kw_only=True):
-    """What checkpoints there are in one repository.
+    """The checkpoints in one repository.
 
-    `diskBytes` is what only they keep, null where git cannot tell; `problem` says what could not be
-    found out.
+    `diskBytes` is the disk space that only they take, null where git cannot measure it; `problem`
+    says what could not be determined.
     """
 
     repository: str
@@ -205,14 +209,14 @@ class RepositoryStorage(Result, frozen=True, kw_only=True):
 
 
 class CheckpointStorage(Result, frozen=True, kw_only=True):
-    """By repository; folders of threads that lie in none are left out."""
+    """Checkpoints by repository; threads whose folder is in no repository are left out."""
 
     repositories: list[RepositoryStorage]
 
 
 class PruneResult(Result, frozen=True, kw_only=True):
-    """Whose checkpoints went, or would. `kept`: folders that stay, because a restore has saved
-    files of yours in them.
+    """The checkpoints that were deleted, or would be. `kept`: folders that remain because a restore
+    has saved files of yours in them.
     """
 
     repositories: list[RepositoryStorage]

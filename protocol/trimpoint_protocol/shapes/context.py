@@ -1,6 +1,4 @@
-"""The shapes of `context/…`: what the agent's context holds, item by item, and which trims would
-help.
-"""
+"""The shapes of `context/…`: the agent's context item by item, and the trims that would help."""
 
 from typing import Literal
 
@@ -43,10 +41,10 @@ class ContextMessage(Result, frozen=True, kw_only=True):
 
 
 class ContextMessageList(Result, frozen=True, kw_only=True):
-    """In the order in which the model sees it. No discard leaves less than `floorTokens`;
-    `/compress` stops at `targetTokens`.
+    """The segments in the order in which the model sees them. No discard leaves less than
+    `floorTokens`; `/compress` stops at `targetTokens`.
 
-    `refusal` says why nothing at all can be discarded at present, if that is so.
+    `refusal` says why nothing can be discarded at present; null when something can.
     """
 
     messages: list[ContextMessage]
@@ -75,10 +73,11 @@ ItemClassName = Literal[
 
 
 class InspectedItem(Result, frozen=True, kw_only=True):
-    """One item of what the model is sent. `share` is of the window, null while that is unknown.
+    """One item of the model's next input. `share` is its part of the window, null while the
+    window's size is unknown.
 
-    `turnId`, `entryId` and `shortId` are null where the ledger knows nothing of the item: what
-    Codex wrote by itself. `protected` is as in `context/messages/list`.
+    `turnId`, `entryId` and `shortId` are null for items that Codex wrote itself and the ledger does
+    not know. `protected` is as in `context/messages/list`.
     """
 
     index: int
@@ -95,8 +94,9 @@ class InspectedItem(Result, frozen=True, kw_only=True):
 
 
 class ClassTotal(Result, frozen=True, kw_only=True):
-    """The items of one class. A message of Codex's own can hold parts of several classes: it is
-    counted with its first part, its tokens with each.
+    """The items of one class and their tokens. An item that Codex wrote can hold parts of several
+    classes: it is counted as an item in the class of its first part, and its tokens in the class of
+    each part.
     """
 
     item_class: ItemClassName = msgspec.field(name="class")
@@ -106,13 +106,13 @@ class ClassTotal(Result, frozen=True, kw_only=True):
 
 
 class ContextInspection(Result, frozen=True, kw_only=True):
-    """What the model is sent before the next prompt, in order.
+    """The model's input before the next prompt, in order.
 
-    `estimatedTokens` is the sum of the items, `usedTokens` what the meter says, measured where
-    `estimated` is false, and `overheadTokens` the difference: tools, whose definitions Codex does
-    not report, and the error of the estimates. `note` says what is not known of the items, or why
-    `usedTokens` is an estimate. `predicted`: Codex has not written its own items yet, and these are
-    those of the session before.
+    `estimatedTokens` is the sum over the items. `usedTokens` is the meter's figure, measured by a
+    model call where `estimated` is false. `overheadTokens` is the difference: tools, whose
+    definitions Codex does not report, and the error of the estimates. `note` says what is not known
+    of the items, or why `usedTokens` is an estimate. `predicted`: Codex has not written its own
+    items for this session yet, so those of the session before are shown.
     """
 
     thread_id: str
@@ -131,7 +131,7 @@ class ContextInspection(Result, frozen=True, kw_only=True):
 
 class TrimAdvice(Result, frozen=True, kw_only=True):
     """A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is
-    of the window then. `text` says it in a sentence.
+    the share of the window that `afterTokens` takes. `text` is a sentence for a person.
     """
 
     command: str
@@ -142,7 +142,9 @@ class TrimAdvice(Result, frozen=True, kw_only=True):
 
 
 class ContextAdvice(Result, frozen=True, kw_only=True):
-    """`advice` is empty while the level is ok or unknown; the first helps most."""
+    """The trims that would help, the best first. `advice` is empty while the level is ok or
+    unknown.
+    """
 
     thread_id: str
     level: Literal["ok", "warning", "critical"] | None

@@ -24,8 +24,9 @@ FleetCommandName = Literal["clear", "compact", "interrupt"]
 
 
 class HostPresence(Result, frozen=True, kw_only=True):
-    """A machine that is there. `behind` counts threads whose newest events the hub has not yet,
-    `notMirrored` those that it does not get; `content` is which words it sends.
+    """A connected host. `behind` counts threads whose newest events the hub does not have yet,
+    `notMirrored` threads that it does not receive; `content` is how much of a conversation the host
+    sends.
     """
 
     host: str
@@ -40,7 +41,7 @@ class HostPresence(Result, frozen=True, kw_only=True):
 
 
 class FleetThread(Result, frozen=True, kw_only=True):
-    """The overview of a thread; `title` and `cwd` only where its machine sends titles."""
+    """The overview of a thread; `title` and `cwd` are there only if its host sends titles."""
 
     id: str
     archived: bool
@@ -59,18 +60,18 @@ class FleetThread(Result, frozen=True, kw_only=True):
 
 
 class ThreadOnHost(FleetThread, frozen=True, kw_only=True):
-    """A thread, its machine, and whether that is there."""
+    """A thread, its host, and whether that host is connected."""
 
     host: str
     online: bool
 
 
 class FleetOverview(Result, frozen=True, kw_only=True):
-    """What a team's machines have.
+    """The hosts and threads of a team.
 
-    `host` is the name of this machine. `person` is who asks, by the daemon's `person_credentials`;
-    null where it shows no fleet. `mayCommand`: that person may clear, compact and interrupt. The
-    newest thread comes first.
+    `host` is the name of this machine. `person` is the person of the daemon's `person_credentials`;
+    null where the daemon shows no fleet. `mayCommand`: that person may clear, compact and
+    interrupt. The newest thread comes first.
     """
 
     host: str | None = None
@@ -81,7 +82,7 @@ class FleetOverview(Result, frozen=True, kw_only=True):
 
 
 class FleetEventsParams(Params, frozen=True, kw_only=True):
-    """The newest `limit` events of a thread on a machine."""
+    """Names a thread on a host; `limit` is the number of newest events wanted."""
 
     host: str
     thread_id: str
@@ -89,14 +90,14 @@ class FleetEventsParams(Params, frozen=True, kw_only=True):
 
 
 class FleetEventsResult(Result, frozen=True, kw_only=True):
-    """Events as the hub has them, oldest first; `earlier` counts those that are left out."""
+    """Events as the hub has them, oldest first; `earlier` counts older ones that are left out."""
 
     events: list[EventEnvelope]
     earlier: int
 
 
 class FleetExecuteParams(Params, frozen=True, kw_only=True):
-    """A command for a thread on another machine. The same `commandId` again is done once."""
+    """A command for a thread on another host. A repeated `commandId` is carried out once."""
 
     host: str
     thread_id: str

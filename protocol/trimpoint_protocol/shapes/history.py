@@ -27,9 +27,9 @@ Around = Annotated[int, msgspec.Meta(ge=0, le=MAX_AROUND)]
 
 
 class HistorySearchParams(Params, frozen=True, kw_only=True):
-    """An entry is found that has all words of `query`; where there is none, those that have all but
-    one. Words in double quotes must follow each other, `conf*` finds words that begin so. Case and
-    accents do not count, and parts of identifiers are words.
+    """Finds the entries that have all words of `query`; where there are none, those that have all
+    but one word. Words in double quotes must follow each other, `conf*` finds words that begin so.
+    Case and accents do not count, and parts of identifiers are words.
 
     `scope`: thread (that of `threadId`; so it is where `threadId` is given) | folder (all threads
     of the folder `cwd`, or of that thread's folder) | all (so it is otherwise). `kinds`: only
@@ -70,8 +70,8 @@ class HistoryHit(Result, frozen=True, kw_only=True):
 
 
 class HistorySearchResult(Result, frozen=True, kw_only=True):
-    """The best first, among equals the newest. `nextCursor` is null when nothing more matches.
-    `unread`: of so many threads not everything is indexed yet.
+    """Hits, the best first; of equal ones the newest first. `nextCursor` is null when nothing more
+    matches. `unread` counts the threads that are not completely indexed yet.
     """
 
     hits: list[HistoryHit]
@@ -80,8 +80,8 @@ class HistorySearchResult(Result, frozen=True, kw_only=True):
 
 
 class HistoryReadParams(Params, frozen=True, kw_only=True):
-    """`entryId` is an entry's id or short id; with `turnId` that of this turn, as ids may be used
-    again. `before` and `after`: so many entries around it too.
+    """`entryId` is an entry's id or short id; `turnId` names its turn where ids are used several
+    times. `before` and `after` are how many entries around it are wanted.
     """
 
     thread_id: str
@@ -92,9 +92,9 @@ class HistoryReadParams(Params, frozen=True, kw_only=True):
 
 
 class HistoryEntry(Result, frozen=True, kw_only=True):
-    """An entry with its whole text: what was said; or of a command, what was run and put out; of a
-    file change, what changed; of a tool, what it was asked and answered. `truncated`: the text is
-    cut, because the answer would be too large.
+    """An entry with its whole text: of a message, what was said; of a command, the command and its
+    output; of a file change, the diff; of a tool call, its arguments and result. `truncated`: the
+    text is cut because the answer would be too large.
     """
 
     turn_id: str
@@ -109,7 +109,7 @@ class HistoryEntry(Result, frozen=True, kw_only=True):
 
 
 class HistoryExcerpt(Result, frozen=True, kw_only=True):
-    """Entries that stand together, oldest first, and whether there are others before and after."""
+    """Consecutive entries, oldest first, and whether there are more before and after."""
 
     thread_id: str
     entries: list[HistoryEntry]

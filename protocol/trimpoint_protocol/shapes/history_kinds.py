@@ -1,5 +1,7 @@
-"""The kinds of entries that a search of the history tells apart. Apart from the messages, so that
-the command line's parser need not load what encodes them.
+"""The kinds of entries that a search of the history distinguishes.
+
+They are in a module of their own so that the command line's parser need not import the message
+types.
 """
 
 from typing import Literal

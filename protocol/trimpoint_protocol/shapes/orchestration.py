@@ -1,5 +1,5 @@
-"""The shapes of `orchestration/…`, `timeline/read` and `session/export`: commands of threads, their
-state and events, and their history as a document.
+"""The shapes of `orchestration/…`, `timeline/read` and `session/export`: commands, state, events
+and history of threads.
 """
 
 from typing import Annotated, Literal
@@ -39,14 +39,14 @@ PageSize = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE)]
 
 
 class DispatchParams(Params, frozen=True, kw_only=True):
-    """One command of the tagged union, told apart by its `type`."""
+    """One command; its `type` says which."""
 
     command: AnyClientCommand
 
 
 class DispatchResult(Result, frozen=True, kw_only=True):
-    """The command is durable; `sequence` is of its last event. Side effects may still be under
-    way.
+    """The command is durable. `sequence` is that of its last event. Its effects (a new session,
+    files) may still be under way.
     """
 
     sequence: int
@@ -55,11 +55,11 @@ class DispatchResult(Result, frozen=True, kw_only=True):
 
 
 class SubscribeParams(Params, frozen=True, kw_only=True):
-    """`afterSequence`: replay the events after it instead of sending a snapshot, where that is
-    possible.
+    """`afterSequence`: the last event that the client knows; the events after it are replayed where
+    that is possible, instead of a snapshot.
 
-    A number is given to one event only, for ever: where the journal was restored from a backup, a
-    number of the lost history gets a snapshot. `turns`: the snapshot has only so many turns, as in
+    An event number is never used twice: after the journal was restored from a backup, a number of
+    the lost history gets a snapshot. `turns` limits the snapshot to that many turns, as in
     `orchestration/snapshot`.
     """
 
@@ -69,7 +69,7 @@ class SubscribeParams(Params, frozen=True, kw_only=True):
 
 
 class SubscribeResult(Result, frozen=True, kw_only=True):
-    """`mode` snapshot: `thread` is the state to start from. `mode` replay: the missed events follow
+    """`mode` is snapshot: `thread` is the state to start from; or replay: the missed events follow
     as notifications.
 
     Then `orchestration/synchronized`, then live events.
@@ -81,11 +81,11 @@ class SubscribeResult(Result, frozen=True, kw_only=True):
 
 
 class SnapshotParams(Params, frozen=True, kw_only=True):
-    """One thread, or all when `threadId` is left out.
+    """Names one thread; without `threadId`, an overview of all is returned.
 
-    With `turns` the one has only so many of its newest turns, the checkpoints of those, and no
-    `prunedTurnIds`; so the size of the answer does not grow with the thread. `beforeTurn` asks for
-    the turns before that one, counted from 0: the next page.
+    With `turns` the snapshot has only so many of the newest turns, with their checkpoints, and no
+    `prunedTurnIds`, so that its size does not grow with the thread. `beforeTurn` asks for the turns
+    before that one, counted from 0: the next page.
     """
 
     thread_id: str | None = None
@@ -94,13 +94,14 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 
 
 class ThreadOverview(Result, frozen=True, kw_only=True):
-    """A line of the thread list; `busy` names what is under way, null when idle or not loaded.
+    """A thread as a list shows it; `busy` says what is under way, null when the thread is idle or
+    not loaded.
 
-    `context` is the thread's meter; of a thread that is not loaded it holds what was last reported,
-    and is null when that is not known. `preview` is the beginning of the first prompt. `turns`,
-    `trims` and `compactions` are null when the daemon has not opened the thread since it learned to
-    count them; `trims` took entries out of the context, `compactions` put a summary in their place,
-    Codex's own included. `newThreadId` is the thread that this one went on as after `/new`.
+    `context` is the thread's meter; of a thread that is not loaded it holds the last reported
+    figures, null when there are none. `preview` is the beginning of the first prompt. `turns`,
+    `trims` and `compactions` are null for a thread that no daemon has opened since these are
+    counted; `trims` took entries out of the context, `compactions` put a summary in their place,
+    Codex's own included. `newThreadId` is the thread that continues this one after `/new`.
     """
 
     id: str
@@ -121,8 +122,8 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):
-    """`thread` for one, `threads` for all. `clients` is how many take part in the one, the asking
-    one included.
+    """`thread` for one thread, `threads` for all. `clients` counts the clients that are subscribed
+    to the one thread, including the one that asks.
     """
 
     thread: OrchestrationThread | None
@@ -131,8 +132,8 @@ class SnapshotResult(Result, frozen=True, kw_only=True):
 
 
 class TimelineParams(Params, frozen=True, kw_only=True):
-    """Pages go back from the newest; `expand` names trim points whose pruned section is wanted, or
-    "all".
+    """Pages go back from the newest entry. `expand` lists trim points whose pruned section is
+    wanted, or is "all".
     """
 
     thread_id: str
@@ -149,8 +150,8 @@ class TimelinePage(Result, frozen=True, kw_only=True):
 
 
 class ExportParams(Params, frozen=True, kw_only=True):
-    """`pruned`: with what is no longer in the agent's context; `includeCompacted` is the same for
-    the format unified, that of sessions of all agents.
+    """`pruned`: include entries that are no longer in the agent's context; `includeCompacted` is
+    the same for the format `unified`, which is the one for sessions of all agents.
     """
 
     thread_id: str
@@ -160,8 +161,8 @@ class ExportParams(Params, frozen=True, kw_only=True):
 
 
 class ExportResult(Result, frozen=True, kw_only=True):
-    """The document as text. As JSON it is an object with `thread` and `entries`, those of
-    `timeline/read`.
+    """The document as text. In the format JSON it is an object with `thread` and `entries`, which
+    are as in `timeline/read`.
     """
 
     format: str
@@ -169,7 +170,7 @@ class ExportResult(Result, frozen=True, kw_only=True):
 
 
 class Synchronized(Result, frozen=True, kw_only=True):
-    """Everything up to `sequence` has been sent; what follows is live."""
+    """All events up to `sequence` have been sent; later ones are live."""
 
     thread_id: str
     sequence: int

@@ -30,10 +30,10 @@ CodexState = Literal["connected", "idle", "unavailable"]
 
 
 class CodexStatus(Result, frozen=True, kw_only=True):
-    """The child. `state`: connected | idle (not needed yet) | unavailable, with `problem` saying
-    why.
+    """The Codex process. `state`: connected | idle (not needed yet) | unavailable, and then
+    `problem` says why.
 
-    `overrides` are the `-c` values it is run with, in order.
+    `overrides` are the `-c` values that it runs with, in order.
     """
 
     path: str
@@ -45,7 +45,8 @@ class CodexStatus(Result, frozen=True, kw_only=True):
 
 
 class ProfileParams(Params, frozen=True, kw_only=True):
-    """What the client's Codex is launched with beyond what the daemon is configured with.
+    """The launch profile that a client requests: what its Codex is started with beyond the daemon's
+    configuration.
 
     `overrides` are Codex's `key=value`, as for `-c`; they come after the daemon's own. `codex` is
     the path of a binary, `codexHome` a `CODEX_HOME`; both absolute.
@@ -57,8 +58,8 @@ class ProfileParams(Params, frozen=True, kw_only=True):
 
 
 class ProfileChosen(Result, frozen=True, kw_only=True):
-    """`profile` is the key of the launch profile; empty for the daemon's own. The rest says which
-    daemon it is.
+    """The answer to `sidecar/profile`. `profile` is the key of the launch profile, empty for the
+    daemon's own. The other members identify the daemon.
     """
 
     profile: str
@@ -68,7 +69,7 @@ class ProfileChosen(Result, frozen=True, kw_only=True):
 
 class ProfileStatus(Result, frozen=True, kw_only=True):
     """A launch profile that runs beside the daemon's own. `overrides` are those that its clients
-    brought, `clients` how many are connected, `threads` how many are bound to it.
+    requested; `clients` counts the connected clients, `threads` the threads that are bound to it.
     """
 
     profile: str
@@ -80,7 +81,9 @@ class ProfileStatus(Result, frozen=True, kw_only=True):
 
 
 class SidecarStatus(Result, frozen=True, kw_only=True):
-    """The daemon itself. `http` is its address over TCP, null where it does not listen there."""
+    """The state of the daemon. `http` is its address over TCP, null where it does not listen
+    there.
+    """
 
     version: str
     pid: int
@@ -95,9 +98,9 @@ class SidecarStatus(Result, frozen=True, kw_only=True):
 
 
 class LoginUrlParams(Params, frozen=True, kw_only=True):
-    """`listen`: where HTTP is not served over TCP yet, serve it at this machine's own address.
-    `ownHome`: the WebSockets of this login use the home of Codex that this client uses, not the
-    daemon's own; only a daemon in the background does so.
+    """`listen`: open a loopback address for HTTP if there is none yet. `ownHome`: the page uses the
+    Codex home that this client uses, not the daemon's own; only a daemon that runs in the
+    background allows that.
     """
 
     listen: bool = False
@@ -106,7 +109,7 @@ class LoginUrlParams(Params, frozen=True, kw_only=True):
 
 class LoginUrl(Result, frozen=True, kw_only=True):
     """`url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is
-    where the Codex of its page keeps login and threads.
+    the Codex home that its page uses.
     """
 
     url: str
@@ -115,7 +118,7 @@ class LoginUrl(Result, frozen=True, kw_only=True):
 
 
 class MetricsParams(Params, frozen=True, kw_only=True):
-    """`format` prometheus asks for the text that Prometheus reads, too."""
+    """`format` "prometheus" adds the text that Prometheus reads."""
 
     format: Literal["json", "prometheus"] = "json"
 
@@ -131,7 +134,7 @@ class MetricSample(Result, frozen=True, kw_only=True):
 
 
 class MetricFamily(Result, frozen=True, kw_only=True):
-    """Numbers of one meaning. `kind`: a counter only grows, from 0 at the daemon's start."""
+    """The samples of one metric. `kind`: a counter only grows, from 0 at the daemon's start."""
 
     name: str
     kind: MetricKind
@@ -140,15 +143,15 @@ class MetricFamily(Result, frozen=True, kw_only=True):
 
 
 class MetricsResult(Result, frozen=True, kw_only=True):
-    """`text` is null unless it was asked for."""
+    """The metrics of the daemon. `text` is null unless it was requested."""
 
     families: list[MetricFamily]
     text: str | None
 
 
 class AnswerIgnored(Result, frozen=True, kw_only=True):
-    """An answer to a question of the agent came to nothing: it was answered, resolved or expired
-    before, or never asked.
+    """The client's answer to a question of the agent was ignored: the question was answered,
+    resolved or expired before, or was never asked.
     """
 
     reason: str

@@ -1,4 +1,4 @@
-"""The shapes of `commands/…`: slash commands, their progress and what came of them."""
+"""The shapes of `commands/…`: slash commands, their progress and their outcome."""
 
 from typing import Literal
 
@@ -39,7 +39,7 @@ class CommandList(Result, frozen=True, kw_only=True):
 
 
 class CompleteParams(Params, frozen=True, kw_only=True):
-    """`text` is what has been typed so far."""
+    """`text` is the input typed so far."""
 
     text: str
 
@@ -47,7 +47,7 @@ class CompleteParams(Params, frozen=True, kw_only=True):
 class ExecuteParams(Params, frozen=True, kw_only=True):
     """`text` is the whole input; `threadId` may be left out for commands about no thread (`/help`).
 
-    `dryRun` is `--dry-run` for the commands that know it.
+    `dryRun` is the same as `--dry-run`, for the commands that have it.
     """
 
     text: str
@@ -57,19 +57,21 @@ class ExecuteParams(Params, frozen=True, kw_only=True):
 
 
 class CancelParams(Params, frozen=True, kw_only=True):
-    """`operationId` is that of the command's progress."""
+    """`operationId` names the operation to cancel; the command's progress has it."""
 
     operation_id: str
 
 
 class CancelResult(Result, frozen=True, kw_only=True):
-    """`cancelled` false: it is no compaction that is under way, or its summary has come already."""
+    """`cancelled` is false when the operation is not a running compaction, or its summary has
+    arrived already.
+    """
 
     cancelled: bool
 
 
 class CompressionClass(Result, frozen=True, kw_only=True):
-    """The discarded segments of one kind."""
+    """The segments of one kind that `/compress` discards."""
 
     kind: str
     count: int
@@ -77,8 +79,8 @@ class CompressionClass(Result, frozen=True, kw_only=True):
 
 
 class CompressionPreview(Result, frozen=True, kw_only=True):
-    """What `/compress` takes, by kind in the order of its priority; `leftEstTokens` is what
-    stays.
+    """The segments that `/compress` would discard, by kind in the order of its priority;
+    `leftEstTokens` is the weight of what stays.
     """
 
     classes: list[CompressionClass]
@@ -90,10 +92,10 @@ class CompressionPreview(Result, frozen=True, kw_only=True):
 
 
 class TokenChange(Result, frozen=True, kw_only=True):
-    """What the context held before a trim and holds after it, in the tokens of `context/status`.
+    """The size of the context before and after a trim, in the tokens of `context/status`.
 
-    `after` is null where it cannot be known yet. `note` says why a figure is an estimate or leaves
-    something out, if it is or does.
+    `after` is null where it cannot be known yet. `note` says why a figure is an estimate or what it
+    leaves out; null where neither applies.
     """
 
     before: int
@@ -110,16 +112,16 @@ CommandStatus = Literal["completed", "skipped", "failed", "cancelled"]
 
 
 class CommandOutcome(Result, frozen=True, kw_only=True):
-    """How a slash command ended. `handled` false: the input is no command of ours, and nothing was
-    done.
+    """How a slash command ended. `handled` is false when the input is not a command of ours; then
+    nothing was done.
 
     `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person,
-    and nothing changed). `message` is a sentence for a person. With a `reason` out of the error
-    reasons when it did not complete; `blocker` when the thread was busy. `tokens` tells of a trim,
-    `files` of a revert; `undo` is what to type to take the command back. `newThreadId` is the
-    thread of `/new`, and where the thread is archived the one that it went on as. With `dryRun`
-    nothing was changed, and the answer says what would be. `operationId` is that of its progress,
-    where it came to an operation.
+    and nothing changed). `message` is a sentence for a person. A command that did not complete has
+    a `reason`, one of the error reasons, and a `blocker` when the thread was busy. `tokens`
+    describes a trim, `files` a revert; `undo` is the command that takes this one back.
+    `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that
+    continues it. With `dryRun` nothing was changed, and the answer says what the command would do.
+    `operationId` is the id that its progress has, where the command started an operation.
     """
 
     handled: bool
@@ -142,12 +144,12 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
 
 
 class CommandProgress(Result, frozen=True, kw_only=True):
-    """What a slash command is doing; `phase`: compacting | stopping | starting | bootstrapping |
+    """A step of a slash command; `phase`: compacting | stopping | starting | bootstrapping |
     retrying | ready | failed | cancelled.
 
-    `trigger` "auto": an automatic compaction, of which all who take part in the thread
-    or follow it hear. `command` is "overflow" where nobody gave one: a turn that did not fit is
-    being tried again, and every client of the thread hears it.
+    `trigger` "auto" marks an automatic compaction, which all clients that are subscribed to the
+    thread or follow it are notified of. `command` "overflow" marks the retry of a turn that did not
+    fit, which nobody typed; every client of the thread is notified.
     """
 
     thread_id: str

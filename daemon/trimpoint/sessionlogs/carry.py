@@ -1,7 +1,8 @@
-"""The live window of a session as what a Codex thread can hold: raw items, turn by turn. Pure.
+"""Converts the live context of a session to what a Codex thread can hold: raw items, turn by turn.
+Pure.
 
-What must always be true: nothing is made up. What cannot be carried over becomes a readable line or
-is counted in `left_out`; encrypted items never are.
+Always true: nothing is invented. Content that cannot be carried over becomes a readable line, or is
+counted in `left_out`; encrypted items are never carried over.
 """
 
 import re
@@ -29,7 +30,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class CarriedTurn(NamedTuple):
-    """A prompt and what came of it. `prompt` is None for what stands before the first one."""
+    """A prompt and the items after it. `prompt` is None for the items before the first prompt."""
 
     prompt: str | None
     items: list[bytes]
@@ -37,7 +38,7 @@ class CarriedTurn(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """The content of a new thread, oldest first, and a list for a person of what it lacks."""
+    """The content of a new thread, oldest first, and a list for people of what it lacks."""
 
     turns: list[CarriedTurn]
     left_out: list[str]
@@ -49,10 +50,10 @@ class Carried(NamedTuple):
 
 
 def carried(window: LiveWindow, *, max_tokens: int, last: int | None = None) -> Carried:
-    """Returns the window for a new thread.
+    """Returns the live context for a new thread.
 
-    :param max_tokens: more than this, estimated, is not carried: the walker cuts off the oldest.
-    :param last: only so many of the newest turns, and no summary.
+    :param max_tokens: the limit of estimated tokens; the oldest items beyond it are left out.
+    :param last: carry over only this number of the newest turns, and no summary.
     """
     maker = _Maker(window)
     turns = list(maker.turns(window))
@@ -83,7 +84,9 @@ def _fitted(turns: list[CarriedTurn], left_out: list[str], max_tokens: int) -> C
 
 
 def _cut(items: list[bytes], costs: list[int], max_tokens: int) -> int:
-    """Returns how many of the oldest items to leave out; all, if no cut leaves few enough."""
+    """Returns how many of the oldest items to leave out; all of them if no other cut is small
+    enough.
+    """
     total = sum(costs)
     if total <= max_tokens:
         return 0
@@ -108,11 +111,11 @@ class _Maker:
             self._missing["of the oldest messages, which no model's window holds"] = window.dropped
 
     def left_out(self) -> list[str]:
-        """Returns what was not carried, for people."""
+        """Returns descriptions of what was not carried over, for people."""
         return [f"{count} × {what}" for what, count in sorted(self._missing.items())]
 
     def turns(self, window: LiveWindow) -> Iterator[CarriedTurn]:
-        """Yields the turns; what stands before the first prompt is one without a prompt."""
+        """Yields the turns; the items before the first prompt are a turn without a prompt."""
         turn = CarriedTurn(None, [], [])
         before = ""
         for item in window.items:
@@ -168,8 +171,8 @@ class _Maker:
             yield self._result(result), None
 
     def _call(self, call: u.ToolCall) -> bytes:
-        """Turns a call without a result, or with arguments that are no object, into a sentence:
-        Codex accepts neither.
+        """Returns a tool call as an item. A call without a result, or whose arguments are not an
+        object, becomes a sentence, because Codex accepts neither.
         """
         if call.id is not None and call.id not in self._answered:
             self._missing["a tool call in Codex's form, because its result is not there"] += 1
@@ -210,7 +213,7 @@ def _with_omissions(message: u.MessageRecord) -> str:
 
 
 def _is_expanded(message: u.MessageRecord, before: str) -> bool:
-    """Returns whether a message is what a command of a person's own stands for."""
+    """Returns whether a message is the expansion of a command that the person defined."""
     return message.kind == "notice" and message.role == "user" and before.startswith(OWN_COMMAND)
 
 

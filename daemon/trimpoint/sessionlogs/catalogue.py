@@ -1,4 +1,4 @@
-"""All sessions of all agents on this machine: found, filtered, listed."""
+"""Finds, filters and lists the sessions of all agents on this machine."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ SHORTEST_ID_END = 4
 
 
 class Query(NamedTuple):
-    """A selection of sessions. `since` is a moment; `search` are words that must all be there."""
+    """A selection of sessions. `since` is a point in time; all words of `search` must match."""
 
     agent: u.Agent | None = None
     cwd: str | None = None
@@ -27,7 +27,7 @@ class Query(NamedTuple):
 
 
 class Ambiguous(Exception):
-    """An id names several sessions, or none; `ids` are those that it could be."""
+    """Raised when an id matches several sessions, or none; `ids` are the possible ones."""
 
     def __init__(self, wanted: str, ids: list[str]) -> None:
         super().__init__(wanted, ids)
@@ -51,7 +51,7 @@ def found_sessions(homes: Homes, agent: u.Agent | None = None) -> Iterator[Found
 
 
 def listed(homes: Homes, overviews: Overviews, query: Query) -> list[SessionOverview]:
-    """Returns the sessions that are wanted, the last changed one first."""
+    """Returns the sessions that match, the most recently changed one first."""
     everything = [overviews.of(session) for session in found_sessions(homes, query.agent)]
     overviews.save()
     wanted = [one for one in everything if is_wanted(one, query)]
@@ -59,12 +59,12 @@ def listed(homes: Homes, overviews: Overviews, query: Query) -> list[SessionOver
 
 
 def newest_first(sessions: list[SessionOverview]) -> list[SessionOverview]:
-    """Returns sessions in the order of a list."""
+    """Returns the sessions sorted by their last change, the newest first."""
     return sorted(sessions, key=lambda one: (moment_of(one.updated_at), one.id), reverse=True)
 
 
 def is_wanted(one: SessionOverview, query: Query) -> bool:
-    """Returns whether a session passes the filters."""
+    """Returns whether a session matches the query."""
     if query.cwd is not None and one.cwd != query.cwd:
         return False
     if query.since is not None and moment_of(one.updated_at) < query.since:
@@ -76,7 +76,7 @@ def is_wanted(one: SessionOverview, query: Query) -> bool:
 
 
 def moment_of(timestamp: str | None) -> datetime:
-    """Returns a time as a moment, the beginning of time for one that cannot be read."""
+    """Converts a timestamp; one that cannot be parsed becomes the earliest possible time."""
     try:
         moment = datetime.fromisoformat(timestamp or "")
     except ValueError:
@@ -85,9 +85,9 @@ def moment_of(timestamp: str | None) -> datetime:
 
 
 def session_named(homes: Homes, wanted: str, agent: u.Agent | None = None) -> FoundSession:
-    """Returns the session with this id, or the only one whose id ends or begins with it.
+    """Returns the session with this id, or the only one whose id begins or ends with it.
 
-    :raises Ambiguous: there is none, or several.
+    :raises Ambiguous: when no session or more than one matches.
     """
     sessions = list(found_sessions(homes, agent))
     exact = [one for one in sessions if one.id == wanted]

@@ -1,4 +1,6 @@
-"""A session as NDJSON or as one JSON document. The same files always make the same bytes."""
+"""Writes a session as NDJSON, as one JSON document or as Markdown. The output only depends on the
+files.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -22,9 +24,9 @@ _LISTS: dict[type, str] = {
 
 
 def ndjson(session: FoundSession, *, include_compacted: bool) -> Iterator[bytes]:
-    """Yields the records of a session, a line each.
+    """Yields the records of a session, one per line.
 
-    :raises CannotRead: a file of it cannot be read.
+    :raises CannotRead: when one of its files cannot be read.
     """
     reading = Reading(session, include_compacted=include_compacted)
     digest = hashlib.sha256()
@@ -38,7 +40,7 @@ def ndjson(session: FoundSession, *, include_compacted: bool) -> Iterator[bytes]
 def document(session: FoundSession, *, include_compacted: bool) -> Iterator[bytes]:
     """Yields one JSON document in pieces; messages are not held in memory.
 
-    :raises CannotRead: a file of it cannot be read.
+    :raises CannotRead: when one of its files cannot be read.
     """
     reading = Reading(session, include_compacted=include_compacted)
     return document_of(reading, reading.end)
@@ -47,7 +49,7 @@ def document(session: FoundSession, *, include_compacted: bool) -> Iterator[byte
 def document_of(records: Iterable[u.Record], end: Callable[[str], u.EndRecord]) -> Iterator[bytes]:
     """Yields records as one JSON document, in pieces.
 
-    :param end: returns the last record, given the digest of all others
+    :param end: returns the last record, given the digest of all others.
     """
     digest = hashlib.sha256()
     rest: dict[str, list[bytes]] = {name: [] for name in _LISTS.values()}
@@ -81,16 +83,16 @@ def document_of(records: Iterable[u.Record], end: Callable[[str], u.EndRecord]) 
 
 
 def _untagged(line: bytes) -> bytes:
-    """Returns a record without its `type`, which stands first."""
+    """Returns a record without its `type`, which is the first member."""
     return b"{" + line.rstrip(b"\n").partition(b",")[2]
 
 
 def exported(
     session: FoundSession, form: ExportFormat, *, include_compacted: bool
 ) -> Iterator[bytes]:
-    """Yields a session in one of the forms, in pieces.
+    """Yields a session in the form `form`, in pieces.
 
-    :raises CannotRead: a file of it cannot be read.
+    :raises CannotRead: when one of its files cannot be read.
     """
     match form:
         case "unified":

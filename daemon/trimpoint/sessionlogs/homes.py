@@ -1,4 +1,4 @@
-"""Finds the folders where the agents keep their sessions."""
+"""The folders where the agents keep their sessions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ class Homes(NamedTuple):
 
 
 def homes_in(environ: Mapping[str, str]) -> Homes:
-    """Returns the folders that the agents themselves would use in this environment."""
+    """Returns the folders that the agents would use in this environment."""
     home = home_or_root(environ)
     return Homes(
         codex=Path(environ.get("CODEX_HOME") or home / ".codex"),
@@ -26,7 +26,7 @@ def homes_in(environ: Mapping[str, str]) -> Homes:
 
 
 def cache_file(environ: Mapping[str, str]) -> Path:
-    """Returns where the list of sessions is kept between two calls."""
+    """Returns the path of the cache for the list of sessions."""
     base = environ.get("XDG_CACHE_HOME", "")
     home = home_or_root(environ)
     return (Path(base) if base.startswith("/") else home / ".cache") / "trimpoint" / "sessions"

@@ -1,4 +1,4 @@
-"""The live window of a session: what the model would see next, in order. Pure."""
+"""Computes the live context of a session: what the model would receive next, in order. Pure."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -12,17 +12,17 @@ OVERHEAD_BYTES = 500
 
 
 class Summary(NamedTuple):
-    """A summary without a message of its own. `text` is None where only its provider reads it."""
+    """A summary that has no message of its own. `text` is None if it is encrypted."""
 
     text: str | None
     replaced: int
 
 
 class LiveWindow(NamedTuple):
-    """The session, and what its window holds, in the order in which the model sees it.
+    """The session and the content of its live context, in the order in which the model sees it.
 
     `summaries` are those that have a message of their own, by its index. `dropped` counts the
-    oldest messages of a window that is larger than any model's.
+    oldest messages of a context that is larger than any model's.
     """
 
     session: u.Session
@@ -32,7 +32,7 @@ class LiveWindow(NamedTuple):
 
 
 class _Newest:
-    """Messages up to a size; the oldest are dropped, but never a summary."""
+    """The newest messages up to a size; older ones are dropped, except summaries."""
 
     def __init__(self) -> None:
         self._messages: deque[u.MessageRecord] = deque()
@@ -41,7 +41,7 @@ class _Newest:
         self.dropped = 0
 
     def add(self, message: u.MessageRecord) -> None:
-        """Adds the newest one."""
+        """Adds a message."""
         if message.kind == "summary":
             self._summaries.append(message)
             return
@@ -52,7 +52,7 @@ class _Newest:
             self.dropped += 1
 
     def all(self) -> list[u.MessageRecord]:
-        """Returns what is left, in the order of the log."""
+        """Returns the remaining messages, in the order of the log."""
         return sorted((*self._summaries, *self._messages), key=lambda one: one.index)
 
 
@@ -61,8 +61,8 @@ def _size(message: u.MessageRecord) -> int:
 
 
 def live_window(records: Iterable[u.Record]) -> LiveWindow:
-    """Returns what is live. A summary stands behind what was kept from before it in Codex's window,
-    and before what was kept in those of others, unless the beginning was kept.
+    """Returns the live context. In Codex a summary comes after the messages that were kept from
+    before it; in other agents before them, unless the beginning was kept.
     """
     session: u.Session | None = None
     newest = _Newest()
@@ -92,7 +92,7 @@ def _summary(boundary: u.BoundaryRecord) -> Summary:
 def _ordered(
     agent: u.Agent, messages: list[u.MessageRecord], boundaries: list[u.BoundaryRecord]
 ) -> list[u.MessageRecord | Summary]:
-    """Returns the messages as each boundary in turn put them."""
+    """Returns the messages in the order that results from the boundaries."""
     placed: list[u.MessageRecord | Summary] = []
     left = messages
     for boundary in sorted(boundaries, key=lambda one: one.after_message_index):
@@ -110,21 +110,21 @@ def _ordered(
 
 
 def _keeps_beginning(boundary: u.BoundaryRecord) -> bool:
-    """Returns whether what came first was kept, so that the summary stands behind it."""
+    """Returns whether the first messages were kept, so that the summary comes after them."""
     kept, replaced = boundary.kept_message_indices, boundary.replaced_message_indices
     return bool(kept and replaced) and max(kept) < min(replaced)
 
 
 def _opens(message: u.MessageRecord, summary: int, agent: u.Agent) -> bool:
-    """Returns whether a message is the summary, or the answer that Gemini CLI puts behind it."""
+    """Returns whether a message is the summary, or the answer that Gemini CLI adds after it."""
     if message.index == summary:
         return True
     return agent == "gemini" and message.index == summary + 1 and message.role == "assistant"
 
 
 def _is_before(message: u.MessageRecord, boundary: u.BoundaryRecord) -> bool:
-    """Returns whether a message was kept from before the boundary; what that expanded counts as
-    kept.
+    """Returns whether a message was kept from before the boundary; expanded messages of the
+    boundary count as kept.
     """
     if message.index <= boundary.after_message_index:
         return True

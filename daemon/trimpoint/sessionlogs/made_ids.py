@@ -1,10 +1,12 @@
-"""Ids for what has none in a log: the same for the same session and place. Pure."""
+"""Makes ids for entries that have none in a log. They depend only on the session and the position.
+Pure.
+"""
 
 import uuid
 
 
 def made_id(session_id: str, place: int) -> str:
-    """Returns a UUID made of a session's id and a place in it."""
+    """Returns a UUID for a position in a session."""
     try:
         space = uuid.UUID(session_id)
     except ValueError:

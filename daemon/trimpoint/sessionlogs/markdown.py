@@ -1,4 +1,4 @@
-"""A session as Markdown, for a person to read. Pure; messages stay word for word."""
+"""Writes a session as Markdown for people. Pure; messages stay word for word."""
 
 from collections.abc import Iterable, Iterator
 

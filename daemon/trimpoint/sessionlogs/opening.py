@@ -1,5 +1,5 @@
-"""Opens session files for reading, compressed ones too, up to the size that they had when they were
-first looked at.
+"""Opens session files, including compressed ones, up to the size that they had at the first
+reading.
 """
 
 import importlib
@@ -20,15 +20,16 @@ MAX_ZSTD_WINDOW_BYTES = 32 * 1024 * 1024
 
 
 class CannotRead(Exception):
-    """A session file cannot be read; the message says why and what to do."""
+    """Raised when a session file cannot be read; the message says why and what to do."""
 
 
 @contextmanager
 def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, None]:
     """Yields a session file as a stream of lines.
 
-    :param size: where a plain file ends for us, if it may have grown since.
-    :raises CannotRead: it is gone, or compressed with nothing here that could read it.
+    :param size: where reading a plain file stops, because it may have grown.
+    :raises CannotRead: when it is deleted, or compressed and nothing is installed that can
+        decompress it.
     """
     with _raw(path) as raw:
         if path.suffix == COMPRESSED:
@@ -39,8 +40,8 @@ def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, N
 
 
 def bytes_of(path: Path, start: int, count: int) -> bytes:
-    """Returns a part of a file; a negative start counts from its end. None of what is no plain file
-    or cannot be read.
+    """Returns a part of a file; a negative start counts from its end. Empty if it is not a plain
+    file or cannot be read.
     """
     try:
         fd = os.open(path, PLAIN)
@@ -87,7 +88,7 @@ class _UpTo(io.RawIOBase):
 
 
 class _Decompressed(io.RawIOBase):
-    """Turns a damaged frame into the end of the file: what came before it is good."""
+    """Decompresses a file; a damaged frame counts as the end of the file."""
 
     def __init__(self, path: Path, raw: io.FileIO) -> None:
         stream = _zstd_stream(raw)
@@ -133,7 +134,7 @@ def _zstd_stream(raw: io.FileIO) -> Any:
 
 
 def size_of(path: Path) -> int:
-    """Returns the size of a file, 0 when it is gone."""
+    """Returns the size of a file in bytes, 0 if it does not exist."""
     try:
         return os.stat(path).st_size
     except OSError:

@@ -1,9 +1,9 @@
-"""Summarizes a session for lists, and caches the summaries.
+"""Summarizes sessions for lists, and caches the summaries.
 
-What must always be true: what the cache says is what reading would say. An entry holds for exactly
-these files: device, inode, size, and a digest of head and tail; and for what was found beside them,
-such as a clear that only another session's file tells of. A cache that is damaged or of another
-version is made anew.
+Always true: the cache returns what reading would return. An entry is valid only for the same files
+(device, inode, size, and a digest of head and tail), and for the same data found outside them, such
+as a clear that is recorded in another session's file. A damaged cache or one of another version is
+rebuilt.
 """
 
 import os
@@ -39,7 +39,7 @@ class _Kept(msgspec.Struct, array_like=True):
 
 
 class Overviews:
-    """Makes overviews and keeps them in `path`; None keeps them nowhere."""
+    """Makes overviews and caches them in the file `path`; None disables the cache."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -48,7 +48,7 @@ class Overviews:
         self._changed = False
 
     def of(self, session: FoundSession) -> SessionOverview:
-        """Returns what the list says of a session, from the cache if that is right."""
+        """Returns the overview of a session, from the cache if it is valid."""
         keys = [*(key_of(path) for path, _ in session.parts), _key_of_beside(session)]
         name = f"{session.agent}:{session.id}:{session.parts[-1][0]}"
         entry = self._entries.get(name)
@@ -59,7 +59,7 @@ class Overviews:
         return _with_found(entry.overview, session)
 
     def save(self) -> None:
-        """Writes the cache, if it has changed. One that cannot be written is no reason to fail."""
+        """Writes the cache if it has changed. An error while writing is ignored."""
         if self._path is None or not (self._changed or len(self._fresh) != len(self._entries)):
             return
         data = msgspec.msgpack.encode(_Kept(VERSION, self._fresh))
@@ -81,7 +81,7 @@ def _read(path: Path) -> dict[str, Entry]:
 
 
 def key_of(path: Path) -> FileKey:
-    """Returns what a file is known by: device, inode, size, and a digest of its head and tail."""
+    """Returns the key of a file: device, inode, size, and a digest of its head and tail."""
     try:
         fd = os.open(path, PLAIN)
     except OSError:
@@ -114,7 +114,7 @@ def _overview(session: FoundSession, size: int) -> SessionOverview:
 
 
 def overview_of(session: FoundSession, first: Survey, size: int) -> SessionOverview:
-    """Returns what a list says of a session that has been read."""
+    """Returns the overview of a session that was read."""
     about, records = described(session, first), first.records
     lineage = about.lineage
     kinds: tuple[tuple[LineageKind, str | None], ...] = (
@@ -147,7 +147,7 @@ def overview_of(session: FoundSession, first: Survey, size: int) -> SessionOverv
 
 
 def _uncounted(session: FoundSession, size: int, problem: str | None) -> SessionOverview:
-    """Returns what is known without reading: the time is that of the newest file."""
+    """Returns the overview of a session that was not read; its time is that of the newest file."""
     paths = [path for path, _ in session.parts]
     return SessionOverview(
         id=session.id,

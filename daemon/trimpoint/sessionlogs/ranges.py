@@ -1,12 +1,12 @@
-"""Sets of message indices as runs, so that a set of millions costs a few pairs. Pure."""
+"""Sets of message indices as ranges, so that a set of millions needs a few pairs. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 
 class Ranges:
-    """A set of indices. `runs` are half-open, sorted, apart from each other, and not to be changed
-    from outside.
+    """A set of indices. `runs` are half-open ranges, sorted and disjoint; callers must not change
+    them.
     """
 
     __slots__ = ("runs",)
@@ -16,7 +16,7 @@ class Ranges:
 
     @classmethod
     def of(cls, indices: Iterable[int]) -> "Ranges":
-        """Returns the set of `indices`, in whatever order."""
+        """Returns the set of `indices`, which may be in any order."""
         made = cls()
         for index in sorted(set(indices)):
             made.append(index)
@@ -82,7 +82,7 @@ class Ranges:
         return Ranges(merged)
 
     def both(self, other: "Ranges") -> "Ranges":
-        """Returns the members that both have."""
+        """Returns the intersection of both sets."""
         return self.minus(self.minus(other))
 
     def before(self, index: int) -> "Ranges":
@@ -90,5 +90,5 @@ class Ranges:
         return Ranges((start, min(end, index)) for start, end in self.runs if start < index)
 
     def highest(self) -> int:
-        """Returns the largest member, -1 of an empty set."""
+        """Returns the largest member; -1 if the set is empty."""
         return self.runs[-1][1] - 1 if self.runs else -1

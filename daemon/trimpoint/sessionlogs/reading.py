@@ -1,4 +1,4 @@
-"""Defines what every reader of a log can do, and what it says of the session. Pure."""
+"""The interface of every reader, and the data about a session that it returns. Pure."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -10,11 +10,11 @@ class Reader(Protocol):
 
     @property
     def part_done(self) -> bool:
-        """Returns whether nothing that follows in this file belongs to the session."""
+        """Returns whether the rest of this file does not belong to the session."""
         ...
 
     def begin_part(self, part: Any) -> None:
-        """Begins a file; the lines that follow are of it."""
+        """Begins a file."""
         ...
 
     def feed(self, line: bytes) -> None:
@@ -22,16 +22,16 @@ class Reader(Protocol):
         ...
 
     def finish(self) -> None:
-        """Ends the log; no line follows."""
+        """Ends the log."""
         ...
 
     def about(self) -> "About":
-        """Returns what the log says of the session itself, after `finish`."""
+        """Returns the data about the session in the log, after `finish`."""
         ...
 
 
 class About(NamedTuple):
-    """The facts about a session in its log."""
+    """The data about a session in its log."""
 
     cwd: str | None = None
     created_at: str | None = None

@@ -1,4 +1,4 @@
-"""The newest entries of a mapping that would grow with the log. Pure."""
+"""A mapping that keeps its newest entries and so does not grow with the log. Pure."""
 
 from typing import Generic, TypeVar
 
@@ -7,9 +7,11 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Remembers at least the newest `limit` keys and at most twice as many, each at once.
+    """Keeps at least the newest `limit` keys, and at most twice as many. All operations take
+    constant time.
 
-    Taking out the oldest key of a dict one by one would look through all that were taken before.
+    Removing the oldest key of a dict each time would have to skip all keys that were removed
+    before.
     """
 
     def __init__(self, limit: int) -> None:
@@ -18,12 +20,12 @@ class Recent(Generic[K, V]):
         self._old: dict[K, V] = {}
 
     def put(self, key: K, value: V) -> None:
-        """Remembers a value, the newest one."""
+        """Stores a value as the newest one."""
         self._new[key] = value
         if len(self._new) >= self._limit:
             self._old, self._new = self._new, {}
 
     def get(self, key: K) -> V | None:
-        """Returns the value of a key, None if it is not known any more."""
+        """Returns the value of a key; None if it is no longer stored."""
         found = self._new.get(key)
         return found if found is not None else self._old.get(key)

@@ -1,9 +1,8 @@
-"""Collects the findings of a reader: numbers messages, follows the window, and makes the unified
-records. Pure.
+"""Collects the records of a reader: numbers messages and follows the live context. Pure.
 
-A log is read twice: first for what became of each message (`fates`), then for the records, which
-say it. The first time no message is made. Both times the readers do the same, so that indices
-agree.
+A log is read twice: first to find out what became of each message (`fates`), then for the records,
+which contain it. The first reading makes no messages. The readers behave the same in both, so that
+the indices agree.
 """
 
 from collections import deque
@@ -24,7 +23,7 @@ BYTES_PER_TOKEN = 4
 
 
 class Records:
-    """Collects records of one session. `fates` is None the first time."""
+    """Collects the records of one session. `fates` is None during the first reading."""
 
     def __init__(
         self,
@@ -55,16 +54,16 @@ class Records:
 
     @property
     def wanted(self) -> bool:
-        """Returns whether records are made, not only counted."""
+        """Returns whether this is the second reading, which makes records."""
         return self.fates is not None
 
     @property
     def last_index(self) -> int:
-        """Returns the index of the last message so far, -1 for none."""
+        """Returns the index of the last message; -1 if there is none."""
         return self.window.count - 1
 
     def take(self) -> list[u.Record]:
-        """Returns the records that are complete, each once."""
+        """Returns the complete records and removes them."""
         end = len(self.ready) if self._open is None else self._open
         if self._waits:
             end = next((at for at in range(end) if self._changes_later(self.ready[at])), end)
@@ -95,7 +94,9 @@ class Records:
         )
 
     def update(self, index: int, members: Mapping[str, Any]) -> None:
-        """Replaces members of a message that is not written yet; the window is not changed."""
+        """Replaces members of a message that is still held back; the live context does not
+        change.
+        """
         self.window.changed[index] = self.lines
         for call in members.get("tool_calls", ()):
             self._opened(call.id, index)
@@ -103,7 +104,7 @@ class Records:
             self.ready[at] = msgspec.structs.replace(self.ready[at], **members)
 
     def drop_result(self, index: int, call_id: str | None) -> None:
-        """Removes the result of a call from a message that is not written yet."""
+        """Removes the result of a call from a message that is still held back."""
         self.window.changed[index] = self.lines
         at = self._held(index)
         record = self.ready[at] if at is not None else None
@@ -133,30 +134,30 @@ class Records:
                 self._opened(call.id, changed.index)
 
     def seen(self, timestamp: str | None) -> None:
-        """Notes when something was written."""
+        """Updates the first and the last time of the session."""
         if timestamp is not None:
             if self.first_timestamp is None:
                 self.first_timestamp = timestamp
             self.last_timestamp = timestamp
 
     def newest_boundary_undone(self) -> bool:
-        """Returns whether a rewind will go back to before the window's newest boundary."""
+        """Returns whether a later rewind goes back to before the newest boundary."""
         return self.fates is not None and self.window.boundaries - 1 in self.fates.undone
 
     def unknown_row(self, kind: str) -> None:
-        """Counts a row of a kind that the reader does not know."""
+        """Counts a row of an unknown kind."""
         if kind not in self.unknown and len(self.unknown) >= MAX_NOTES:
             kind = "other"
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
 
     def note(self, text: str) -> None:
-        """Keeps a sentence for people about what could not be known."""
+        """Adds a sentence for people about something that could not be determined."""
         if text not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(text)
 
     def message(self, members: Mapping[str, Any], *, live: bool = True) -> int:
-        """Adds a message with these members of `unified.Message`; what the window knows is added
-        here. Returns its index.
+        """Adds a message with these members of `unified.Message`, and with what the live context
+        determines. Returns its index.
         """
         kind = members["kind"]
         if self._clears and kind == "prompt":
@@ -182,22 +183,18 @@ class Records:
         return index
 
     def counted(self, timestamp: str) -> int:
-        """Counts a message of which nothing is wanted, and which is no prompt. Returns its
-        index.
-        """
+        """Counts a message without reading it. Returns its index."""
         if self.first_timestamp is None:
             self.first_timestamp = timestamp
         self.last_timestamp = timestamp
         return self.window.add()
 
     def withdraws_next(self) -> bool:
-        """Returns whether the next message turned out to be none while the log was read for the
-        first time.
-        """
+        """Returns whether the first reading found that the next message does not count."""
         return self.fates is not None and self.fates.withdraws(self.window.count)
 
     def live_prompts(self, max_tokens: int) -> Ranges:
-        """Returns the newest live prompts up to a size, the one that exceeds it included."""
+        """Returns the newest live prompts up to a size, including the one that exceeds it."""
         found: list[int] = []
         for index, size in reversed(self._prompts):
             if index in self.window.live:
@@ -208,8 +205,8 @@ class Records:
         return Ranges.of(found)
 
     def prompt_before(self, turns: int) -> int | None:
-        """Returns the message with which the newest `turns` turns of the window begin; the oldest
-        prompt if there are fewer.
+        """Returns the index of the prompt with which the newest `turns` turns begin; that of the
+        oldest prompt if there are fewer.
         """
         found = None
         for index, _ in reversed(self._prompts):
@@ -221,7 +218,9 @@ class Records:
         return found
 
     def call_index(self, call_id: str | None) -> int | None:
-        """Returns the message with the call of that id, if it is not too long ago."""
+        """Returns the index of the message with the call of that id; None if it is unknown or too
+        old.
+        """
         return self._calls.get(call_id) if call_id is not None else None
 
     def _opened(self, call_id: str | None, index: int) -> None:
@@ -229,7 +228,7 @@ class Records:
             self._calls.put(call_id, index)
 
     def put(self, record: u.Record) -> None:
-        """Adds a record that is no message."""
+        """Adds a record that is not a message."""
         match record:
             case u.BoundaryRecord():
                 self.boundaries += 1
@@ -243,7 +242,7 @@ class Records:
             self.ready.append(record)
 
     def unreadable(self, line: bytes) -> None:
-        """Counts a line that is no row; the last one may not be written to its end yet."""
+        """Counts a line that is not a row; the last line may be incomplete."""
         if not line.strip(b"\x00 \t\r\n"):
             return
         if line.endswith(b"\n"):
@@ -252,12 +251,12 @@ class Records:
             self.pending = True
 
     def _clear_before(self, timestamp: str | None) -> None:
-        """Adds the clears that were before a prompt: the session went on after them."""
+        """Adds the clears before a prompt, after which the session continued."""
         while self._clears and (self._clears[0].timestamp or "") < (timestamp or ""):
             self._put_clear(self._clears.pop(0))
 
     def put_clears(self) -> None:
-        """Adds the clears that are left; no message follows."""
+        """Adds the remaining clears; no message follows."""
         while self._clears:
             self._put_clear(self._clears.pop(0))
 
@@ -276,7 +275,7 @@ class Records:
         )
 
     def rewound(self, dropped: Ranges, timestamp: str | None, source: u.SourceRef | None) -> None:
-        """Adds a rewind that the window has made just now, if it dropped anything."""
+        """Adds the rewind that the live context has just made, if it dropped anything."""
         if not dropped.runs:
             return
         self.put(
@@ -310,14 +309,14 @@ class Records:
 
 
 class UsageSum:
-    """Adds up what model calls used."""
+    """Adds up the usage of model calls."""
 
     def __init__(self) -> None:
         self.calls = 0
         self._sums = [0, 0, 0, 0, 0, 0]
 
     def add(self, usage: u.Usage) -> None:
-        """Adds one call."""
+        """Adds a call."""
         self.calls += 1
         for at, value in enumerate(
             (
@@ -332,7 +331,7 @@ class UsageSum:
             self._sums[at] += value
 
     def record(self) -> u.UsageRecord:
-        """Returns the sum."""
+        """Returns the sum as a record."""
         given, cached, created, output, reasoning, total = self._sums
         return u.UsageRecord(
             input_tokens=given,

@@ -1,5 +1,5 @@
-"""A session that was found, and reading it: twice through its files, once for what became of each
-message, once for the records.
+"""A session on disk, and its two readings: the first finds out what became of each message, the
+second makes the records.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,8 +18,8 @@ TAKEN_BYTES = 64 * 1024
 
 
 class FoundSession(NamedTuple):
-    """A session on disk. `parts` are its files with what the reader has to know of each; `clears`
-    are found beside the log.
+    """A session on disk. `parts` are its files, each with the data that the reader needs; `clears`
+    were found outside the log.
     """
 
     id: str
@@ -33,7 +33,7 @@ class FoundSession(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """The outcome of the first reading."""
+    """The result of the first reading."""
 
     records: Records
     about: About
@@ -43,7 +43,7 @@ class Survey(NamedTuple):
 def survey(session: FoundSession) -> Survey:
     """Reads a session for the first time.
 
-    :raises CannotRead: a file of it cannot be read.
+    :raises CannotRead: when one of its files cannot be read.
     """
     sizes = [size_of(path) for path, _ in session.parts]
     records = Records(clears=session.clears)
@@ -54,11 +54,11 @@ def survey(session: FoundSession) -> Survey:
 
 
 class Reading:
-    """The second reading: iterate for the records, then ask for `end`.
+    """The second reading: iterate over the records, then call `end`.
 
     Without `include_compacted`, messages that are no longer in the context are left out.
 
-    :raises CannotRead: while iterating; a file cannot be read.
+    :raises CannotRead: while iterating, when a file cannot be read.
     """
 
     def __init__(
@@ -85,16 +85,14 @@ class Reading:
         yield records.usage.record()
 
     def end(self, digest: str) -> u.EndRecord:
-        """Returns the last record, once all others have been taken."""
+        """Returns the last record, after all others were taken."""
         return self._records.end(digest)
 
 
 def _feed(
     session: FoundSession, reader: Reader, records: Records, sizes: list[int]
 ) -> Iterator[None]:
-    """Gives the reader all lines; yields after every few when there are records, so that they can
-    be taken.
-    """
+    """Passes all lines to the reader, and yields after every few so that records can be taken."""
     fed = 0
     for (path, part), size in zip(session.parts, sizes, strict=True):
         with opened(path, size) as source:
@@ -113,7 +111,7 @@ def _feed(
 
 
 def described(session: FoundSession, first: Survey) -> u.Session:
-    """Returns what is known of a session."""
+    """Returns the data about a session."""
     records, about = first.records, first.about
     return u.Session(
         id=session.id,

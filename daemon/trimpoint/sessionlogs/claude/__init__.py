@@ -1,3 +1,3 @@
-"""Claude Code's sessions: `discovery` finds them, `clears` says which was begun by a `/clear` in
-which other, `reader` reads one with `rows`, `messages`, `branches` and `summaries`.
+"""Claude Code's sessions: `discovery` finds them, `clears` finds the session that a `/clear`
+continued in, `reader` reads a session with `rows`, `messages`, `branches` and `summaries`.
 """

@@ -1,9 +1,9 @@
 """The live rows of a Claude Code session, in the order in which the model sees them. Pure.
 
-Rows name their parents. That is followed only as far as it is needed: a row whose parent is the
-newest live row goes on; a prompt whose parent is an older one takes back what came after that.
-Answers and results of tools never take anything back: calls that run at the same time make branches
-that are all live. Rows whose parent is not there go on, too.
+Rows name their parents, which are followed only as far as necessary. A row whose parent is the
+newest live row continues the branch; a prompt whose parent is an older live row rewinds to it.
+Answers and tool results never rewind, because parallel calls make branches that are all live. A row
+whose parent is missing continues the branch, too.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """The effect of a new row: the rows that it took back, whether it began anew with nothing
-    before it, and how many of the newest boundaries it went back behind.
+    """The effect of a new row: the rows that it dropped, whether it began with an empty context,
+    and the number of the newest boundaries that it rewound past.
     """
 
     dropped: list[str]
@@ -21,14 +21,14 @@ class Step(NamedTuple):
 
 
 class _Era(NamedTuple):
-    """The live rows at the moment of a boundary."""
+    """The live rows before a boundary."""
 
     live: list[str]
     moved: dict[str, str]
 
 
 class Branches:
-    """The rows that are live, by uuid."""
+    """The live rows, by uuid."""
 
     def __init__(self) -> None:
         self.live: list[str] = []
@@ -41,7 +41,7 @@ class Branches:
         return uuid in self._parents
 
     def add(self, uuid: str, parent: str | None, *, may_rewind: bool, dead: bool = False) -> Step:
-        """Adds a row, and says what that took back."""
+        """Adds a row and returns its effect."""
         self._parents[uuid] = parent
         if dead:
             return Step([])
@@ -68,7 +68,9 @@ class Branches:
         return self._behind_a_boundary(parent) or self._on_a_dead_branch(resolved)
 
     def _behind_a_boundary(self, parent: str) -> Step | None:
-        """Goes back to what was live before a boundary; None if the parent was not live there."""
+        """Rewinds to the rows that were live before a boundary; None if the parent was not among
+        them.
+        """
         for number in range(len(self._eras) - 1, -1, -1):
             era = self._eras[number]
             leaf = era.moved.get(parent, parent)
@@ -91,9 +93,7 @@ class Branches:
         return Step(dropped)
 
     def chain(self, leaf: str) -> list[str]:
-        """Returns a row and all that it came from, the oldest first. A circle ends where it would
-        begin again.
-        """
+        """Returns a row and its ancestors, the oldest first. A cycle of parents is cut."""
         found: dict[str, None] = {}
         at: str | None = leaf
         while at is not None and at in self._parents and at not in found:
@@ -102,8 +102,8 @@ class Branches:
         return list(reversed(found))
 
     def compact(self, boundary: str, kept: Iterable[str], *, keeps_beginning: bool) -> None:
-        """Applies a boundary: only `kept` stays, behind the summary, or before it
-        (`keeps_beginning`).
+        """Applies a boundary: only `kept` stays, after the summary, or before it if
+        `keeps_beginning`.
         """
         wanted = set(kept)
         stay = [uuid for uuid in self.live if uuid in wanted]
@@ -113,7 +113,9 @@ class Branches:
         self._moved = {boundary: self.live[-1]}
 
     def summarize(self, summary: str, parent: str | None, boundary: str | None) -> None:
-        """Adds the summary of the newest boundary; without one, everything before it is gone."""
+        """Adds the summary of the newest boundary. Without a boundary, all rows before it are
+        dropped.
+        """
         self._parents[summary] = parent
         if boundary is None:
             self._eras.append(_Era(self.live, self._moved))
@@ -123,7 +125,7 @@ class Branches:
         self._moved[summary] = self.live[-1]
 
     def stretch(self, head: str, tail: str) -> list[str]:
-        """Returns the live rows from one to another."""
+        """Returns the live rows from `head` to `tail`."""
         if head not in self.live or tail not in self.live:
             return []
         return self.live[self.live.index(head) : self.live.index(tail) + 1]

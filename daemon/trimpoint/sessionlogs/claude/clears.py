@@ -1,9 +1,8 @@
-"""Finds the session of Claude Code in which a `/clear` began another one, and how sure that is.
-Pure.
+"""Finds the session in which a `/clear` started another one, with a confidence. Pure.
 
-A `/clear` begins a new file; nothing in the old one says so. What is known comes from the first
-rows of the new file, from `history.jsonl`, and from what a program without a terminal had queued in
-the old file.
+A `/clear` of Claude Code starts a new file, and nothing in the old file records it. The evidence is
+in the first rows of the new file, in `history.jsonl`, and in commands that a program without a
+terminal had queued in the old file.
 """
 
 import re
@@ -31,8 +30,8 @@ class Typed(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The first rows of a file: that it begins with a clear, when, and which session the process
-    began with.
+    """The first rows of a file: it begins with a clear; `at` is its time, and `process_session` the
+    session that the process started with.
     """
 
     session_id: str
@@ -48,7 +47,7 @@ class _HistoryRow(msgspec.Struct, rename="camel"):
 
 
 def typed_clears(lines: Iterable[bytes]) -> list[Typed]:
-    """Returns the clears that were typed. Early versions do not say in which session."""
+    """Returns the clears that were typed. Early versions do not record in which session."""
     found: list[Typed] = []
     for line in lines:
         if b"/" not in line:
@@ -64,7 +63,7 @@ def typed_clears(lines: Iterable[bytes]) -> list[Typed]:
 
 
 def head_of(session_id: str, lines: Iterable[bytes]) -> Head | None:
-    """Returns what the first rows say, None where the session does not begin with a clear."""
+    """Returns the beginning of a session that starts with a clear; None for any other session."""
     rows = list(_rows(lines))
     begun = next((row for row in rows if _is_clear(row)), None)
     at = time_of(begun.timestamp) if begun is not None else None
@@ -96,7 +95,7 @@ def _said_before(rows: list[Row], clear: Row) -> bool:
 
 
 def time_of(timestamp: str | None) -> datetime | None:
-    """Returns a time with its zone, None for what is no time."""
+    """Parses a time with a zone; None if it is not one."""
     try:
         found = datetime.fromisoformat(timestamp or "")
     except ValueError:
@@ -105,8 +104,8 @@ def time_of(timestamp: str | None) -> datetime | None:
 
 
 class Neighbour(NamedTuple):
-    """Another session of the same project. `last` is when its last row was written; `queued_clear`:
-    it ends with a queued clear; `process_session` is the session that its last process began with.
+    """Another session of the same project. `last` is the time of its last row; `queued_clear`: it
+    ends with a queued clear; `process_session` is the session that its last process started with.
     """
 
     session_id: str
@@ -116,7 +115,7 @@ class Neighbour(NamedTuple):
 
 
 def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) -> u.Clear:
-    """Returns the clear that began a session, with the session that it was typed in if that is
+    """Returns the clear that started a session, with the session in which it was typed if that is
     known.
     """
     evidence = [u.Evidence(kind="record", detail=f"{head.session_id} begins with the command")]
@@ -150,8 +149,8 @@ def clear_behind(head: Head, typed: list[Typed], neighbours: list[Neighbour]) ->
 
 
 def _in_the_process(head: Head, neighbours: list[Neighbour]) -> str | None:
-    """Returns the newest session before the clear that the same process had; rows name only the
-    first one, whichever the clear was typed in.
+    """Returns the newest session that the same process had before the clear. Rows only name the
+    process's first session, whichever one the clear was typed in.
     """
     first = head.process_session
     if first is None:

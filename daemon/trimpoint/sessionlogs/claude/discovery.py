@@ -1,4 +1,4 @@
-"""The sessions of Claude Code below its configuration folder."""
+"""Finds the sessions of Claude Code below its configuration folder."""
 
 import io
 from collections.abc import Iterator
@@ -60,7 +60,9 @@ def _main_session(path: Path, clears: list[u.Clear], typed: list[Typed]) -> Foun
 
 
 def _copied(path: Path) -> Copied | None:
-    """Returns what a file has copied from one beside it, if that is there and has the same row."""
+    """Returns which rows a file has copied from a file beside it; None if that file does not exist
+    or does not have the same row.
+    """
     head = bytes_of(path, 0, FORKED_HEAD_BYTES)
     first = first_process_session(head)
     if first in (None, path.stem) or FORKED_FROM in head:
@@ -116,7 +118,7 @@ def _session(
 
 
 def lineage_of(session_id: str, clears: list[u.Clear]) -> u.Lineage | None:
-    """Returns which session a session was cleared from, if any."""
+    """Returns the session that a session was cleared from, or None."""
     for clear in clears:
         if clear.to_session == session_id and clear.from_session is not None:
             return u.Lineage(cleared_from=clear.from_session)

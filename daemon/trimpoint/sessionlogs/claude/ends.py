@@ -14,7 +14,7 @@ _QUEUED = re.compile(
 
 
 def last_time_in(data: bytes) -> datetime | None:
-    """Returns the latest time that a row has."""
+    """Returns the latest time in the rows."""
     times: list[datetime] = []
     for text in _TIME.findall(data):
         try:
@@ -25,11 +25,11 @@ def last_time_in(data: bytes) -> datetime | None:
 
 
 def queues_clear(data: bytes) -> bool:
-    """Returns whether a clear was queued: what a program without a terminal does."""
+    """Returns whether a clear was queued, as programs without a terminal do."""
     return _QUEUED.search(data) is not None
 
 
 def process_session_in(data: bytes) -> str | None:
-    """Returns the session that the process began with which wrote last."""
+    """Returns the session with which the last writing process started, or None."""
     found = _PROCESS.findall(data)
     return found[-1].decode() if found else None

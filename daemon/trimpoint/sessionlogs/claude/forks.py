@@ -1,8 +1,8 @@
 """Finds the rows that `--fork-session` copied from another session file. Pure.
 
-The copies keep their uuids and times and get the new session's id; nothing names the origin but
-`session_id`, the session that the writing process began with. The first row of the new process has
-the new id there (measured: 2.1.332).
+The copies keep their uuids and times and get the id of the new session. The origin is only in
+`session_id`, the session with which the writing process started; the first row of the new process
+has the new id there (measured: 2.1.332).
 """
 
 import re
@@ -15,7 +15,7 @@ _UUID = re.compile(rb'"uuid":"([0-9a-fA-F-]{36})"')
 
 
 class Copied(NamedTuple):
-    """So many lines of a file are copied from the file of another session, which has a row with
+    """A number of lines that were copied from the file of another session, which has a row
     `uuid`.
     """
 
@@ -25,14 +25,14 @@ class Copied(NamedTuple):
 
 
 def first_process_session(head: bytes) -> str | None:
-    """Returns the first session of the process that wrote the first rows, if they say it."""
+    """Returns the session with which the process started that wrote the first rows, or None."""
     at = head.find(PROCESS)
     found = _PROCESS.match(head, at) if at >= 0 else None
     return found[1].decode() if found is not None else None
 
 
 def copied_rows(session_id: str, lines: Iterable[bytes]) -> Copied | None:
-    """Returns what is copied, None where no process of the session's own follows."""
+    """Returns the copied rows; None if no row of the session's own process follows."""
     own = PROCESS + session_id.encode() + b'"'
     origin: str | None = None
     uuid: bytes | None = None

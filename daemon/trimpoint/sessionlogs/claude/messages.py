@@ -1,4 +1,4 @@
-"""Rows of Claude Code as messages of the unified form. Pure."""
+"""Converts rows of Claude Code to messages of the unified form. Pure."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ def text_of(message: Message | None) -> str:
 
 
 def blocks_of(message: Message | None) -> list[Block]:
-    """Returns the parts of a message, none of one that is a text."""
+    """Returns the content blocks of a message; empty if its content is a text."""
     content = message.content if message is not None else None
     return content if isinstance(content, list) else []
 
 
 def queued_in(row: Row) -> Message | None:
-    """Returns what was typed while the model worked, if the row is that."""
+    """Returns the prompt that was typed while the model worked, if the row has one, or None."""
     attached = row.attachment
     if attached is None or attached.type != "queued_command" or not attached.prompt:
         return None
@@ -40,14 +40,14 @@ def queued_in(row: Row) -> Message | None:
 
 
 def answers_tool(row: Row) -> bool:
-    """Returns whether a user's row is a tool's result."""
+    """Returns whether a row of the user is a tool's result."""
     return row.source_tool_assistant_uuid != NULL or any(
         block.type == "tool_result" for block in blocks_of(row.message)
     )
 
 
 def kind_of(row: Row) -> str:
-    """Returns what a row is to a reader: prompt, answer, tool_result, summary, command, notice …"""
+    """Returns the kind of a row: prompt, answer, tool_result, summary, command, notice …"""
     if row.is_api_error_message:
         return "other"
     if row.type == "assistant":
@@ -71,7 +71,7 @@ def _from_a_person(row: Row) -> bool:
 
 
 def usage_of(usage: Usage | None) -> u.Usage | None:
-    """Returns the tokens of a call; cached ones are part of the input."""
+    """Returns the tokens of a model call; cached ones are part of the input."""
     if usage is None:
         return None
     created, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
@@ -87,7 +87,7 @@ def usage_of(usage: Usage | None) -> u.Usage | None:
 
 
 def members_of(row: Row, records: Records) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that the row itself decides."""
+    """Returns the members of `unified.Message` that follow from the row alone."""
     kind = kind_of(row)
     members: dict[str, Any] = {
         "id": row.uuid,
@@ -144,8 +144,8 @@ def _output(block: Block) -> str:
 
 
 def merged(record: u.MessageRecord, more: dict[str, Any]) -> u.MessageRecord:
-    """Returns a message with another row of the same answer: Claude Code writes a row for each
-    part.
+    """Returns a message with another row of the same answer added. Claude Code writes a row for
+    each content block.
     """
     texts = [text for text in (record.text, more["text"]) if text]
     thoughts = [text for text in (record.thoughts, more["thoughts"]) if text]

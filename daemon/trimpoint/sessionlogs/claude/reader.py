@@ -1,8 +1,7 @@
 """Reads a session of Claude Code: lines in, unified records out (docs/session-logs.md). Pure.
 
-What must always be true: the order is that of the file, never that of timestamps, which run
-backwards around a compaction; of rows with one uuid the first counts; rows of one answer are one
-message.
+Always true: the order is that of the file, not of timestamps, which run backwards at a compaction;
+of rows with the same uuid the first counts; the rows of one answer are one message.
 """
 
 from datetime import datetime
@@ -45,8 +44,9 @@ TRIGGERS: dict[str, u.Trigger] = {"manual": "manual", "auto": "auto"}
 class ClaudeReader:
     """Reads one file: `begin_part`, `feed` for each line, and `finish` after the last one.
 
-    `is_side`: it is a sub-agent's. `typed_clears`: when a clear was typed in this session, in
-    versions in which it went on under its id. `copied_lines`: so many lines are another session's.
+    `is_side`: the session is a sub-agent's. `typed_clears`: the times of clears in this session,
+    for versions that continued a session under its id. `copied_lines`: the number of lines that
+    belong to another session.
     """
 
     part_done = False
@@ -82,11 +82,11 @@ class ClaudeReader:
         self._last = Row()
 
     def begin_part(self, part: str) -> None:
-        """Begins a file; the lines that follow are of it."""
+        """Begins a file."""
         self._file, self._line = part, 0
 
     def feed(self, line: bytes) -> None:
-        """Reads one line, its newline included."""
+        """Reads one line, including its line feed."""
         self._line += 1
         self._records.lines += 1
         try:
@@ -145,7 +145,7 @@ class ClaudeReader:
             self._forked_from = row.forked_from.session_id
 
     def _beside(self, row: Row, uuid: str) -> None:
-        """Reads a row that is part of the chain and no message: attachments, what commands did."""
+        """Reads a row that is part of the chain but not a message, such as an attachment."""
         self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
         self._records.seen(row.timestamp)
         meta = row.microcompact_metadata
@@ -205,9 +205,7 @@ class ClaudeReader:
             self._records.model = members["model"]
 
     def _count(self, row: Row, answer_id: str | None) -> None:
-        """Adds up each answer once, whichever request it was for; copies of a fork are its
-        origin's.
-        """
+        """Adds the usage of each answer once; the copies in a fork belong to their origin."""
         if row.message is None or row.message.usage is None or self._is_copied(row):
             return
         key = answer_id or row.uuid or ""
@@ -273,7 +271,7 @@ class ClaudeReader:
         self._awaited = {one for one in _named_in(meta) if one not in self._branches}
 
     def _preserved(self, meta: CompactMetadata) -> tuple[list[str], str | None]:
-        """Returns the rows that a boundary kept, and the row that they hang on now."""
+        """Returns the rows that a boundary kept, and the row that is their parent now."""
         preserved, segment = meta.preserved_messages, meta.preserved_segment
         if preserved is not None:
             named = _named_in(meta)
@@ -323,7 +321,7 @@ class ClaudeReader:
             self._settle()
 
     def _moved_behind(self, uuid: str, index: int) -> None:
-        """Moves a kept row behind the summary: a branch is written down so."""
+        """Moves a kept row behind the summary, as a branch records it."""
         self._awaited.discard(uuid)
         if self._boundary is not None and self._records.wanted:
             self._boundary["kept_message_indices"].append(index)
@@ -347,7 +345,7 @@ class ClaudeReader:
         self._records.put(u.BoundaryRecord(**boundary))
 
     def finish(self) -> None:
-        """Ends the log; no line follows."""
+        """Ends the log."""
         self._settle()
         self._records.put_clears()
         self._records.close()
@@ -357,7 +355,7 @@ class ClaudeReader:
             )
 
     def about(self) -> About:
-        """Returns what the rows say of the session."""
+        """Returns the data about the session that the rows contain."""
         title = next((self._titles[kind] for kind in TITLES if kind in self._titles), None)
         return About(
             cwd=self._first.cwd,
@@ -370,13 +368,13 @@ class ClaudeReader:
 
 
 def _named_in(meta: CompactMetadata) -> set[str]:
-    """Returns the rows that a boundary names as kept."""
+    """Returns the uuids of the rows that a boundary lists as kept."""
     preserved = meta.preserved_messages
     return {*preserved.uuids, *preserved.all_uuids} if preserved is not None else set()
 
 
 def _begins(row: Row) -> bool:
-    """Returns whether a row may be the first one after a rewind: a person's, not a tool's."""
+    """Returns whether a row can be the first one after a rewind: a person's, not a tool's."""
     return (
         row.type == "user"
         and row.attachment is None

@@ -1,4 +1,4 @@
-"""The rows of Claude Code's session files, as far as they are read. Pure."""
+"""The rows of Claude Code's session files; only members that are needed are decoded. Pure."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ TITLES = ("custom-title", "ai-title", "summary")
 
 
 class Inner(msgspec.Struct):
-    """A part of a tool's result. Image data is not read."""
+    """A part of a tool's result. Image data is not decoded."""
 
     type: str = ""
     text: str | None = None
@@ -43,7 +43,7 @@ class Block(msgspec.Struct):
 
 
 class Usage(msgspec.Struct):
-    """Tokens of a model call; the three kinds of input are apart."""
+    """The tokens of a model call; the three kinds of input are separate."""
 
     input_tokens: int | None = 0
     cache_creation_input_tokens: int | None = 0
@@ -52,7 +52,7 @@ class Usage(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """What was said."""
+    """The message of a row."""
 
     id: str | None = None
     role: str | None = None
@@ -70,7 +70,7 @@ class Preserved(msgspec.Struct, rename="camel"):
 
 
 class Segment(msgspec.Struct, rename="camel"):
-    """The same as a stretch."""
+    """The rows that a compaction kept, as a range."""
 
     head_uuid: str | None = None
     anchor_uuid: str | None = None
@@ -97,14 +97,14 @@ class MicrocompactMetadata(msgspec.Struct, rename="camel"):
 
 
 class Origin(msgspec.Struct):
-    """Who said something: `human`, or a part of the program."""
+    """The author of a message: `human`, or a part of the program."""
 
     kind: str | None = None
 
 
 class Attached(msgspec.Struct):
-    """What stands beside messages. Of a `queued_command`, what was typed while the model worked:
-    the model is sent it, and no other row has it.
+    """An attachment. A `queued_command` is a prompt that was typed while the model worked: it is
+    sent to the model, and no other row has it.
     """
 
     type: str = ""
@@ -156,13 +156,13 @@ _decode = msgspec.json.Decoder(Row).decode
 
 
 class BadLine(Exception):
-    """The line is no row."""
+    """Raised for a line that is not a row."""
 
 
 def row_of(line: bytes) -> Row:
     """Decodes a line.
 
-    :raises BadLine: it is no JSON object, or one of a shape that no version writes.
+    :raises BadLine: when it is not a JSON object, or has a form that no version writes.
     """
     try:
         return _decode(line)

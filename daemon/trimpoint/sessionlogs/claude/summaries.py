@@ -1,4 +1,4 @@
-"""The text of a compaction's summary, without what Claude Code writes around it. Pure."""
+"""Extracts the text of a compaction's summary from the message that Claude Code writes. Pure."""
 
 import re
 
@@ -15,7 +15,7 @@ CLOSINGS = (
 
 
 def summary_in(text: str) -> str:
-    """Returns the summary alone; a text of another form as it is."""
+    """Returns the summary alone; a text of another form is returned unchanged."""
     if not text.startswith(OPENING):
         return text
     heading = _HEADING.search(text, 0, HEADING_WITHIN)

@@ -1,3 +1,3 @@
-"""Codex's rollouts: `files` finds them, `reader` reads them with `rows`, `items`, `boundaries`,
-`known` and `copies`.
+"""Codex's sessions: `files` finds the rollouts, `reader` reads them with `rows`, `items`,
+`boundaries`, `answers`, `known`, `copies` and `usage`.
 """

@@ -1,4 +1,4 @@
-"""Finds the answer that is a compaction's summary, in versions that wrote it down as any other
+"""Finds the answer that is a compaction's summary in versions that wrote it like any other answer
 (driven: 0.137 and 0.148; later ones mark it). Pure.
 """
 
@@ -8,8 +8,8 @@ from trimpoint.sessionlogs.records import Records
 
 
 class NewestAnswer:
-    """The newest item of a turn, if it is an answer. It is found out while the log is read for the
-    first time that it was the summary; the second time it is passed over.
+    """The newest item of a turn if it is an answer. The first reading finds out whether it was the
+    summary; the second one skips it.
     """
 
     def __init__(self, records: Records) -> None:
@@ -18,17 +18,17 @@ class NewestAnswer:
         self._passed_over = False
 
     def note(self, answer: bytes | Item | None) -> None:
-        """Takes the newest item: an answer as its line or decoded, None for anything else."""
+        """Sets the newest item: an answer as its line or decoded, None for any other item."""
         self._answer = answer
 
     def passes_over(self, item: Item) -> bool:
-        """Returns whether an item turned out to be the summary."""
+        """Returns whether an item is the summary and must be skipped."""
         found = item.role == "assistant" and self._records.withdraws_next()
         self._passed_over = self._passed_over or found
         return found
 
     def withdraw(self, summary: str | None) -> bool:
-        """Takes the answer out if it is the summary; returns whether there was such an answer."""
+        """Removes the answer if it is the summary; returns whether it was removed."""
         answer, self._answer = self._answer, None
         passed_over, self._passed_over = self._passed_over, False
         if self._records.wanted or answer is None or not summary:

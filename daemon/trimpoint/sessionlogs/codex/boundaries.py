@@ -1,4 +1,4 @@
-"""Reads a `compacted` row, and what only the rows around it tell: trigger and tokens. Pure."""
+"""Reads a `compacted` row, and derives its trigger and tokens from the rows around it. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -21,7 +21,7 @@ Phase = Literal["standalone_turn", "pre_turn", "mid_turn"]
 
 
 def replacement_of(compacted: Compacted) -> list[Item] | None:
-    """Returns the items that stand in place of the context; None where the row does not say."""
+    """Returns the items that replace the context; None if the row does not list them."""
     if compacted.replacement_history is not None:
         return compacted.replacement_history
     if compacted.replacement_history_entries is None:
@@ -33,27 +33,27 @@ def replacement_of(compacted: Compacted) -> list[Item] | None:
 
 
 def is_boundary(compacted: Compacted) -> bool:
-    """Returns whether the row is about the model's history; some are about a guardian's."""
+    """Returns whether the row belongs to the model's history; some rows belong to a guardian's."""
     return bool(compacted.message) or replacement_of(compacted) is not None
 
 
 def keeps_prompts(compacted: Compacted) -> bool:
-    """Returns whether the prompts stay, although the row does not say it: so it was from when the
-    summary had a preface until there was a replacement (driven: 0.63 to 0.98).
+    """Returns whether the prompts stay although the row does not list them, as in versions whose
+    summary has a preface and no replacement (driven: 0.63 to 0.98).
     """
     message = compacted.message or ""
     return replacement_of(compacted) is None and message.startswith(SUMMARY_PREFACE)
 
 
 def owns_newest_count(compacted: Compacted, summary: str | None) -> bool:
-    """Returns whether the newest count is of the compaction's own answer, as in versions that do
-    not name that answer; one whose summary is sealed is not counted.
+    """Returns whether the newest count is that of the compaction's own answer, as in versions that
+    do not name the answer; one with a sealed summary is not counted.
     """
     return summary is not None and compacted.compaction_response_id is None
 
 
 def only_in_replacement(items: list[Item], matches: list[int | None]) -> Iterator[Item]:
-    """Yields the messages of which no original is in the log."""
+    """Yields the messages of the replacement that are not in the log elsewhere."""
     for item, index in zip(items, matches, strict=True):
         if index is not None or item.type == "reference" or item.type in SEALED:
             continue
@@ -62,7 +62,7 @@ def only_in_replacement(items: list[Item], matches: list[int | None]) -> Iterato
 
 
 def summary_of(compacted: Compacted) -> tuple[str | None, bool]:
-    """Returns the summary, and whether it is there but cannot be read."""
+    """Returns the summary, and whether there is one that cannot be decrypted."""
     items = replacement_of(compacted) or []
     text = compacted.message or ""
     if not text:
@@ -80,8 +80,8 @@ def _without_preface(text: str) -> str:
 
 
 def id_of(compacted: Compacted, session_id: str, place: int) -> str:
-    """Returns the id of a boundary: what the row says, else one made of the session and the place
-    in it.
+    """Returns the id of a boundary: that of the row, or one made from the session and the
+    position.
     """
     if isinstance(compacted.window_id, str) and compacted.window_id:
         return compacted.window_id
@@ -89,7 +89,7 @@ def id_of(compacted: Compacted, session_id: str, place: int) -> str:
 
 
 class Turn:
-    """The part of the present turn that explains a compaction in it."""
+    """The part of the current turn that explains a compaction in it."""
 
     def __init__(self, *, started: bool, attributed: bool) -> None:
         self.started = started
@@ -98,7 +98,7 @@ class Turn:
 
 
 class PendingBoundary:
-    """A boundary that is not known whole yet."""
+    """A boundary whose members are not all known yet."""
 
     def __init__(self, members: dict[str, Any]) -> None:
         self.members = members
@@ -108,12 +108,12 @@ class PendingBoundary:
         self.decided = False
 
     def decide(self, trigger: u.Trigger | None, phase: Phase | None) -> None:
-        """Says how the compaction came about, once; None for what cannot be known."""
+        """Sets the trigger and the phase of the compaction, once; None for unknown."""
         if not self.decided:
             self.trigger, self.phase, self.decided = trigger, phase, True
 
     def record(self) -> u.BoundaryRecord:
-        """Returns the record with all that is known by now."""
+        """Returns the record with everything that is known."""
         return u.BoundaryRecord(
             **self.members,
             trigger=self.trigger,
@@ -125,7 +125,7 @@ class PendingBoundary:
 
 
 class TokenCounts:
-    """The newest counts of the context, each with the answer of the model that it followed."""
+    """The newest counts of the context, each with the model's answer that it followed."""
 
     def __init__(self) -> None:
         self._newest: list[tuple[int, str | None, bool]] = []
@@ -133,15 +133,15 @@ class TokenCounts:
         self._after_reply = False
 
     def answered(self, response_id: str | None) -> None:
-        """Notes that the model has answered."""
+        """Records an answer of the model."""
         self._response_id = response_id
 
     def summarized(self) -> None:
-        """Notes that the model's answer was the summary."""
+        """Records that the model's answer was the summary."""
         self._after_reply = True
 
     def item(self) -> None:
-        """Notes an item of any other kind."""
+        """Records an item of any other kind."""
         self._after_reply = False
 
     def add(self, total: int) -> None:
@@ -150,9 +150,9 @@ class TokenCounts:
         del self._newest[:-8]
 
     def before_compaction(self, response_id: str | None, *, own_is_newest: bool) -> int | None:
-        """Returns the newest count that is not of the compaction's own answer.
+        """Returns the newest count that does not include the compaction's own answer.
 
-        :param own_is_newest: of a version that does not say which answer is the compaction's.
+        :param own_is_newest: whether the version does not name the compaction's answer.
         """
         self._after_reply = False
         if own_is_newest and len(self._newest) > 1 and not self._newest[-1][2]:
@@ -165,10 +165,9 @@ class TokenCounts:
 
 
 def convert_compacted(payload: msgspec.Raw) -> Compacted:
-    """Decodes the payload of a `compacted` row. What it holds in another shape than is known is
-    left out.
+    """Decodes the payload of a `compacted` row. Members of an unknown form are left out.
 
-    :raises msgspec.MsgspecError: it is no object.
+    :raises msgspec.MsgspecError: when it is not an object.
     """
     try:
         return _decode(payload)

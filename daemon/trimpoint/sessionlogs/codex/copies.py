@@ -1,7 +1,7 @@
-"""Finds the end of the copy that a fork of older versions begins with. Pure.
+"""Finds the end of the copy with which a fork of older versions begins. Pure.
 
-Codex wrote it in one go when the fork was made: line after line within moments, whatever happened
-in between. What is new in the fork comes later, and its turns have ids that were made later.
+Codex wrote the copy at once when the fork was made, so its lines have nearly the same time, however
+long the original took. Later rows belong to the fork, and its turns have ids that were made later.
 """
 
 import uuid
@@ -17,8 +17,8 @@ TURN_BEGINS = ("task_started", "turn_started")
 
 
 def still_copied(before: str, row: Row) -> str | None:
-    """Returns the row's timestamp if it belongs to the copy that the row before, at `before`,
-    belongs to; else None.
+    """Returns the row's timestamp if it belongs to the same copy as the previous row, whose
+    timestamp is `before`; otherwise None.
     """
     if row.timestamp == before:
         return before
@@ -32,7 +32,9 @@ def still_copied(before: str, row: Row) -> str | None:
 
 
 def _turn_made_at(row: Row) -> datetime | None:
-    """Returns when the turn that begins here was made, as its id says."""
+    """Returns when the turn that begins in this row was created, according to its id; None if no
+    turn begins.
+    """
     if row.type != "event_msg":
         return None
     event = convert_or_none(msgspec.json.decode(row.payload), Event)

@@ -1,4 +1,4 @@
-"""The Codex sessions below a Codex home."""
+"""Finds the Codex sessions below a Codex home."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from trimpoint.sessionlogs.sessions import FoundSession
 
 
 def codex_sessions(home: Path) -> Iterator[FoundSession]:
-    """Yields every session, whether archived, compressed or in several files."""
+    """Yields every session, including archived and compressed ones and those in several files."""
     threads = rollouts(home)
     chain = Chain(threads)
     names = thread_names(home)

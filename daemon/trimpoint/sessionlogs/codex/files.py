@@ -1,8 +1,7 @@
-"""Finds the files of Codex sessions, and how they belong together.
+"""Finds the files of Codex sessions and their order.
 
-What must always be true: nothing in Codex's folders is written. A session is never one file alone:
-after a rewind it goes on in another one, and a fork goes on from a file of its origin (measured:
-0.153 to 0.171).
+Always true: nothing in Codex's folders is written. A session can have several files: after a rewind
+it continues in another one, and a fork continues a file of its origin (measured: 0.153 to 0.171).
 """
 
 import re
@@ -28,8 +27,8 @@ MAX_FIRST_LINE_BYTES = 1024 * 1024
 
 
 class RolloutFile(NamedTuple):
-    """A rollout. Its `id` is what other files call it: its segment's, or the thread's for the first
-    file.
+    """A rollout. Other files refer to it by its `id`: that of its segment, or that of the thread
+    for the first file.
     """
 
     path: Path
@@ -39,12 +38,12 @@ class RolloutFile(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Returns what other files call it."""
+        """Returns the id by which other files refer to this one."""
         return self.segment or self.thread_id
 
 
 class Placed(NamedTuple):
-    """A file and the part of the session that it is."""
+    """A file and the part of the session that it contains."""
 
     path: Path
     part: Part
@@ -53,8 +52,8 @@ class Placed(NamedTuple):
 def rollouts(home: Path) -> dict[str, list[RolloutFile]]:
     """Returns the rollouts below a Codex home by thread, oldest first.
 
-    The same file in two places counts once: a plain one before a compressed one, `sessions` before
-    the archive.
+    A file that exists twice counts once: the plain one rather than the compressed one, `sessions`
+    rather than the archive.
     """
     found: dict[tuple[str, str], RolloutFile] = {}
     for file in _all(home):
@@ -76,7 +75,7 @@ def _all(home: Path) -> Iterator[RolloutFile]:
 
 
 def file_of(path: Path) -> RolloutFile | None:
-    """Returns what the name of a rollout says, None for a file of another name."""
+    """Parses the name of a rollout; None for a file with another kind of name."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         return None
@@ -100,7 +99,7 @@ _decode_first = msgspec.json.Decoder(_FirstRow).decode
 
 
 def meta_of(path: Path) -> Meta:
-    """Returns the first row of a file; an empty one where it cannot be read."""
+    """Returns the first row of a file; an empty one if it cannot be read."""
     try:
         line = _first_line(path)
     except (CannotRead, OSError):
@@ -134,8 +133,8 @@ class Chain:
         self._metas: dict[Path, Meta] = {}
 
     def parts(self, thread_id: str) -> list[Placed]:
-        """Returns the files of a session in the order in which they are read: first those that it
-        was forked from.
+        """Returns the files of a session in the order of reading: first those of the session that
+        it was forked from.
         """
         own = self._threads[thread_id]
         parents = self._parents(own)
@@ -161,8 +160,8 @@ class Chain:
         ]
 
     def _parents(self, own: Iterable[RolloutFile]) -> list[RolloutFile]:
-        """Returns the files of other threads that these go on from, oldest first. Files that refer
-        in a circle end it.
+        """Returns the files of other threads that these continue, oldest first. A cycle of
+        references is cut.
         """
         seen = {file.id for file in own}
         waiting = list(own)
@@ -185,7 +184,7 @@ class Chain:
         return None
 
     def meta(self, path: Path) -> Meta:
-        """Returns the first row of a file, read once."""
+        """Returns the first row of a file, which is read once."""
         if path not in self._metas:
             self._metas[path] = meta_of(path)
         return self._metas[path]
@@ -197,7 +196,7 @@ class _Name(msgspec.Struct):
 
 
 def thread_names(home: Path) -> dict[str, str]:
-    """Returns the names that threads were given; the last one counts."""
+    """Returns the names of threads; the last name of each counts."""
     names: dict[str, str] = {}
     try:
         with opened(home / "session_index.jsonl") as source:

@@ -1,4 +1,4 @@
-"""Response items as messages of the unified form. Pure."""
+"""Converts response items to messages of the unified form. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _ARGUMENT_MEMBERS = ("arguments", "input", "action")
 
 
 def text_of(content: list[Part] | str | None) -> str:
-    """Returns all text of a content, without what Codex writes around its images."""
+    """Returns the text of a content, without the tags that Codex writes around images."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -36,7 +36,7 @@ def text_of(content: list[Part] | str | None) -> str:
 
 
 def _around_images(content: list[Part]) -> set[int]:
-    """Returns the places of the tags between which Codex puts an image; a compaction drops them."""
+    """Returns the positions of the tags around images; a compaction drops them."""
     places: set[int] = set()
     for at, part in enumerate(content):
         if part.type != IMAGE:
@@ -49,7 +49,7 @@ def _around_images(content: list[Part]) -> set[int]:
 
 
 def kind_of_message(item: Item) -> str:
-    """Returns what a message is: prompt | answer | preamble | summary | notice."""
+    """Returns the kind of a message: prompt | answer | preamble | summary | notice."""
     if item.role == "assistant":
         return "answer"
     if item.role != "user":
@@ -71,7 +71,7 @@ def kind_of_message(item: Item) -> str:
 
 
 def members_of(item: Item, call_index: int | None) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that the item itself decides."""
+    """Returns the members of `unified.Message` that follow from the item alone."""
     kind = item.type
     if kind == "message":
         members: dict[str, Any] = {
@@ -118,7 +118,7 @@ def _reasoning(item: Item) -> str:
 
 
 def _arguments(item: Item) -> Any:
-    """Returns the object where the arguments are one as text, else what is there."""
+    """Returns the arguments of a call, decoded if they are the text of an object."""
     found = next(
         (getattr(item, name) for name in _ARGUMENT_MEMBERS if getattr(item, name) is not None), None
     )

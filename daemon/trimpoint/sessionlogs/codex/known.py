@@ -1,5 +1,5 @@
-"""Finds the messages that a compaction kept: by id, or by role and text where an item has no id
-that is known. Pure.
+"""Finds the messages that a compaction kept: by id, or by role and text if an item has no known id.
+Pure.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ PREFIX_CHARS = 64
 
 
 class KnownMessages:
-    """The newest messages by what they can be recognized by."""
+    """The newest messages, by the values that identify them."""
 
     def __init__(self) -> None:
         self._by_id: Recent[int, int] = Recent(MAX_KNOWN)
         self._by_text: Recent[int, list[int]] = Recent(MAX_TEXTS)
 
     def add(self, index: int, item_id: str | None, role: str | None, text: str | None) -> None:
-        """Remembers a message; `text` of a prompt, or of any message without an id."""
+        """Adds a message. `text` is given for prompts and for messages without an id."""
         if item_id is not None:
             self.add_id(index, item_id)
         if text is None:
@@ -37,11 +37,11 @@ class KnownMessages:
             self._by_text.put(key, [*indices[-MAX_SAME:], index])
 
     def add_id(self, index: int, item_id: str) -> None:
-        """Remembers a message by its id alone."""
+        """Adds a message by its id alone."""
         self._by_id.put(hash(item_id), index)
 
     def matches(self, items: Iterable[Item], live: Ranges) -> list[int | None]:
-        """Returns the live message that each item is, None for one that is not in the log."""
+        """Returns the index of the live message for each item, None if it is not in the log."""
         taken: set[int] = set()
         found: list[int | None] = []
         for item in reversed(list(items)):

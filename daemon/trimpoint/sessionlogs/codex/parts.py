@@ -1,12 +1,13 @@
-"""The parts of a session's files that the reader takes. Pure."""
+"""The part of a file that belongs to a session. Pure."""
 
 from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A file of the session. `cuts` are the ordinals at which other files go on from it, rising;
-    `stop` is where it ends for this session, if it is another's; `base` is the file and ordinal
-    that it goes on from. `anew`: it begins with a rewind to before the first turn.
+    """A file of the session. `cuts` are the ordinals where other files continue it, ascending;
+    `stop` is where the session leaves the file, if the file is another session's; `base` is the
+    file and ordinal that it continues. `anew`: the file begins with a rewind to before the first
+    turn.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """Reads the rollouts of a Codex session: lines in, unified records out (docs/session-logs.md).
 Pure.
 
-What must always be true: messages come from response items alone, never from the events that say
-the same for a user interface; the order is that of the files; what a fork took from its origin
-counts as inherited.
+Always true: messages come from response items alone, not from the events that repeat them for a
+user interface; the order is that of the files; the part that a fork took from its origin counts as
+inherited.
 """
 
 import re
@@ -77,7 +77,7 @@ class CodexReader:
         return self._part.inherited or self._copied_at is not None
 
     def begin_part(self, part: Part) -> None:
-        """Begins a file; the lines that follow are of it."""
+        """Begins a file."""
         self._end_part()
         self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
         self._copied_at, self.part_done = None, False
@@ -89,12 +89,12 @@ class CodexReader:
             self._records.note(f"The file {part.base[0]} that this session continues is not there.")
 
     def _rewound(self, timestamp: str | None) -> None:
-        """Adds the rewind that the present file begins with."""
+        """Adds the rewind with which the current file begins."""
         dropped, self._dropped = self._dropped, Ranges()
         self._records.rewound(dropped, timestamp, u.SourceRef(file=self._part.name, line=1))
 
     def _read_whole(self, whole: WholeFile) -> None:
-        """Reads a file of the first age that is one object: the session, and its items."""
+        """Reads a file of the first format, which is one object with the session and its items."""
         data = whole.content()
         found = decode_object(data) if data is not None else None
         if found is None:
@@ -120,7 +120,7 @@ class CodexReader:
         self._cuts = []
 
     def feed(self, line: bytes) -> None:
-        """Reads one line, its newline included."""
+        """Reads one line, including its line feed."""
         self._line += 1
         if self._whole is not None:
             self._whole.add(line)
@@ -143,11 +143,13 @@ class CodexReader:
         self._take(row, line)
 
     def _is_plain(self) -> bool:
-        """Returns whether a row's ordinal and time say nothing of where it belongs."""
+        """Returns whether the ordinals and times of rows do not matter in the current file."""
         return self._part.stop is None and not self._cuts and self._copied_at is None
 
     def _took_row(self, line: bytes, kind: bytes) -> bool:
-        """Takes what each turn has beside items without the long way; false: it has to go it."""
+        """Handles the frequent rows other than items in a fast way; returns False if a row needs
+        the general way.
+        """
         match rows.row_beside(line, kind):
             case EventRow() as row:
                 self._event(row.timestamp, row.payload)
@@ -160,7 +162,7 @@ class CodexReader:
         return True
 
     def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
-        """Takes a response item without the long way; false: it has to go that way."""
+        """Handles a response item in a fast way; returns False if it needs the general way."""
         if not self._records.wanted and head[3] is not None and rows.is_only_counted(head, line):
             self._counted_item(line, head[1], head[3], head[4])
             return True
@@ -174,7 +176,7 @@ class CodexReader:
     def _counted_item(
         self, line: bytes, timestamp: bytes, kind: bytes, item_id: bytes | None
     ) -> None:
-        """Counts an item that is no message, of which nothing else is wanted."""
+        """Counts an item of which only the position is needed."""
         self._counts.item()
         self._answer.note(line if kind == b"message" else None)
         index = self._records.counted(timestamp.decode("utf-8", "replace"))
@@ -226,7 +228,7 @@ class CodexReader:
                 self._other(row, line)
 
     def _other(self, row: Row, line: bytes) -> None:
-        """Reads a row of a kind not known, or of the oldest format, in which a line is the item
+        """Reads a row of an unknown kind, or of the oldest format, where a line is the item
         itself.
         """
         found = None if row.type in rows.ROWS else decode_object(line)
@@ -366,7 +368,7 @@ class CodexReader:
             self._known.add(index, item.id, item.role, text)
 
     def _settle(self) -> None:
-        """Adds the boundary that was waiting for its turn to end."""
+        """Adds the boundary that waited for the end of its turn."""
         pending, self._pending = self._pending, None
         if pending is None:
             return
@@ -382,12 +384,12 @@ class CodexReader:
             self._records.rewound(dropped, timestamp, self._source())
 
     def finish(self) -> None:
-        """Ends the log; no line follows."""
+        """Ends the log."""
         self._end_part()
         self._records.put_clears()
 
     def about(self) -> About:
-        """Returns what the first row of the session's own first file says."""
+        """Returns the data in the first row of the session's own first file."""
         meta = self.meta or Meta()
         origin = meta.forked_from_id or self._copied_from
         return About(

@@ -1,6 +1,7 @@
-"""The rows of a rollout, as far as they are read, and how one line becomes a row. Pure.
+"""The rows of a rollout, and how a line is decoded. Pure.
 
-What is not declared here is skipped without being decoded: image data, world states, instructions.
+Members that are not declared here are skipped without decoding: image data, world states,
+instructions.
 """
 
 import re
@@ -54,7 +55,7 @@ NULL = msgspec.Raw(b"null")
 
 
 class Row(msgspec.Struct):
-    """One line. Of the first age, a line is the item itself, so what is in `payload` later stands
+    """One line. In the first format a line is the item itself, so the members of `payload` are
     beside `type`.
     """
 
@@ -66,7 +67,7 @@ class Row(msgspec.Struct):
 
 
 class ItemMetadata(msgspec.Struct):
-    """Codex's notes beside an item."""
+    """Codex's metadata of an item."""
 
     compaction_output: bool | None = None
 
@@ -79,7 +80,7 @@ class Part(msgspec.Struct):
 
 
 class Passthrough(msgspec.Struct):
-    """The authors of a message's parts."""
+    """The authors of the parts of a message."""
 
     content_item_kinds: list[str] | None = None
     turn_id: str | None = None
@@ -106,7 +107,7 @@ class Item(msgspec.Struct):
 
 
 class Tokens(msgspec.Struct):
-    """Tokens as Codex counts them."""
+    """Token counts of Codex."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -124,7 +125,7 @@ class TokenInfo(msgspec.Struct):
 
 
 class Event(msgspec.Struct):
-    """The events that are read."""
+    """An event; only some kinds are read."""
 
     type: str = ""
     turn_id: str | None = None
@@ -148,7 +149,7 @@ class TurnContext(msgspec.Struct):
 
 
 class HistoryBase(msgspec.Struct):
-    """The file that a file goes on from, and up to where."""
+    """The file that a file continues, and the position in it."""
 
     thread_id: str
     end_ordinal_exclusive: int
@@ -178,7 +179,7 @@ class Meta(msgspec.Struct):
 
 
 class HistoryEntry(msgspec.Struct):
-    """A replacement as some versions wrote it: the item itself, or a reference to one."""
+    """An entry of a replacement in some versions: the item itself, or a reference to one."""
 
     type: str = ""
     item: Item | None = None
@@ -200,7 +201,7 @@ _EVENTS = frozenset(kind.encode() for kind in EVENTS)
 
 
 class ItemRow(msgspec.Struct):
-    """A row with a response item, decoded in one go."""
+    """A row with a response item, decoded in one step."""
 
     payload: Item
     timestamp: str | None = None
@@ -209,7 +210,7 @@ class ItemRow(msgspec.Struct):
 
 
 class EventRow(msgspec.Struct):
-    """A row with an event, decoded in one go."""
+    """A row with an event, decoded in one step."""
 
     payload: Event
     timestamp: str | None = None
@@ -217,7 +218,7 @@ class EventRow(msgspec.Struct):
 
 
 class ContextRow(msgspec.Struct):
-    """A row with the context of a turn, decoded in one go."""
+    """A row with the context of a turn, decoded in one step."""
 
     payload: TurnContext
     timestamp: str | None = None
@@ -225,7 +226,7 @@ class ContextRow(msgspec.Struct):
 
 
 class UsageRow(msgspec.Struct):
-    """A row with what a call used, decoded in one go."""
+    """A row with the usage of a call, decoded in one step."""
 
     payload: UsageOfCall
     timestamp: str | None = None
@@ -233,7 +234,7 @@ class UsageRow(msgspec.Struct):
 
 
 class BadLine(Exception):
-    """The line is no row."""
+    """Raised for a line that is not a row."""
 
 
 _decode_row = msgspec.json.Decoder(Row).decode
@@ -249,7 +250,7 @@ def says_nothing(kind: bytes, payload_kind: bytes | None) -> bool:
 def row_of(line: bytes) -> Row:
     """Decodes a line.
 
-    :raises BadLine: it is no JSON object.
+    :raises BadLine: when it is not a JSON object.
     """
     try:
         return _decode_row(line)
@@ -258,9 +259,9 @@ def row_of(line: bytes) -> Row:
 
 
 def mended_row(line: bytes) -> Row:
-    """Decodes a line that is damaged within its strings.
+    """Decodes a line with damage inside its strings.
 
-    :raises BadLine: it is no JSON object.
+    :raises BadLine: when it is not a JSON object.
     """
     found = decode_object(line)
     if found is None:
@@ -276,7 +277,7 @@ def mended_row(line: bytes) -> Row:
 
 
 def parent_of(source: Any) -> str | None:
-    """Returns the thread that spawned this one, if it is a sub-agent's."""
+    """Returns the thread that started this one, if it is a sub-agent's; otherwise None."""
     match source:
         case {"subagent": {"thread_spawn": {"parent_thread_id": str(parent)}}}:
             return parent
@@ -297,7 +298,7 @@ _COMPACTION_OUTPUT = b'"compaction_output"'
 
 
 def row_beside(line: bytes, kind: bytes) -> EventRow | ContextRow | UsageRow | None:
-    """Decodes what each turn has beside items in one go; None if that is not to be done."""
+    """Decodes a frequent row other than an item in one step; None for any other row."""
     decode = _DECODE_BESIDE.get(kind)
     try:
         return decode(line) if decode is not None else None
@@ -306,8 +307,8 @@ def row_beside(line: bytes, kind: bytes) -> EventRow | ContextRow | UsageRow | N
 
 
 def is_only_counted(head: re.Match[bytes], line: bytes) -> bool:
-    """Returns whether nothing that an item says is needed while a log is read for the first time:
-    of what is no message, and of an answer that is no summary.
+    """Returns whether the first reading only needs the position of an item: of items that are not
+    messages, and of answers that are not summaries.
     """
     if head[3] != b"message":
         return True
@@ -315,7 +316,7 @@ def is_only_counted(head: re.Match[bytes], line: bytes) -> bool:
 
 
 def _decoder(kind: type[S]) -> Callable[[msgspec.Raw], S]:
-    """Returns a function that decodes a payload, without those members that are something else."""
+    """Returns a function that decodes a payload and leaves out members of another type."""
     decode = msgspec.json.Decoder(kind).decode
 
     def decoded(payload: msgspec.Raw) -> S:

@@ -1,4 +1,4 @@
-"""Adds up what a session's own model calls used, from records of calls or from running totals.
+"""Adds up the usage of a session's own model calls, from records of calls or from running totals.
 Pure.
 """
 
@@ -14,8 +14,8 @@ _NOTHING = Tokens()
 
 
 class CallUsage:
-    """Counts each call once. A total that is said again is no call; records of calls, where a
-    version writes them, count instead of totals.
+    """Counts each call once. A repeated total is not a call. In versions that write records of
+    calls, these are counted instead of totals.
     """
 
     def __init__(self, sum_of_all: UsageSum) -> None:
@@ -25,7 +25,7 @@ class CallUsage:
         self._has_records = False
 
     def total(self, total: Tokens, last: Tokens, *, inherited: bool) -> None:
-        """Takes a running total and what the newest call used."""
+        """Adds a running total, and the usage of the newest call."""
         before, self._total = self._total, total
         if inherited or self._has_records or total.total_tokens == before.total_tokens:
             return
@@ -33,7 +33,7 @@ class CallUsage:
         self._sum.add(_usage_of(total, before) if grew else _usage_of(last))
 
     def call(self, record: UsageOfCall, *, inherited: bool) -> None:
-        """Takes the record of one call."""
+        """Adds the record of a call."""
         response_id = record.response_id
         if inherited or (response_id is not None and self._responses.get(response_id)):
             return
@@ -44,7 +44,7 @@ class CallUsage:
 
 
 def _usage_of(tokens: Tokens, before: Tokens = _NOTHING) -> u.Usage:
-    """Returns tokens without those that were counted before."""
+    """Returns the difference of two totals."""
     return u.Usage(
         input_tokens=max(0, tokens.input_tokens - before.input_tokens),
         cached_input_tokens=max(0, tokens.cached_input_tokens - before.cached_input_tokens),

@@ -1,3 +1,3 @@
-"""Gemini CLI's sessions: `discovery` finds them, `prompt_log` reads what was typed, `reader` reads
-one with `rows` and `messages`.
+"""Gemini CLI's sessions: `discovery` finds them, `prompt_log` reads the log of typed prompts,
+`reader` reads a session with `rows` and `messages`.
 """

@@ -1,8 +1,8 @@
-"""Finds the session of Gemini CLI in which a `/clear` began another one. Pure.
+"""Finds the session of Gemini CLI in which a `/clear` started another one. Pure.
 
-A clear begins a new file at once, and the log of prompts has the command. Its session id is that of
-the process's first session, so that only the time says which session it was typed in: the one that
-was begun last before.
+A clear starts a new file at once, and the prompt log records the command. The log only has the id
+of the process's first session, so the session is found by time: the last one that was started
+before.
 """
 
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ KINDS: dict[str, u.ClearKind] = {"/clear": "clear", "/new": "new"}
 
 
 class Beginning(NamedTuple):
-    """The beginning of a session of the project."""
+    """The start of a session of the project."""
 
     session_id: str
     began: datetime | None
 
 
 def clears_between(sessions: list[Beginning], log: PromptLog) -> list[u.Clear]:
-    """Returns the clears that began one of these sessions."""
+    """Returns the clears that started these sessions."""
     dated = sorted(
         ((one.began, one.session_id) for one in sessions if one.began is not None),
     )

@@ -1,7 +1,7 @@
-"""Finds the messages that a list of messages says again under new ids. Pure.
+"""Finds the messages of a list that repeat live messages under new ids. Pure.
 
-Compressing a chat and going back to a saved one write what stays anew: same words, other ids
-(measured: 0.61.0).
+Compressing a chat and resuming a saved one write the remaining messages again, with the same words
+and other ids (measured: 0.61.0).
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ Content = tuple[str | None, str, tuple[str | None, ...], tuple[str, ...]]
 
 
 def content_of(message: Message) -> Content:
-    """Returns what two copies of a message have in common: who said it, its text, the tools that it
-    calls, and what tools answered.
+    """Returns the content that copies of a message have in common: author, text, called tools, and
+    tool results.
     """
     parts = parts_of(message)
     calls = [part.function_call.name for part in parts if part.function_call is not None]
@@ -30,8 +30,8 @@ def content_of(message: Message) -> Content:
 def copies_among(
     messages: list[Message], live: list[int], contents: Mapping[int, int], known: Mapping[str, int]
 ) -> dict[int, int]:
-    """Returns which live message each of `messages` is that has an id not known: its place in the
-    list, and the index. The order of both is the same, and of equal ones the newest counts.
+    """Maps the position of each message with an unknown id to the index of the live message that it
+    repeats. Both are in the same order; of equal ones the newest counts.
     """
     places: dict[int, list[int]] = {}
     for place, index in enumerate(live):

@@ -1,4 +1,4 @@
-"""The sessions of Gemini CLI below its home folder."""
+"""Finds the sessions of Gemini CLI below its home folder."""
 
 import re
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ def gemini_sessions(home: Path) -> Iterator[FoundSession]:
 
 
 def _chat_files(chats: Path) -> list[Path]:
-    """Returns the chat files; a session that was continued in a newer version has one of each kind:
-    the newer one counts.
+    """Returns the chat files. A session that was continued in a newer version has one of each
+    format; the newer one counts.
     """
     found = {path.stem: path for path in chats.glob("session-*.json")}
     found |= {path.stem: path for path in chats.glob("session-*.jsonl")}
@@ -49,8 +49,8 @@ def _chat_files(chats: Path) -> list[Path]:
 def _files_by_session(paths: list[Path]) -> list[tuple[Beginning, list[Path]]]:
     """Returns the files of each session, oldest first.
 
-    A process that resumes a session begins a file of its own under that id before it goes on in the
-    old one (measured: 0.61.0). Such a file says nothing; it counts only where there is no other.
+    A process that resumes a session starts a file of its own with that id before it continues the
+    old file (measured: 0.61.0). Such a file has no messages; it counts only if there is no other.
     """
     found: dict[str, list[tuple[Beginning, Path]]] = {}
     for path in paths:
@@ -64,7 +64,7 @@ def _files_by_session(paths: list[Path]) -> list[tuple[Beginning, list[Path]]]:
 
 
 def _says_something(path: Path) -> bool:
-    """Returns whether a file has a message that is not only part of a list."""
+    """Returns whether a file has a message of its own."""
     if path.suffix == ".json":
         return True
     try:
@@ -107,7 +107,7 @@ def _beginning(path: Path) -> Beginning:
 
 
 def _id_in(path: Path) -> str | None:
-    """Returns the id that the file says: at its beginning, or at the end of one of an older
+    """Returns the session id in a file: at its beginning, or at the end of a file of an older
     version.
     """
     found = _SESSION_ID.search(bytes_of(path, 0, HEAD_BYTES)) or _SESSION_ID.search(
@@ -142,5 +142,5 @@ def _log_of(folder: Path) -> PromptLog:
 
 
 def _small(path: Path) -> bytes:
-    """Returns a file beside the sessions, nothing of one that is larger than any program writes."""
+    """Returns the content of a small file; empty if it is larger than any program writes."""
     return bytes_of(path, 0, MAX_BESIDE_BYTES)

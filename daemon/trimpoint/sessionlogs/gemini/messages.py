@@ -1,4 +1,4 @@
-"""Messages of Gemini CLI in the unified form. Pure."""
+"""Converts messages of Gemini CLI to the unified form. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,8 +24,8 @@ def parts_of(message: Message) -> list[Part]:
 
 
 def text_of(message: Message) -> str:
-    """Returns all text of a message, without the context that Gemini CLI puts before a prompt in
-    the same message.
+    """Returns the text of a message, without the context that Gemini CLI inserts before a
+    prompt.
     """
     texts = [part.text for part in parts_of(message) if part.text and not part.thought]
     if len(texts) > 1 and message.type == "user" and texts[0].startswith(CONTEXT):
@@ -34,19 +34,19 @@ def text_of(message: Message) -> str:
 
 
 def is_snapshot(message: Message) -> bool:
-    """Returns whether a message is the summary that a compression wrote."""
+    """Returns whether a message is the summary of a compression."""
     return message.type == "user" and text_of(message).lstrip().startswith(SNAPSHOT)
 
 
 def answers_in(message: Message) -> list[str]:
-    """Returns the calls that a row of results answers; none of a row that says something else."""
+    """Returns the ids of the calls that a row of results answers; empty for any other row."""
     parts = parts_of(message)
     answers = [part.function_response for part in parts if part.function_response is not None]
     return [one.id or "" for one in answers] if len(answers) == len(parts) else []
 
 
 def usage_of(tokens: Tokens | None) -> u.Usage | None:
-    """Returns the tokens of a call."""
+    """Returns the tokens of a model call."""
     if tokens is None:
         return None
     given, output = tokens.input or 0, tokens.output or 0
@@ -61,7 +61,7 @@ def usage_of(tokens: Tokens | None) -> u.Usage | None:
 
 
 def members_of(message: Message, records: Records) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that the message itself decides."""
+    """Returns the members of `unified.Message` that follow from the message alone."""
     parts = parts_of(message)
     results = [
         u.ToolResult(
@@ -89,7 +89,7 @@ def members_of(message: Message, records: Records) -> dict[str, Any]:
 
 
 def _data_in(part: Part) -> Iterable[str]:
-    """Yields what kind of data a part has: image, audio, video; document for all else."""
+    """Yields the kind of data in a part: image, audio, video, or document."""
     for data in (part.inline_data, part.file_data):
         if data is not None:
             kind = str(data.get("mimeType", "image")).partition("/")[0]
@@ -157,7 +157,7 @@ def _outputs(parts: Iterable[Part]) -> Iterable[str]:
 
 
 def output_of(response: Any) -> str:
-    """Returns what a tool answered as text."""
+    """Returns a tool's result as text."""
     match response:
         case None:
             return ""

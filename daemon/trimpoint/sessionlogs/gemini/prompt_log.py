@@ -1,7 +1,7 @@
-"""Reads the prompts typed in a project from `logs.json`: prompts and slash commands. Pure.
+"""Reads the log of the prompts and commands typed in a project, `logs.json`. Pure.
 
-The file is written anew each time, so that a reader may find half of it. All that a process logs
-has the id of its first session.
+The file is rewritten each time, so a reader may find half of it. All entries of a process have the
+id of its first session.
 """
 
 from datetime import datetime
@@ -20,7 +20,7 @@ class _Entry(msgspec.Struct, rename="camel"):
 
 
 class Typed(NamedTuple):
-    """A command that was typed, and when."""
+    """A typed command and its time."""
 
     command: str
     at: datetime
@@ -28,7 +28,7 @@ class Typed(NamedTuple):
 
 
 class PromptLog(NamedTuple):
-    """The commands of a project. `is_there` is false where there is no log to look at."""
+    """The commands of a project. `is_there` is false if there is no log."""
 
     compressions: list[Typed]
     clears: list[Typed]
@@ -39,7 +39,7 @@ NO_LOG = PromptLog([], [], is_there=False)
 
 
 def prompt_log(data: bytes) -> PromptLog:
-    """Reads a log; a torn one counts as none."""
+    """Parses a log; an incomplete one counts as missing."""
     try:
         entries = msgspec.json.decode(data, type=list[_Entry])
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -61,7 +61,7 @@ def _typed(entry: _Entry) -> Typed | None:
 
 
 def time_of(timestamp: str | None) -> datetime | None:
-    """Returns a time with its zone, None for what is no time."""
+    """Parses a time with a zone; None if it is not one."""
     try:
         found = datetime.fromisoformat(timestamp or "")
     except ValueError:

@@ -1,8 +1,9 @@
 """Reads a session of Gemini CLI: lines in, unified records out (docs/session-logs.md). Pure.
 
-What must always be true: a message is written anew while its tools run, and its last form counts; a
-list of messages that is set is what is live. It is a boundary only where it brings a new summary,
-and never a rewind: a process that resumes a session sets the first message, then all of them.
+Always true: a message is written again while its tools run, and its last form counts; a list of
+messages that is set is the live context. Such a list is a boundary only if it contains a new
+summary, and never a rewind, because a process that resumes a session sets the first message and
+then all of them.
 """
 
 from datetime import timedelta
@@ -33,7 +34,7 @@ NO_TIME_YET = timedelta(seconds=2)
 
 
 class Part(NamedTuple):
-    """The file of a session. `is_whole`: it is one JSON object, as older versions wrote it."""
+    """The file of a session. `is_whole`: it is one JSON object, as older versions write."""
 
     name: str
     is_whole: bool = False
@@ -64,14 +65,14 @@ class GeminiReader:
         self._whole: WholeFile | None = None
 
     def begin_part(self, part: Part) -> None:
-        """Begins a file; the lines that follow are of it."""
+        """Begins a file."""
         self._end_whole()
         self._part, self._line = part, 0
         self._whole = WholeFile() if part.is_whole else None
         self._records.wait_for_changes()
 
     def feed(self, line: bytes) -> None:
-        """Reads one line, its newline included."""
+        """Reads one line, including its line feed."""
         self._line += 1
         self._records.lines += 1
         if self._whole is not None:
@@ -123,7 +124,7 @@ class GeminiReader:
         return index
 
     def _noted(self, index: int, message: Message, members: dict[str, Any]) -> None:
-        """Remembers what a message says, so that another one that says the same is recognized."""
+        """Stores the content of a message, so that copies of it are recognized."""
         self._contents[index] = hash(content_of(message))
         for result in members["tool_results"]:
             self._answers[result.call_id or ""] = index
@@ -135,7 +136,9 @@ class GeminiReader:
         return members
 
     def _answered_by_a_row(self, result: u.ToolResult) -> None:
-        """Drops a result from the message with the call when it has a message of its own."""
+        """Removes a result from the message with the call if the result has a message of its
+        own.
+        """
         if result.call_message_index is not None:
             self._records.drop_result(result.call_message_index, result.call_id)
 
@@ -175,11 +178,11 @@ class GeminiReader:
     def _new_snapshot(
         self, messages: list[Message], live: list[int], copies: dict[int, int]
     ) -> Message | None:
-        """Returns the summary that a list brings. It and the answer behind it are no copies then,
-        although another one may have said the same.
+        """Returns the summary that a list of messages adds, or None. This summary and the answer
+        after it are not copies, even if equal ones exist.
 
-        A list that has a summary again, because a saved chat was resumed, is as long as what is
-        live, or lacks the newest message.
+        A list that repeats a summary, because a saved chat was resumed, is as long as the live
+        context, or lacks the newest message.
         """
         for at, message in enumerate(messages):
             if message.id in self._indices or not is_snapshot(message):
@@ -204,8 +207,8 @@ class GeminiReader:
             self._add(message, message.id)
 
     def _repeated(self, message: Message) -> int | None:
-        """Returns the message with the results that a row says again: a resumed session says each
-        result beside the call once more (measured: 0.61.0).
+        """Returns the index of the message whose results a row repeats, or None: a resumed session
+        writes each result a second time (measured: 0.61.0).
         """
         answered = answers_in(message)
         known = [self._answers[call_id] for call_id in answered if call_id in self._answers]
@@ -234,8 +237,8 @@ class GeminiReader:
         }
 
     def _trigger(self, at: str | None) -> tuple[u.Trigger | None, str | None]:
-        """Returns the trigger: manual if the command was typed just before; automatic if there is a
-        log and it was not.
+        """Returns the trigger of a compression: manual if the command was typed directly before;
+        automatic if there is a log and it was not.
         """
         moment = time_of(at)
         if moment is None or not self._log.is_there:
@@ -247,7 +250,7 @@ class GeminiReader:
         return "auto", "logs.json"
 
     def _told(self, text: str) -> None:
-        """Takes what Gemini CLI says behind a compression that it did of itself (measured:
+        """Reads the message that Gemini CLI adds after an automatic compression (measured:
         0.61.0).
         """
         if self._pending is not None and text.startswith(COMPRESSED):
@@ -270,7 +273,7 @@ class GeminiReader:
         return u.SourceRef(file=self._part.name, line=self._line)
 
     def finish(self) -> None:
-        """Ends the log; no line follows."""
+        """Ends the log."""
         self._end_whole()
         self._settle()
         for tokens in self._tokens.values():
@@ -293,7 +296,7 @@ class GeminiReader:
             self._records.unparsed += 1
 
     def about(self) -> About:
-        """Returns what the header says of the session."""
+        """Returns the data about the session in the header."""
         directories = self._header.directories or []
         return About(
             cwd=self._cwd or (directories[0] if directories else None),

@@ -1,4 +1,4 @@
-"""The records of Gemini CLI's chat files, as far as they are read. Pure."""
+"""The records of Gemini CLI's chat files; only members that are needed are decoded. Pure."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class FunctionCall(msgspec.Struct):
 
 
 class Part(msgspec.Struct, rename="camel"):
-    """A part of a content; of data, only that it is there."""
+    """A part of a content; data is not decoded."""
 
     text: str | None = None
     thought: bool | None = None
@@ -35,7 +35,7 @@ class Part(msgspec.Struct, rename="camel"):
 
 
 class Call(msgspec.Struct):
-    """A call that the chat file has beside an answer. `result` are parts, or a text."""
+    """A call that the chat file stores with an answer. `result` is a list of parts or a text."""
 
     id: str | None = None
     name: str | None = None
@@ -45,7 +45,7 @@ class Call(msgspec.Struct):
 
 
 class Thought(msgspec.Struct):
-    """A thought in two lines."""
+    """A thought: subject and description."""
 
     subject: str | None = None
     description: str | None = None
@@ -84,7 +84,7 @@ class Patch(msgspec.Struct, rename="camel"):
 
 
 class Header(msgspec.Struct, rename="camel"):
-    """The first row of a file; a file of older versions is one object with `messages` in it."""
+    """The first row of a file; a file of older versions is one object that also has `messages`."""
 
     session_id: str | None = None
     start_time: str | None = None
@@ -99,8 +99,8 @@ Record = Message | Patch | Header | str
 
 
 def record_of(line: bytes) -> Record | None:
-    """Returns the record in a line: a message, a patch, a header, or the id that a rewind goes to;
-    None for none of these.
+    """Returns the record in a line: a message, a patch, a header, or the target of a rewind; None
+    for anything else.
     """
     found = decode_object(line)
     if found is None:

@@ -1,4 +1,4 @@
-"""Decodes JSON that other programs wrote, even where it is damaged in ways that are known. Pure."""
+"""Decodes JSON of other programs, with tolerance for known kinds of damage. Pure."""
 
 import json
 import re
@@ -14,10 +14,9 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def decode_object(line: bytes) -> dict[str, Any] | None:
-    """Returns the object in `line`, None when there is none.
+    """Returns the JSON object in `line`, or None.
 
-    Padding with NUL bytes is skipped. Bytes that are no UTF-8, and halves of surrogate pairs,
-    become U+FFFD.
+    NUL padding is skipped. Bytes that are not UTF-8, and unpaired surrogates, become U+FFFD.
     """
     text = line.strip(b"\x00 \t\r\n").decode("utf-8", "replace")
     if not text.startswith("{"):
@@ -30,7 +29,7 @@ def decode_object(line: bytes) -> dict[str, Any] | None:
 
 
 def convert_or_none(value: Any, kind: type[T]) -> T | None:
-    """Returns `value` as `kind`, None when it is something else."""
+    """Returns `value` converted to `kind`; None if it has another type."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except (msgspec.ValidationError, RecursionError):
@@ -38,8 +37,8 @@ def convert_or_none(value: Any, kind: type[T]) -> T | None:
 
 
 def salvaged(value: Any, kind: type[T]) -> T | None:
-    """Returns `value` as `kind`, without those of its members that are something else; None when
-    nothing is left. So a version that writes one member in another way loses that member alone.
+    """Returns `value` converted to `kind` without the members that have another type; None if
+    nothing is left. So a version that writes one member differently loses only that member.
     """
     found: T | None = _salvaged(value, kind)
     return found

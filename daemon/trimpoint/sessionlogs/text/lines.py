@@ -1,9 +1,8 @@
-r"""Splits a stream into lines, in constant memory. Pure but for the stream that it is given.
+"""Splits a stream into lines, in constant memory. Pure, except for reading the stream.
 
-What must always be true: only `\n` ends a line, and no line that is returned is longer than
-`MAX_LINE_BYTES`. A longer one is read to its end all the same. What its strings hold beyond a limit
-is cut out meanwhile: image data at once, other text by the megabyte, so that the rest of the line
-is still JSON and can be read.
+Always true: only ` ` ends a line, and no returned line is longer than `MAX_LINE_BYTES`. A longer
+one is read to its end, and the content of its strings beyond a limit is cut out: image data
+completely, other text in steps of a megabyte. So the rest of the line is still valid JSON.
 """
 
 import re
@@ -33,17 +32,15 @@ _LAST_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
 class LineSource(Protocol):
-    """A buffered binary file, as far as it is needed here."""
+    """The part of a buffered binary file that is needed here."""
 
     def readline(self, size: int = -1, /) -> bytes:
-        """Reads up to a newline, at most `size` bytes."""
+        """Reads up to a line feed, at most `size` bytes."""
         ...
 
 
 def lines_of(source: LineSource) -> Iterator[bytes]:
-    r"""Yields each line with its `\n`; the last one has none if it was torn, or is still being
-    written.
-    """
+    """Yields each line with its ` `; the last one lacks it if it is incomplete."""
     while line := source.readline(PLAIN_LINE_BYTES):
         if len(line) < PLAIN_LINE_BYTES or line.endswith(b"\n"):
             yield line

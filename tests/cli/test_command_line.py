@@ -201,6 +201,19 @@ def test_help_fits_a_narrow_terminal_and_names_every_command(
     assert set(sub_parsers(root_parser())) - listed == {"overview", "version"}
 
 
+def test_sentences_of_each_command_s_help_fit_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for parser in sub_parsers(root_parser()).values():
+        shown = parser.format_help()
+        for text in filter(None, (parser.description, parser.epilog)):
+            assert " ".join(text.split()) in " ".join(shown.split())
+        # A path, and the values of an option, are one word, however long that is.
+        lines = [line for line in shown.splitlines() if not line.lstrip().startswith(("-", "["))]
+        assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []
+
+
 CODEX_STANDS_IN = """#!/bin/sh
 echo "codex got: $*"
 """

@@ -124,6 +124,7 @@ async def test_two_windows_show_the_same_and_a_question_is_answered_once(stage: 
     await stage.send("/clear")
     for page in (stage.page, other):
         await page.get_by_text("2 messages pruned").wait_for()
+        await page.get_by_text("starting", exact=True).wait_for(state="detached")
     assert await shown(stage.page) == await shown(other)
     assert other.faults == []
 

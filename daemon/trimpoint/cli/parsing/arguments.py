@@ -3,9 +3,7 @@
 import argparse
 import difflib
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
@@ -17,6 +15,7 @@ from trimpoint.cli.parsing import fleet_arguments as fleet
 from trimpoint.cli.parsing import machine_arguments as machine
 from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
+from trimpoint.cli.parsing.options import HelpFormatter, wrapped
 
 EXIT_CODES = (
     (0, "done"),
@@ -155,38 +154,19 @@ class RootParser(_Parser):
     def format_help(self) -> str:
         summaries = {action.dest: action.help or "" for action in _choices(self)}
         width = max(map(len, summaries))
-        blocks = ["usage: trimpoint COMMAND [OPTION …]\n", _wrapped(f"{self.description}\n")]
+        blocks = ["usage: trimpoint COMMAND [OPTION …]\n", wrapped(f"{self.description}\n")]
         for title, names in self.groups:
-            rows = (
-                _wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names
-            )
+            rows = (wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names)
             blocks.append(f"{title}:\n" + "".join(rows))
         blocks.append(
-            _wrapped(
+            wrapped(
                 "trimpoint help COMMAND explains one; trimpoint --version shows what is installed."
                 "\n"
             )
         )
-        codes = (_wrapped(f"  {code}  {meaning}\n", 5) for code, meaning in EXIT_CODES)
+        codes = (wrapped(f"  {code}  {meaning}\n", 5) for code, meaning in EXIT_CODES)
         blocks.append("exit codes:\n" + "".join(codes))
-        return "\n".join([*blocks, "".join(_wrapped(f"{sentence}\n") for sentence in GENERAL)])
-
-
-def _wrapped(line: str, indent: int = 0) -> str:
-    """Returns a line of help, wrapped between words to the width of the terminal."""
-    columns = shutil.get_terminal_size().columns
-    if len(line) <= columns or not line.strip():
-        return line
-    is_list = line.startswith(" ")
-    return (
-        textwrap.fill(
-            line.rstrip(),
-            columns,
-            subsequent_indent=" " * (indent if is_list else 0),
-            break_on_hyphens=False,
-        )
-        + "\n"
-    )
+        return "\n".join([*blocks, "".join(wrapped(f"{sentence}\n") for sentence in GENERAL)])
 
 
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
@@ -212,7 +192,7 @@ def root_parser() -> RootParser:
     parser = RootParser(
         prog="trimpoint",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=_Parser)

@@ -4,9 +4,39 @@ options.
 
 import argparse
 import re
+import shutil
+import textwrap
 from typing import Any
 
 MAX_TURNS = 1_000_000
+
+
+def wrapped(line: str, indent: int = 0) -> str:
+    """Returns a line of help, wrapped between words to the width of the terminal.
+
+    :param indent: the indentation of further lines, if the line is itself indented.
+    """
+    columns = shutil.get_terminal_size().columns
+    if len(line) <= columns or not line.strip():
+        return line
+    is_list = line.startswith(" ")
+    filled = textwrap.fill(
+        line.rstrip(),
+        columns,
+        subsequent_indent=" " * (indent if is_list else 0),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return f"{filled}\n"
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the line breaks of descriptions, and wraps their lines to the width of the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = super()._fill_text(text, width, indent).splitlines(keepends=True)
+        return "".join(wrapped(line, len(line) - len(line.lstrip()) + 2) for line in lines)
+
 
 Commands = Any  # argparse names the type of a set of sub-commands with a leading underscore
 
@@ -25,7 +55,7 @@ def command(
         help=summary,
         description=f"{summary[:1].upper()}{summary[1:]}.",
         epilog=details or None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(

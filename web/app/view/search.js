@@ -6,7 +6,7 @@
  * @import {Entry} from "../model/fold.js"
  */
 import { counted } from "../model/format.js";
-import { html, useEffect, useMemo, useRef, useState } from "../vendor.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";
 import { HistoryHits } from "./history.js";
 
 const MOST_SHOWN = 200;
@@ -16,7 +16,8 @@ const AROUND = 60;
 export function Search({ app, thread }) {
     const [text, setText] = useState("");
     const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-    useEffect(() => field.current?.focus(), []);
+    // Before the next key: what is typed right behind Ctrl+F belongs into the field.
+    useLayoutEffect(() => field.current?.focus(), []);
     const hits = html`<${LoadedHits} app=${app} thread=${thread} text=${text} />`;
     return html`
         <div class="search" onKeyDown=${onKey}>

@@ -1,6 +1,7 @@
 """A conversation is read from exactly those of Codex's files that Codex itself loads."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,42 @@ def test_an_archived_thread_is_found_where_it_is_now(tmp_path: Path) -> None:
     put(tmp_path, THREAD, content(range(3)), "archived_sessions")
     before = str(tmp_path / "sessions/2026/11/28" / f"rollout-2026-11-28T11-51-17-{THREAD}.jsonl")
     assert ordinals(conversation_lines(before)) == ordinals(own_lines(before)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("archives", [True, False], ids=["archived", "unarchived"])
+@pytest.mark.parametrize("moment", ["searched", "read"])
+def test_a_file_that_is_moved_while_it_is_looked_for_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archives: bool, moment: str
+) -> None:
+    folders = ["sessions/2026/11/28", "archived_sessions"]
+    before, after = folders if archives else reversed(folders)
+    moved = Path(put(tmp_path, THREAD, content(range(10)), before))
+    fork = put(tmp_path, FORK, content(range(9, 12), base(THREAD, 9)))
+    (tmp_path / after).mkdir(parents=True, exist_ok=True)
+
+    def move() -> None:
+        if moved.exists():
+            moved.rename(tmp_path / after / moved.name)
+
+    if moment == "searched":
+        glob = Path.glob
+
+        def found_then_moved(folder: Path, pattern: str) -> Iterator[Path]:
+            yield from list(glob(folder, pattern))
+            if THREAD in pattern:
+                move()
+
+        monkeypatch.setattr(Path, "glob", found_then_moved)
+    else:
+        read = Path.read_bytes
+
+        def moved_then_read(path: Path) -> bytes:
+            if path == moved:
+                move()
+            return read(path)
+
+        monkeypatch.setattr(Path, "read_bytes", moved_then_read)
+    assert ordinals(conversation_lines(fork)) == list(range(12))
 
 
 def test_a_compressed_file_is_read_unless_a_plain_one_is_beside_it(tmp_path: Path) -> None:

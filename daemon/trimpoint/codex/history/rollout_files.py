@@ -82,7 +82,8 @@ def conversation_lines(path: str) -> list[bytes]:
     name, home = _NAME.fullmatch(named.name), _codex_home(named)
     if name is None or home is None:
         return _lines_of(named)
-    newest = max(_files(home, name["thread"]), key=lambda file: file.segment_id, default=None)
+    files = _files(home, name["thread"])
+    newest = max(files, key=lambda file: file.segment_id, default=None)
     return _with_what_it_builds_on(home, newest) if newest is not None else []
 
 
@@ -100,7 +101,7 @@ def _with_what_it_builds_on(home: Path, newest: _File) -> list[bytes]:
     end: int | None = None
     while file is not None and file.id not in seen:
         seen.add(file.id)
-        lines = _lines_of(file.path)
+        lines = _lines_of(file.path) or _lines_where_it_is_now(home, file.id)
         parts.append(lines if end is None else [line for line in lines if _ordinal(line) < end])
         base = _base_of(lines)
         if base is None:
@@ -135,6 +136,12 @@ def _ordinal(line: bytes) -> int:
         return 0
 
 
+def _lines_where_it_is_now(home: Path, file_id: str) -> list[bytes]:
+    """Returns the lines of a file that was moved after it had been found."""
+    file = _file_called(home, file_id)
+    return _lines_of(file.path) if file is not None else []
+
+
 def _file_called(home: Path, file_id: str) -> _File | None:
     return next((file for file in _files(home, file_id) if file.id == file_id), None)
 
@@ -142,13 +149,16 @@ def _file_called(home: Path, file_id: str) -> _File | None:
 def _files(home: Path, mentioned_id: str) -> Iterator[_File]:
     """Yields the files whose name contains the id: plain files before compressed ones, and archived
     ones last.
+
+    Codex may archive or unarchive the thread meanwhile, which moves its files. So the archive is
+    searched before the other folder and after it.
     """
     for suffix in ("", COMPRESSED):
         pattern = f"rollout-*{mentioned_id}*.jsonl{suffix}"
-        for path in (
-            *home.glob(f"sessions/*/*/*/{pattern}"),
-            *home.glob(f"archived_sessions/{pattern}"),
-        ):
+        archived = [*home.glob(f"archived_sessions/{pattern}")]
+        found = [*home.glob(f"sessions/*/*/*/{pattern}"), *archived]
+        found += home.glob(f"archived_sessions/{pattern}")
+        for path in {path.name: path for path in reversed(found)}.values():
             if (name := _NAME.fullmatch(path.name)) is not None:
                 yield _File(path, name["thread"], name["segment"] or "")
 

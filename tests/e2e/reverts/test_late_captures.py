@@ -12,10 +12,11 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import CheckpointsSection
-from trimpoint.testkit import held, run, say
+from trimpoint.testkit import held, overflow, run, say
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import DaemonLives, Harness
+from tests.e2e.context.overflowing import TURNS, long_talk_with_long_end
 from tests.e2e.conversation import Conversation
 from tests.e2e.worktree import with_repository, worktree_files
 
@@ -85,7 +86,7 @@ async def has_ended(talk: Conversation, go_on: anyio.Event) -> None:
     after = len(talk.client.messages)
     go_on.set()
     with anyio.fail_after(STEP_S):
-        await talk.client.expect(lambda message: message.get("method") == "turn/completed", after)
+        await talk.client.expect(_is_end_of_turn, after)
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -157,3 +158,40 @@ async def test_a_turn_that_a_daemon_ends_with_itself_is_captured_by_it(harness: 
     assert "a.txt (others changed it after the thread did)" in refused["message"]
     assert "mine.txt" not in refused["message"]
     assert worktree_files(late.worktree)["a.txt"] == ("file", b"mine\n")
+
+
+async def test_the_files_of_a_failed_try_are_not_captured_once_the_turn_goes_on(
+    harness: Harness,
+) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
+        client, thread_id = talk.client, talk.thread_id
+        await long_talk_with_long_end(talk)
+        await client.request("orchestration/subscribeThread", threadId=thread_id)
+        does_not_fit, go_on = anyio.Event(), anyio.Event()
+        first_try = run("echo one > a.txt"), held(overflow(), does_not_fit)
+        talk.script.then(*first_try, run("echo two > a.txt"), held(say("It fits."), go_on))
+        prompt = [{"type": "text", "text": "too much"}]
+        after = len(client.messages)
+        with anyio.fail_after(STEP_S):
+            await client.request("turn/start", threadId=thread_id, input=prompt)
+            await client.expect(_has_run_a_command, after)
+            after = len(client.messages)
+            with captures_waiting(harness.worktree):
+                does_not_fit.set()
+                await client.expect(_has_run_a_command, after)
+            # What must not come is not waited for any longer than that.
+            with anyio.move_on_after(0.5):
+                await client.expect(_has_captured, after)
+            await has_ended(talk, go_on)
+        outcome = await talk.type(f"/revert {TURNS}")
+    assert outcome["status"] == "completed", outcome
+    assert "a.txt" not in worktree_files(harness.worktree)
+
+
+def _has_captured(message: dict[str, Any]) -> bool:
+    return message.get("params", {}).get("type") == "thread.checkpoint-captured"
+
+
+def _is_end_of_turn(message: dict[str, Any]) -> bool:
+    return message.get("method") == "turn/completed"

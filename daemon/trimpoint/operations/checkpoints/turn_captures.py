@@ -242,6 +242,8 @@ class TurnCaptures:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
                 looked = wanted.baseline or await self._look(writer)
+                if wanted.moment == "after" and writer.state.running_turn_id == wanted.turn_id:
+                    return  # it is repeated after an overflow; the end of the repetition counts
                 writer.record_facts(*await self._facts(writer, wanted, looked))
             if wanted.moment == "after" and looked.repository is not None:
                 self._tasks.start_soon(upkeep, looked.repository)

@@ -216,7 +216,7 @@ async def test_a_daemon_that_cannot_start_is_explained_to_the_client_that_needed
     done = await stage.run("stdio", *stage.flags, stdin=json.dumps(INITIALIZE).encode() + b"\n")
     assert (done.code, "can be written to by others" in done.err) == (1, True)
     assert "can be written to by others" in json.loads(done.out)["error"]["message"]
-    assert stage.background_daemons() == []
+    await stage.background_daemons_ended()
 
 
 async def test_a_daemon_that_breaks_at_its_start_points_to_its_log(stage: CliHarness) -> None:

@@ -9,6 +9,7 @@ import pytest
 from trimpoint.cli.main import main
 from trimpoint.sessionlogs.catalogue import Ambiguous, Query, listed, session_named
 from trimpoint.sessionlogs.overviews import MAX_COUNTED_BYTES, Overviews
+from trimpoint.sessionlogs.text.whole import MAX_WHOLE_BYTES
 
 from tests.sessionlogs.sessions import FIXTURES, THREAD, homes, meta, said, write_rollout
 
@@ -92,6 +93,24 @@ def test_a_log_too_large_to_be_counted_is_listed_all_the_same(tmp_path: Path) ->
     [one] = listed(homes(tmp_path), Overviews(None), Query())
     assert (one.turns, one.problem) == (None, None)
     assert one.updated_at is not None
+
+
+def test_a_session_in_one_object_that_is_too_large_says_so_everywhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "project" / "chats"
+    chats.mkdir(parents=True)
+    with (chats / "session-2026-01-02T03-04-0a0b0c0d.json").open("wb") as file:
+        file.write(b'{"sessionId": "0a0b0c0d-0000-4000-8000-000000000000", "messages": [')
+        file.truncate(MAX_WHOLE_BYTES + 1)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["sessions", "list", "--agent", "gemini", "--json"]) == 0
+    [one] = json.loads(capsys.readouterr().out)["sessions"]
+    assert "too large to be read" in one["problem"]
+    for action in ("show", "export"):
+        assert main(["sessions", action, one["id"]]) == 1
+        assert "too large to be read" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_session_is_named_by_the_end_of_its_id(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.opening import opened, size_of
+from trimpoint.sessionlogs.opening import CannotRead, opened, size_of
 from trimpoint.sessionlogs.reading import About, Reader
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lines import lines_of
+from trimpoint.sessionlogs.text.whole import MAX_WHOLE_BYTES, TOO_LARGE, WHOLE_SUFFIX
 
 # Records of so much of a log are taken together.
 TAKEN_BYTES = 64 * 1024
@@ -95,6 +96,8 @@ def _feed(
     """Passes all lines to the reader, and yields after every few so that records can be taken."""
     fed = 0
     for (path, part), size in zip(session.parts, sizes, strict=True):
+        if path.suffix == WHOLE_SUFFIX and size > MAX_WHOLE_BYTES:
+            raise CannotRead(f"{path} {TOO_LARGE}")
         with opened(path, size) as source:
             reader.begin_part(part)
             feed = reader.feed

@@ -12,6 +12,8 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import CheckpointsSection
+from trimpoint.git.capture.upkeep import collect
+from trimpoint.git.plumbing.repository import Repository, discover
 from trimpoint.testkit import held, overflow, run, say
 
 from tests.deadlines import STEP_S
@@ -184,6 +186,34 @@ async def test_the_files_of_a_failed_try_are_not_captured_once_the_turn_goes_on(
             with anyio.move_on_after(0.5):
                 await client.expect(_has_captured, after)
             await has_ended(talk, go_on)
+        outcome = await talk.type(f"/revert {TURNS}")
+    assert outcome["status"] == "completed", outcome
+    assert "a.txt" not in worktree_files(harness.worktree)
+
+
+async def test_the_files_of_a_failed_try_stay_when_unneeded_checkpoints_are_pruned(
+    harness: Harness,
+) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
+        client, thread_id = talk.client, talk.thread_id
+        await long_talk_with_long_end(talk)
+        await client.request("orchestration/subscribeThread", threadId=thread_id)
+        does_not_fit, after = anyio.Event(), len(client.messages)
+        # The try is captured when it fails, before the turn goes on.
+        talk.script.then(run("echo one > a.txt"), overflow())
+        talk.script.at_compaction(held(say("The gist of it all."), does_not_fit))
+        talk.script.then(run("echo two > a.txt"), say("It fits."))
+        prompt = [{"type": "text", "text": "too much"}]
+        with anyio.fail_after(STEP_S):
+            await client.request("turn/start", threadId=thread_id, input=prompt)
+            await client.expect(_has_captured, after)
+            does_not_fit.set()
+            await client.expect(_is_end_of_turn, after)
+        await edit(talk, "echo three > a.txt")
+        repository = await discover(harness.worktree)
+        assert isinstance(repository, Repository)
+        await collect(repository)
         outcome = await talk.type(f"/revert {TURNS}")
     assert outcome["status"] == "completed", outcome
     assert "a.txt" not in worktree_files(harness.worktree)

@@ -8,6 +8,7 @@ separately, with the moment `found`, and a revert that would take them back is r
 
 import os
 from collections.abc import Iterable
+from itertools import count
 
 import anyio
 
@@ -43,6 +44,16 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
     return None if "after" in moments else turn
 
 
+def unused_ref(state: ThreadState, name: str) -> str:
+    """Returns a ref that no checkpoint of the thread has: `name`, with a number added if necessary.
+    A turn that is repeated after an overflow is captured after each try, and a revert needs every
+    captured state.
+    """
+    used = {one.ref for one in state.checkpoints}
+    names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+    return next(ref for ref in (checkpoint_ref(state.id, one) for one in names) if ref not in used)
+
+
 async def late_facts(
     state: ThreadState, turn: Turn, repository: Repository, present: Checkpoint, reason: str
 ) -> tuple[ev.AnyEvent, ...]:
@@ -64,11 +75,11 @@ async def late_facts(
     steps = [Step(each.path, each.new, each.old) for each in doubtful]
     taking = TakingBack(present.commit, plan_of(steps, present.left_out), ())
     ended = await commit_of(repository, taking) if doubtful else present.commit
-    ref = checkpoint_ref(state.id, f"{turn.id}-after")
+    ref = unused_ref(state, f"{turn.id}-after")
     await keep(repository, ref, ended)
     facts = [ev.CheckpointCaptured(turn.id, "after", where, ref, ended, notes)]
     if doubtful:
-        ref = checkpoint_ref(state.id, f"{turn.id}-found")
+        ref = unused_ref(state, f"{turn.id}-found")
         await keep(repository, ref, present.commit)
         found_notes = (FOUND, *notes[1:])
         facts.append(

@@ -22,7 +22,7 @@ from trimpoint.core.model.state import Checkpoint as RecordedCheckpoint
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
-from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.capture.refs import keep
 from trimpoint.git.capture.untracked import SECRET_NAMES
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
@@ -32,6 +32,7 @@ from trimpoint.operations.checkpoints.late_captures import (
     DELAYED,
     late_facts,
     uncaptured_turn,
+    unused_ref,
 )
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
@@ -316,7 +317,7 @@ async def _timely_facts(
         if moment == "before" and follows:
             return ()
     else:
-        ref = checkpoint_ref(state.id, f"{turn_id}-{moment}")
+        ref = unused_ref(state, f"{turn_id}-{moment}")
         await keep(repository, ref, commit)
     where = str(repository.worktree)
     return (ev.CheckpointCaptured(turn_id, moment, where, ref, commit, notes),)

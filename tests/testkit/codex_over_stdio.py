@@ -111,11 +111,11 @@ class CodexOverStdio:
 
 @asynccontextmanager
 async def codex_over_stdio(
-    overrides: Sequence[str], codex_home: Path
+    overrides: Sequence[str], codex_home: Path, *, certificates: bool = False
 ) -> AsyncGenerator[CodexOverStdio, None]:
     """An initialized app-server; it has ended when the block has."""
     command = [str(CODEX_BIN), "app-server", *config_flags(overrides)]
-    environment = codex_environment(codex_home)
+    environment = codex_environment(codex_home, certificates=certificates)
     async with (
         await anyio.open_process(command, stderr=subprocess.DEVNULL, env=environment) as process,
         anyio.create_task_group() as tasks,

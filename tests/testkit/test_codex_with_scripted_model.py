@@ -109,9 +109,9 @@ async def test_an_inline_compaction_replaces_the_history_by_the_summary(tmp_path
 
 
 async def compact_remotely(
-    model: ScriptedModel, overrides: list[str], home: Path, cwd: Path
+    model: ScriptedModel, overrides: list[str], home: Path, cwd: Path, *, certificates: bool = False
 ) -> None:
-    async with codex_over_stdio(overrides, home) as codex:
+    async with codex_over_stdio(overrides, home, certificates=certificates) as codex:
         thread = await codex.start_thread(cwd)
         await codex.turn(thread, "first prompt")
         assert (await codex.compact(thread))["status"] == "completed"
@@ -131,7 +131,8 @@ async def test_the_built_in_provider_leaves_the_websocket_at_once_and_compacts_e
             throwaway_codex_home() as home,
         ):
             await log_in(CODEX_BIN, home, api_key="sk-dummy")
-            await compact_remotely(model, openai_overrides(model), home, tmp_path)
+            overrides = openai_overrides(model)
+            await compact_remotely(model, overrides, home, tmp_path, certificates=True)
     assert model.websocket_attempts == 1
     assert model.requests[0].headers["authorization"] == "Bearer sk-dummy"
 

@@ -40,7 +40,8 @@ def remote_overrides(model: ScriptedModel) -> list[str]:
 
 
 def openai_overrides(model: ScriptedModel) -> list[str]:
-    """Returns `-c` values for the built-in provider: WebSocket first, remote compaction.
+    """Returns `-c` values for the built-in provider: WebSocket first, remote compaction. It needs
+    `codex_environment` with certificates.
 
     Its retries cannot be switched off (an override of `model_providers.openai` ends Codex at
     start): an HTTP 500 takes 25 s and 30 requests to fail.
@@ -53,18 +54,18 @@ def config_flags(overrides: Iterable[str]) -> list[str]:
     return [argument for override in overrides for argument in ("-c", override)]
 
 
-def codex_environment(codex_home: Path) -> dict[str, str]:
-    """Returns this process's environment with `CODEX_HOME`, without keys, without certificates, and
-    with loopback exempt from proxies.
+def codex_environment(codex_home: Path, *, certificates: bool = False) -> dict[str, str]:
+    """Returns this process's environment with `CODEX_HOME`, without keys, and with loopback exempt
+    from proxies, because Codex sends even loopback requests to `HTTP_PROXY`.
 
-    Codex sends even loopback requests to `HTTP_PROXY`. For each model request, plain HTTP included,
-    it reads all certificates that it can find: 40 % of the processor time of a turn.
+    :param certificates: whether Codex finds the machine's certificates. It reads all of them for
+        each model request, plain HTTP included: 40 % of the processor time of a turn. The built-in
+        provider needs some, because it first tries a WebSocket.
     """
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("CODEX_", "OPENAI_", "SSL_CERT_"))
-    } | {"SSL_CERT_FILE": os.devnull}
+    left_out = ("CODEX_", "OPENAI_", *(() if certificates else ("SSL_CERT_",)))
+    own = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    if not certificates:
+        own["SSL_CERT_FILE"] = os.devnull
     exempt = ",".join(filter(None, [own.get("NO_PROXY") or own.get("no_proxy"), "127.0.0.1"]))
     return own | {"CODEX_HOME": str(codex_home), "NO_PROXY": exempt, "no_proxy": exempt}
 

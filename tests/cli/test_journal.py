@@ -107,7 +107,7 @@ def test_a_directory_that_is_not_there_is_named(
 
 def test_a_thread_that_is_not_there_is_named(harness: Harness) -> None:
     code, _, err = harness.run("inspect", "--thread", "nobody")
-    assert (code, "'nobody' is no thread of" in err) == (1, True)
+    assert (code, "'nobody' is not a thread of" in err) == (1, True)
 
 
 def test_there_may_be_nothing_to_repair(harness: Harness) -> None:

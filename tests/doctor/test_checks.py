@@ -398,7 +398,7 @@ ANSWERS = [
         "ok",
         "the daemon answers",
     ),
-    (b'{"id":1,"result":{}}\n', "fail", "is no trimpoint"),
+    (b'{"id":1,"result":{}}\n', "fail", "is not a trimpoint daemon"),
     (b"HTTP/1.1 400 Bad Request\r\n", "fail", "no answer"),
     (b"", "fail", "no answer"),
 ]

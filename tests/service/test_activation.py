@@ -122,7 +122,7 @@ def test_a_socket_that_is_no_unix_socket_with_a_path_is_refused(
         with sock, pytest.raises(ListenError, match="is not a Unix socket with a path"):
             handed_over(hand_over(sock), PID)
     read_fd, write_fd = os.pipe()
-    with pytest.raises(ListenError, match="is no socket"):
+    with pytest.raises(ListenError, match="is not a socket"):
         handed_over(hand_over(read_fd), PID)
     os.close(read_fd)
     os.close(write_fd)

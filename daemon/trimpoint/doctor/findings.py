@@ -86,7 +86,9 @@ def examine(checks: Iterable[Check], installation: Installation) -> list[CheckRe
             results += [CheckResult(check.name, finding) for finding in check.run(installation)]
         except NotADirectoryError:
             # The check of that folder reports it, with a hint.
-            results.append(CheckResult(check.name, ok("not looked at, because its folder is none")))
+            results.append(
+                CheckResult(check.name, ok("not checked, because its folder is not a folder"))
+            )
         except HomeUnknown as error:
             results.append(CheckResult(check.name, fail(str(error).rstrip("."), "Set HOME.")))
         except OSError as error:

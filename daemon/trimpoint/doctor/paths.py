@@ -176,7 +176,7 @@ def _present_socket(installation: Installation, found: os.stat_result) -> Findin
     path, facts = installation.socket, {"path": str(installation.socket), "owner": found.st_uid}
     if not stat.S_ISSOCK(found.st_mode):
         return fail(
-            f"{path} exists and is no socket", "Move it away, or give another --socket.", **facts
+            f"{path} exists and is not a socket", "Move it away, or give another --socket.", **facts
         )
     if found.st_uid != os.geteuid():
         return fail(
@@ -229,7 +229,7 @@ def _why_no_answer(path: Path) -> str | None:
     return (
         None
         if answer.error.data.reason == Reason.NOT_INITIALIZED
-        else "what answers is no trimpoint, or has too many clients"
+        else "what answers is not a trimpoint daemon, or has too many clients"
     )
 
 

@@ -159,7 +159,7 @@ class Gateway:
             case Unexpected(answer):
                 self._on_answer(client, answer)
             case Unreadable(problem) if message.is_owed:
-                text = f"This is no message: {problem.message}."
+                text = f"This is not a valid message: {problem.message}."
                 connection.refuse(message, WireError(problem.code, text).encode())
             case Unreadable(problem):
                 log.info("bad_answer_ignored", client=client.id, detail=problem.message)

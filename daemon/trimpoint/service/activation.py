@@ -98,7 +98,7 @@ def _listening_unix(fd: int) -> tuple[socket.socket, Path]:
     try:
         listener = socket.socket(fileno=fd)
     except OSError as error:
-        raise NothingForUs(fd, f"is no socket: {os.strerror(error.errno or 0)}") from None
+        raise NothingForUs(fd, f"is not a socket: {os.strerror(error.errno or 0)}") from None
     name = listener.getsockname() if listener.family == socket.AF_UNIX else ""
     if not isinstance(name, str) or not os.path.isabs(name):
         listener.close()

@@ -179,7 +179,7 @@ class _Maker:
             told = f"[Called {call.name}: {_arguments(call.arguments)}. There is no result.]"
             return _message("assistant", told)
         if call.id is None or not _is_object(call.arguments):
-            self._missing["a tool call in Codex's form, because its arguments are no JSON"] += 1
+            self._missing["a tool call in Codex's form, because its arguments are not JSON"] += 1
             return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
         self._calls.add(call.id)
         name = _NOT_IN_A_NAME.sub("_", call.name)[:64] or "tool"

@@ -69,7 +69,7 @@ def _raw(path: Path) -> io.FileIO:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return io.FileIO(fd)
     os.close(fd)
-    raise CannotRead(f"{path} is no file.")
+    raise CannotRead(f"{path} is not a regular file.")
 
 
 class _UpTo(io.RawIOBase):

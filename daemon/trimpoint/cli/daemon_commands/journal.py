@@ -169,7 +169,7 @@ def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
         one for one in ids if one.startswith(wanted) or one.endswith(wanted)
     ]
     if len(matching) != 1:
-        problem = f"could be {len(matching)} threads" if matching else "is no thread"
+        problem = f"could be {len(matching)} threads" if matching else "is not a thread"
         raise CliError(
             f"{wanted!r} {problem} of {store.root}.",
             "See `trimpoint journal inspect`.",

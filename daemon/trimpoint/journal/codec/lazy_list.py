@@ -155,7 +155,7 @@ class LazyIndex(MutableMapping[str, T], Generic[T]):
 
     def __setitem__(self, key: str, value: T) -> None:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"a packed index has texts for keys, and {key!r} is none")
+            raise TypeError(f"the keys of a packed index are texts, not {key!r}")
         bucket = self._bucket_of(key)
         self._count += key not in bucket
         bucket[key] = value

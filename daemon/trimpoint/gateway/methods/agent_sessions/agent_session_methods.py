@@ -170,7 +170,7 @@ class AgentSessionMethods:
         # A thread has the id of the first log that Codex wrote of it.
         is_own = agent is None and session_id in self._engine.summaries
         if agent == "trimpoint" or is_own:
-            problem = "A thread of trimpoint's is no log of another program."
+            problem = "A thread of trimpoint is not a session of another program."
             hint = "session/export has it in the same form; Codex's own log of it has agent codex."
             raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
         try:
@@ -214,7 +214,11 @@ def _unreadable(error: CannotRead) -> Refusal:
 
 def _folder(wanted: str | None) -> str:
     if wanted is None or not os.path.isdir(wanted):
-        shown = f"{wanted} is no folder here" if wanted else "The session does not name its folder"
+        shown = (
+            f"{wanted} is not a folder on this machine"
+            if wanted
+            else "The session does not name its folder"
+        )
         raise Refusal(Reason.INVALID_PARAMS, f"{shown}.", "Set cwd to the folder to continue in.")
     return wanted
 

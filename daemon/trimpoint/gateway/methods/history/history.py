@@ -284,8 +284,8 @@ def _position(kind: str, cursor: str) -> int:
     digits = cursor.removeprefix(kind)
     if cursor == digits or not (digits.isascii() and digits.isdigit()) or len(digits) > 12:
         problem = (
-            "The cursor is none that was given out for this history; the thread may have been "
-            "trimmed since."
+            "The cursor does not belong to this history; the thread may have been trimmed since it "
+            "was given out."
         )
         raise Refusal(Reason.INVALID_PARAMS, problem, "Begin again without a cursor.")
     return int(digits)

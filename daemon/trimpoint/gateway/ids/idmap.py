@@ -17,8 +17,8 @@ from trimpoint.core.model.lenient import as_dict, as_list
 Lookup = Callable[[str], str | None]
 
 # Members that hold one thread id, or a list of them, anywhere in Codex's protocol (its own schema,
-# 0.133 to 0.171, which tests/gateway/test_mapping_against_schema.py compares these tables with). A
-# realtime session is called like its thread unless a client names it.
+# 0.133 to 0.171, which tests/gateway/ids/test_mapping_against_schema.py compares these tables
+# with). A realtime session is called like its thread unless a client names it.
 ID_MEMBERS = frozenset(
     {
         "threadId", "id", "sessionId", "parentThreadId", "ancestorThreadId", "attachedToThreadId",

@@ -2,8 +2,8 @@
 
 Codex takes a result that it cannot read as a refusal (measured: 0.153, 0.163, 0.171). With several
 clients, one client must not refuse for all of them with a value that Codex does not know. The types
-follow Codex's own schema, 0.133 to 0.171; `tests/gateway/test_answers.py` compares them with it.
-Additional members are allowed, here as in Codex.
+follow Codex's own schema, 0.133 to 0.171; `tests/gateway/session/test_answers.py` compares them
+with it. Additional members are allowed, here as in Codex.
 """
 
 from typing import Any, Literal, TypeAlias

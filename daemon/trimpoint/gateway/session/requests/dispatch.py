@@ -2,7 +2,8 @@
 
 jsonrpcserver 5.0.9 would put `str(exc)` into responses, validate parameters a second time, and
 encode results a second time. It is therefore given a decoded request, a validator that accepts
-everything, and endpoints that never raise (`tests/gateway/test_dispatch.py` tests that contract).
+everything, and endpoints that never raise (`tests/gateway/session/test_dispatch.py` tests that
+contract).
 """
 
 import warnings

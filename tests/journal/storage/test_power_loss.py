@@ -15,7 +15,7 @@ from trimpoint.journal import Damage, JournalWriteError, framing
 from trimpoint.journal.storage.file import open_file
 from trimpoint.journal.storage.file_storage import JournalFile
 
-from .simulated_disk import PowerCut, SimulatedDisk
+from tests.journal.simulated_disk import PowerCut, SimulatedDisk
 
 PATH = Path("t.journal")
 PAYLOAD = st.one_of(

@@ -15,7 +15,7 @@ from trimpoint.journal import StateDirectory, StateDirectoryBusy
 from trimpoint.journal.errors import StateDirectoryUnsafe
 from trimpoint.journal.storage.directory import file_stem
 
-from .faults import FaultyFiles
+from tests.journal.faults import FaultyFiles
 
 HOLDER = """
 import sys

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 from trimpoint.journal import MemoryDisk, MemoryJournal, MemoryStateDirectory
 
-from .contract import JournalContract, StateStoreContract, StoreHarness, payloads, write
+from tests.journal.contract import (
+    JournalContract,
+    StateStoreContract,
+    StoreHarness,
+    payloads,
+    write,
+)
 
 
 class MemoryRig(StoreHarness):

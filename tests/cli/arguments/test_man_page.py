@@ -11,7 +11,7 @@ import pytest
 from trimpoint.cli.parsing.arguments import root_parser, sub_parsers
 from trimpoint.cli.parsing.man_page import man_page
 
-PAGE = Path(__file__).parents[2] / "docs" / "man" / "trimpoint.1"
+PAGE = Path(__file__).parents[3] / "docs" / "man" / "trimpoint.1"
 
 
 def test_the_page_in_docs_is_the_parsers() -> None:

@@ -28,9 +28,14 @@ from trimpoint.journal import (
 )
 
 from tests.deadlines import STEP_S
-
-from .contract import JournalContract, StateStoreContract, StoreHarness, payloads, write
-from .faults import FaultyFiles, Hold
+from tests.journal.contract import (
+    JournalContract,
+    StateStoreContract,
+    StoreHarness,
+    payloads,
+    write,
+)
+from tests.journal.faults import FaultyFiles, Hold
 
 WRITING = ("open for writing", "write", "truncate", "datasync")
 

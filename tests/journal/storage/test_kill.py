@@ -10,7 +10,7 @@ from trimpoint.journal import Damage, FileJournal
 
 pytestmark = pytest.mark.processes
 
-WRITER = Path(__file__).with_name("crashing_writer.py")
+WRITER = Path(__file__).parents[1] / "crashing_writer.py"
 
 
 def acknowledged_before_kill(path: Path, at_least: int) -> list[int]:

@@ -14,7 +14,7 @@ from trimpoint.cli.programs.codex_itself import CODEX, COMMANDS
 
 from tests.cli.stage import CliHarness
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = sorted(
     [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")],
     key=lambda page: page.name,

@@ -11,7 +11,7 @@ from trimpoint.journal.port import Position
 from trimpoint.journal.storage.file import open_file
 from trimpoint.journal.storage.file_storage import JournalFile
 
-from .faults import FaultyFiles
+from tests.journal.faults import FaultyFiles
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ export function Composer({ app, thread }) {
     const readOnly = thread.state?.readOnly ?? null;
 
     useLayoutEffect(() => grow(box.current), [text]);
-    useEffect(() => box.current?.focus(), [thread]);
+    useLayoutEffect(() => box.current?.focus(), [thread]);
 
     const submit = async () => {
         const typed = text.trim();

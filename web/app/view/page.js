@@ -147,6 +147,10 @@ function useKeys(app) {
             if (isCommand && event.key === "f" && thread) {
                 event.preventDefault();
                 app.panel.value = "search";
+                // It may be open already, with the keys elsewhere.
+                const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".search input[type=search]"));
+                field?.focus();
+                field?.select();
             } else if (isCommand && event.key === "o" && thread?.state) {
                 event.preventDefault();
                 const newest = thread.state.points.findLast((point) => point.kind === "boundary");

@@ -76,7 +76,7 @@ def test_a_call_without_an_object_and_a_result_without_a_call_become_sentences()
         "[Result of an earlier tool call: out]",
         "[Result of an earlier tool call: more]",
     ]
-    assert "no JSON" in done.left_out[0]
+    assert "are not JSON" in done.left_out[0]
 
 
 def test_a_call_without_a_result_and_a_result_that_is_said_twice_become_sentences() -> None:

@@ -176,7 +176,7 @@ def test_a_device_is_no_session_file(tmp_path: Path) -> None:
     path.symlink_to("/dev/zero")
     read_all(tmp_path)
     assert bytes_of(path, 0, 10) == b""
-    with pytest.raises(CannotRead, match="no file"), opened(path):
+    with pytest.raises(CannotRead, match="not a regular file"), opened(path):
         pass
 
 

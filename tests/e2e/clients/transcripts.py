@@ -14,7 +14,14 @@ async def begun(talk: Transcript, harness: Harness, **params: Any) -> str:
         **params,
     }
     answer = await talk.ask("start", "thread/start", **settings)
-    return str(answer["result"]["thread"]["id"])
+    thread_id = str(answer["result"]["thread"]["id"])
+    # Codex sends it behind the answer, but not always before the next answer.
+    await talk.wire.until(
+        lambda one: (
+            one.get("method") == "thread/started" and one["params"]["thread"]["id"] == thread_id
+        )
+    )
+    return thread_id
 
 
 READS: list[tuple[str, str, dict[str, Any]]] = [

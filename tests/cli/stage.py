@@ -263,9 +263,11 @@ class CliHarness:
                 os.kill(pid, signal.SIGTERM)
         await self.background_daemons_ended()
 
-    async def background_daemons_ended(self) -> None:
-        """Waits until each running background daemon has ended."""
-        for pid in self.background_daemons():
+    async def background_daemons_ended(self, *but: int) -> None:
+        """Waits until each running background daemon has ended, except those with the process ids
+        `but`.
+        """
+        for pid in set(self.background_daemons()).difference(but):
             with suppress(ProcessLookupError):
                 descriptor = os.pidfd_open(pid)
                 try:

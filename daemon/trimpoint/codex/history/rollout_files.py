@@ -82,8 +82,7 @@ def conversation_lines(path: str) -> list[bytes]:
     name, home = _NAME.fullmatch(named.name), _codex_home(named)
     if name is None or home is None:
         return _lines_of(named)
-    files = _files(home, name["thread"])
-    newest = max(files, key=lambda file: file.segment_id, default=None)
+    newest = max(_files(home, name["thread"]), key=lambda file: file.segment_id, default=None)
     return _with_what_it_builds_on(home, newest) if newest is not None else []
 
 

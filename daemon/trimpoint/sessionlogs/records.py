@@ -184,9 +184,7 @@ class Records:
 
     def counted(self, timestamp: str) -> int:
         """Counts a message without reading it. Returns its index."""
-        if self.first_timestamp is None:
-            self.first_timestamp = timestamp
-        self.last_timestamp = timestamp
+        self.seen(timestamp)
         return self.window.add()
 
     def withdraws_next(self) -> bool:

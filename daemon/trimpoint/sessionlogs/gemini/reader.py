@@ -243,9 +243,9 @@ class GeminiReader:
         moment = time_of(at)
         if moment is None or not self._log.is_there:
             return None, None
-        for typed in self._log.compressions[self._typed :]:
+        for number, typed in enumerate(self._log.compressions[self._typed :], self._typed + 1):
             if -NO_TIME_YET <= moment - typed.at <= TYPED_WITHIN:
-                self._typed = self._log.compressions.index(typed) + 1
+                self._typed = number
                 return "manual", "logs.json"
         return "auto", "logs.json"
 

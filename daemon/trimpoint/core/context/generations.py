@@ -4,14 +4,13 @@ bootstrap.
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from trimpoint.core.context.active_context import (
     SEALED_SUMMARY_LOST,
     Summary,
     context_items,
     current_summary,
     has_sealed_summary,
+    plan_trim,
 )
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.model import events as ev
@@ -123,10 +122,8 @@ def items_beside(state: ThreadState, keep_last_n_turns: int) -> list[bytes]:
     """Returns the raw items that follow a summary: those of the pins and of the last N active
     turns, and the items injected after these turns.
     """
-    active = state.active_turns
-    kept = active[-keep_last_n_turns:] if keep_last_n_turns else []
-    if len(kept) < len(active) and kept:
-        kept[0] = msgspec.structs.replace(kept[0], injected_before=[])
+    trim = plan_trim(state, keep_last_n_turns)
+    kept = trim.kept if trim is not None else state.active_turns
     pins = carried_pins(state, [turn.id for turn in kept])
     pinned = pin_items(state, [pin.id for pin in pins])
     injected = state.active_injected if kept else ()

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 
 const [, , modules, log] = process.argv;
-const { addOlder, addTurns, apply, stateOf, statusOf, activeFrom } = await import(`${modules}/model/fold.js`);
+const { apply } = await import(`${modules}/model/fold.js`);
+const { activeFrom, addOlder, addTurns, stateOf, statusOf } = await import(`${modules}/model/state.js`);
 const { timelineOf } = await import(`${modules}/model/timeline.js`);
 const { cases } = JSON.parse(readFileSync(log, "utf8"));
 

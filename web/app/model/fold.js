@@ -1,173 +1,16 @@
 /**
- * The state of one thread in the page: the fold of the daemon's events over a snapshot. Pure: no clock, no network.
+ * The fold of the daemon's events over the state of a thread. Pure: no clock, no network.
  *
- * Entries are kept by turn, because a late entry belongs to the end of its turn. Boundaries are kept as numbers of
- * turns: everything before turn number `place` left the context. What the page cannot know from an event alone (a revert
- * or an undo may bring back what it never had) makes the state `stale`; its owner then asks for a new snapshot.
- * `tests/web/test_fold.py` holds this module against the projector of the daemon.
+ * What the page cannot know from an event alone (a revert or an undo may bring back what it never had) makes the state
+ * `stale`; its owner then asks for a new snapshot. `tests/web/test_fold.py` holds this module and `state.js` against the
+ * projector of the daemon.
  *
- * @import {OrchestrationThread, ContextTrimPoint, EventEnvelope, TimelinePage, ThreadOperation, PendingRequest}
- *   from "../protocol.js"
+ * @import {EventEnvelope} from "../protocol.js"
+ * @import {Entry, ThreadState, Turn} from "./shapes.js"
  */
-
-/**
- * @typedef {object} Entry
- * @property {string} id
- * @property {string} turnId
- * @property {"message" | "activity"} kind
- * @property {string} role user | assistant for messages, the type of Codex's item for activities
- * @property {string} text
- * @property {string} createdAt
- * @property {any} detail Codex's own item, where the text is not all
- * @property {string | null} discardId the discard that took it out of the context
- */
-
-/**
- * @typedef {object} Turn
- * @property {string} id
- * @property {string} status running | completed | interrupted | failed
- * @property {string} startedAt
- * @property {string | null} completedAt
- * @property {string | null} error
- */
-
-/**
- * @typedef {object} Point
- * @property {string} id
- * @property {"boundary" | "discard"} kind
- * @property {string} createdAt
- * @property {number} place how many turns stand before it
- * @property {number} count messages that it pruned, or entries that it discarded
- * @property {string | null} summary
- * @property {boolean} summaryUnavailable
- * @property {string} trigger
- * @property {number} generation
- */
-
-/**
- * @typedef {object} ThreadState
- * @property {string} id
- * @property {string | null} name
- * @property {string} cwd
- * @property {string | null} branchName
- * @property {boolean} archived
- * @property {string} createdAt
- * @property {string | null} readOnly
- * @property {string | null} newThreadId the thread that it went on as
- * @property {number} sequence the last event that is in it
- * @property {Turn[]} turns by number; those before `turnsFrom` are not known, and left out of the array
- * @property {number} turnsFrom
- * @property {Map<string, number>} turnIndex of the turns that are known
- * @property {Map<string, Entry[]>} entries by turn; of turns before `loadedFrom` there are none, or not all
- * @property {number} loadedFrom
- * @property {boolean} isComplete every entry is loaded
- * @property {Point[]} points in the order in which they were made
- * @property {{status: string, generation: number, reason: string}} session
- * @property {ThreadOperation | null} operation
- * @property {PendingRequest[]} pendingRequests
- * @property {number} compactionCount
- * @property {string | null} stale why a new snapshot is needed
- */
+import { activeFrom } from "./state.js";
 
 const COMPACTIONS = new Set(["compact", "auto", "overflow"]);
-const ENDED = new Set(["ready", "failed", "cancelled"]);
-
-/**
- * Returns the state that a snapshot stands for, without entries.
- * @param {OrchestrationThread} thread
- * @returns {ThreadState}
- */
-export function stateOf(thread) {
-    /** @type {Turn[]} */
-    const turns = new Array(thread.turnCount);
-    /** @type {ThreadState} */
-    const state = {
-        id: thread.id,
-        name: thread.name,
-        cwd: thread.cwd,
-        branchName: thread.branchName,
-        archived: thread.archived,
-        createdAt: thread.createdAt,
-        readOnly: thread.readOnly,
-        newThreadId: thread.newThreadId ?? null,
-        sequence: thread.sequence,
-        turns,
-        turnsFrom: turns.length,
-        turnIndex: new Map(),
-        entries: new Map(),
-        loadedFrom: turns.length,
-        isComplete: turns.length === 0,
-        points: [],
-        session: {
-            status: thread.session.status,
-            generation: thread.session.generation,
-            reason: thread.session.generationReason,
-        },
-        operation: thread.operation,
-        pendingRequests: thread.pendingRequests,
-        compactionCount: thread.compactionCount,
-        stale: null,
-    };
-    addTurns(state, thread);
-    for (const point of thread.contextTrimPoints) {
-        state.points.push(pointOf(point));
-    }
-    return state;
-}
-
-/**
- * Adds the turns of a snapshot that are not known yet.
- * @param {ThreadState} state
- * @param {OrchestrationThread} thread
- */
-export function addTurns(state, thread) {
-    const first = thread.firstTurn ?? 0;
-    thread.turns.forEach(({ id, status, startedAt, completedAt, error }, index) => {
-        const number = first + index;
-        if (number < state.turnsFrom) {
-            state.turns[number] = { id, status, startedAt, completedAt, error };
-            state.turnIndex.set(id, number);
-        }
-    });
-    state.turnsFrom = Math.min(state.turnsFrom, first);
-}
-
-/**
- * Adds a page of `timeline/read` with all sections expanded; pages come from the newest to the oldest.
- * @param {ThreadState} state
- * @param {TimelinePage["entries"]} page oldest first
- * @param {boolean} isLast whether nothing older is left
- */
-export function addOlder(state, page, isLast) {
-    const discards = new Set(state.points.filter((point) => point.kind === "discard").map((point) => point.id));
-    /** @type {Map<string, Entry[]>} */
-    const byTurn = new Map();
-    for (const shown of page) {
-        if (shown.kind !== "message" && shown.kind !== "activity") {
-            continue;
-        }
-        const entry = entryOf(shown, discards);
-        const known = state.entries.get(entry.turnId);
-        if (known?.some((one) => one.id === entry.id)) {
-            continue;
-        }
-        const fresh = byTurn.get(entry.turnId);
-        if (fresh) {
-            fresh.push(entry);
-        } else {
-            byTurn.set(entry.turnId, [entry]);
-        }
-    }
-    for (const [turnId, fresh] of byTurn) {
-        state.entries.set(turnId, [...fresh, ...(state.entries.get(turnId) ?? [])]);
-        const index = state.turnIndex.get(turnId);
-        state.loadedFrom = Math.min(state.loadedFrom, index ?? state.loadedFrom);
-    }
-    if (isLast) {
-        state.loadedFrom = 0;
-        state.isComplete = true;
-    }
-}
 
 /**
  * Applies one event; one that is in the state already changes nothing.
@@ -182,44 +25,6 @@ export function apply(state, envelope) {
     state.sequence = envelope.sequence;
     FOLDS[envelope.type]?.(state, /** @type {any} */ (envelope.payload), envelope);
     return true;
-}
-
-/**
- * Returns the number of the first turn that is in the context.
- * @param {ThreadState} state
- */
-export function activeFrom(state) {
-    const newest = state.points.findLast((point) => point.kind === "boundary");
-    return newest ? Math.min(newest.place, state.turns.length) : 0;
-}
-
-/**
- * Returns the turn that runs, if one does.
- * @param {ThreadState} state
- */
-export function runningTurn(state) {
-    const last = state.turns.at(-1);
-    return last?.status === "running" ? last : null;
-}
-
-/**
- * Returns whether an operation is under way.
- * @param {ThreadState} state
- */
-export function isOperating(state) {
-    return state.operation !== null && !ENDED.has(state.operation.phase);
-}
-
-/**
- * Returns how far a trim point has come: `pending`, `applied` or `deferred`.
- * @param {ThreadState} state
- * @param {Point} point
- */
-export function statusOf(state, point) {
-    if (point.generation < state.session.generation || state.session.status !== "pending") {
-        return "applied";
-    }
-    return state.operation?.phase === "failed" ? "deferred" : "pending";
 }
 
 /** @typedef {(state: ThreadState, payload: any, envelope: EventEnvelope) => void} Fold */
@@ -398,25 +203,6 @@ function placeOf(state, firstKept) {
 }
 
 /**
- * @param {ContextTrimPoint} point
- * @returns {Point}
- */
-function pointOf(point) {
-    const isDiscard = point.trimKind === "discard";
-    return {
-        id: point.id,
-        kind: isDiscard ? "discard" : "boundary",
-        createdAt: point.createdAt,
-        place: point.turnsBefore ?? 0,
-        count: isDiscard ? point.discardedEntryIds.length : point.prunedMessageCount,
-        summary: point.summary,
-        summaryUnavailable: point.summaryUnavailable,
-        trigger: point.trigger,
-        generation: point.generation,
-    };
-}
-
-/**
  * Entries are named by their id where that means one alone, else with their turn's id before it.
  * @param {ThreadState} state
  * @param {Set<string>} names
@@ -438,23 +224,4 @@ function markDiscarded(state, names, discardId) {
  */
 function isNamed(entry, names) {
     return names.has(entry.id) || names.has(`${entry.turnId}#${entry.id}`);
-}
-
-/**
- * @param {any} shown
- * @param {Set<string>} discards
- * @returns {Entry}
- */
-function entryOf(shown, discards) {
-    const isMessage = shown.kind === "message";
-    return {
-        id: shown.id,
-        turnId: shown.turnId,
-        kind: shown.kind,
-        role: isMessage ? shown.role : shown.activity,
-        text: isMessage ? shown.text : shown.title,
-        createdAt: shown.createdAt,
-        detail: shown.detail ?? null,
-        discardId: discards.has(shown.trimPointId) ? shown.trimPointId : null,
-    };
 }

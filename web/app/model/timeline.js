@@ -3,11 +3,11 @@
  *
  * A divider stands at its boundary; its banner is right above it, and the section that it hides above that.
  *
- * @import {ThreadState, Point, Turn} from "./fold.js"
+ * @import {ThreadState, Point, Turn} from "./shapes.js"
  */
-import { activeFrom } from "./fold.js";
+import { activeFrom } from "./state.js";
 
-/** @import {Entry} from "./fold.js" */
+/** @import {Entry} from "./shapes.js" */
 
 export const SEALED = "The provider keeps this summary sealed; it cannot be shown.";
 

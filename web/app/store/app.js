@@ -5,6 +5,7 @@
  * @import {ShellObject} from "../link/shell.js"
  * @import {Signal} from "../vendor.js"
  * @import {Notice} from "./notice.js"
+ * @import {Prompt} from "./prompts.js"
  * @import {CommandOutcome, SessionOverview, ThreadOverview} from "../protocol.js"
  */
 import { Refusal } from "../link/peer.js";
@@ -13,6 +14,7 @@ import { hidingPoint } from "../model/timeline.js";
 import { signal } from "../vendor.js";
 import { Fleet } from "./fleet.js";
 import { forgetSoon } from "./notice.js";
+import { Prompts } from "./prompts.js";
 import { Session } from "./session.js";
 import { Thread } from "./thread.js";
 
@@ -26,10 +28,7 @@ const ANSWERED_HERE = new Set([
 const REFRESH_AFTER_MS = 150;
 const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
 
-/**
- * @typedef {{text: string, images: string[]}} Prompt
- *
- * A turn that was looked for, and the entry of it; `count` tells one time from another.
+/** A turn that was looked for, and the entry of it; `count` tells one time from another.
  * @typedef {{key: string, entryId: string, count: number}} Jump
  */
 
@@ -43,6 +42,7 @@ export class App {
             onRequest: (id, method, params) => this._onRequest(id, method, params),
         });
         this.fleet = new Fleet(this.session);
+        this.prompts = new Prompts(this.session);
         /** @type {Signal<ThreadOverview[] | null>} */
         this.threads = signal(null);
         /** @type {Signal<Thread | null>} */
@@ -65,8 +65,6 @@ export class App {
         this.jump = signal(null);
         /** @type {Signal<ReadonlySet<string>>} the names of the commands that this daemon has */
         this.commands = signal(new Set());
-        /** @type {Map<string, Signal<Prompt[]>>} */
-        this._queues = new Map();
         this._refreshTimer = 0;
         this._jumps = 0;
     }
@@ -106,18 +104,6 @@ export class App {
         return this.commands.value.has(name);
     }
 
-    /** Prompts that wait for the thread to be free.
-     * @param {string} threadId
-     */
-    queueOf(threadId) {
-        let queue = this._queues.get(threadId);
-        if (!queue) {
-            queue = signal(/** @type {Prompt[]} */ ([]));
-            this._queues.set(threadId, queue);
-        }
-        return queue;
-    }
-
     /**
      * Sends a prompt, or queues it while the thread is busy.
      * @param {Thread} thread
@@ -126,29 +112,7 @@ export class App {
     async send(thread, prompt) {
         this.notice.value = null;
         this.jump.value = null;
-        if (thread.isBusy) {
-            const queue = this.queueOf(thread.id);
-            queue.value = [...queue.value, prompt];
-            return;
-        }
-        await this.attempt(async () => {
-            await thread.join();
-            const images = prompt.images.map((url) => ({ type: "image", url }));
-            const text = prompt.text ? [{ type: "text", text: prompt.text, text_elements: [] }] : [];
-            await this.session.request("turn/start", { threadId: thread.id, input: [...images, ...text] });
-        });
-    }
-
-    /** Sends the next prompt of the queue, now that the thread is free.
-     * @param {Thread} thread
-     */
-    async sendQueued(thread) {
-        const queue = this.queueOf(thread.id);
-        const [next, ...rest] = queue.value;
-        if (next && !thread.isBusy) {
-            queue.value = rest;
-            await this.send(thread, next);
-        }
+        await this.attempt(() => this.prompts.send(thread, prompt));
     }
 
     /**
@@ -362,7 +326,10 @@ export class App {
             this.progress.value = "";
             this.refreshSoon();
             this._tell("The agent is done", thread);
-            this.sendQueued(thread);
+            const next = this.prompts.takeQueued(thread);
+            if (next) {
+                this.send(thread, next);
+            }
         }
     }
 

@@ -2,12 +2,13 @@
  * One thread that the page follows: its state, what is live in it, and its pages of history.
  *
  * @import {Signal} from "../vendor.js"
- * @import {ThreadState} from "../model/fold.js"
+ * @import {ThreadState} from "../model/shapes.js"
  * @import {Session} from "./session.js"
  * @import {ContextStatus, EventEnvelope} from "../protocol.js"
  */
-import { addOlder, addTurns, apply, isOperating, runningTurn, stateOf } from "../model/fold.js";
+import { apply } from "../model/fold.js";
 import { forget, note, nothingLive } from "../model/live.js";
+import { addOlder, addTurns, isOperating, runningTurn, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
 
 const FIRST_TURNS = 200;

@@ -1,7 +1,7 @@
 /**
  * What an agent did beside speaking: one line each, and all of it on a click.
  *
- * @import {Entry} from "../model/fold.js"
+ * @import {Entry} from "../model/shapes.js"
  * @import {LiveItem} from "../model/live.js"
  * @import {Jump} from "../store/app.js"
  */

@@ -1,11 +1,12 @@
 /**
  * Where a person types: prompts, images, and slash commands with their menu.
  *
- * @import {App, Prompt} from "../store/app.js"
+ * @import {App} from "../store/app.js"
+ * @import {Prompt} from "../store/prompts.js"
  * @import {Thread} from "../store/thread.js"
  * @import {CommandInfo} from "../protocol.js"
  */
-import { isOperating, runningTurn } from "../model/fold.js";
+import { isOperating, runningTurn } from "../model/state.js";
 import { isRefused } from "../store/app.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
@@ -164,7 +165,7 @@ function hintOf(thread) {
  * @param {{app: App, thread: Thread}} props
  */
 function Queue({ app, thread }) {
-    const queue = app.queueOf(thread.id);
+    const queue = app.prompts.queueOf(thread.id);
     /** @param {Prompt} prompt */
     const remove = (prompt) => {
         queue.value = queue.value.filter((one) => one !== prompt);

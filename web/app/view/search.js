@@ -3,7 +3,7 @@
  *
  * @import {App} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
- * @import {Entry} from "../model/fold.js"
+ * @import {Entry} from "../model/shapes.js"
  */
 import { counted } from "../model/format.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor.js";

@@ -5,7 +5,7 @@
  * @import {BannerRow, DividerRow} from "../model/timeline.js"
  */
 import { clock, counted } from "../model/format.js";
-import { statusOf } from "../model/fold.js";
+import { statusOf } from "../model/state.js";
 import { html, useState } from "../vendor.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";

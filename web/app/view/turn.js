@@ -4,7 +4,7 @@
  * @import {App, Jump} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
  * @import {TurnRow} from "../model/timeline.js"
- * @import {Entry} from "../model/fold.js"
+ * @import {Entry} from "../model/shapes.js"
  * @import {LiveItem} from "../model/live.js"
  */
 import { clock, duration } from "../model/format.js";

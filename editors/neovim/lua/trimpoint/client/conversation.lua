@@ -1,16 +1,15 @@
 --- One thread that the editor follows: what is known of it, what is live in it, and what a person
 --- does in it.
+local history = require("trimpoint.client.history")
 local hub = require("trimpoint.client.hub")
 local live = require("trimpoint.model.live")
 local model = require("trimpoint.model.thread")
-local peer = require("trimpoint.rpc.peer")
 local session = require("trimpoint.client.session")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
 
 local M = {}
 
-local LARGEST_PAGE = 1000
 local STARTS_WORK = {
   ["thread.turn-requested"] = true,
   ["thread.turn-started"] = true,
@@ -124,29 +123,8 @@ end
 ---@param limit integer
 ---@return trimpoint.Refusal?
 function Conversation:_take(snapshot, limit)
-  local fresh = model.new(snapshot)
-  local wanted = limit
-  repeat
-    local refusal = self:_read_page(fresh, math.min(wanted - #fresh.entries, LARGEST_PAGE))
-    if refusal then
-      return refusal
-    end
-  until fresh.cursor == nil or #fresh.entries >= wanted
-  self.thread = fresh
-  return nil
-end
-
----@private
----@param thread trimpoint.Thread
----@param limit integer
----@return trimpoint.Refusal?
-function Conversation:_read_page(thread, limit)
-  local params =
-    { threadId = thread.id, expand = "all", cursor = thread.cursor, limit = math.max(limit, 1) }
-  local page, refusal = session.request("timeline/read", params)
-  if not refusal then
-    model.add_older(thread, page)
-  end
+  local fresh, refusal = history.of_snapshot(snapshot, limit)
+  self.thread = fresh or self.thread
   return refusal
 end
 
@@ -156,7 +134,7 @@ end
 function Conversation:load_older(is_all)
   local thread = self.thread
   while thread and thread.cursor and thread == self.thread do
-    local refusal = self:_read_page(thread, is_all and LARGEST_PAGE or self._page)
+    local refusal = history.read_page(thread, is_all and history.LARGEST_PAGE or self._page)
     self:_changed()
     if refusal or not is_all then
       return refusal
@@ -415,18 +393,6 @@ function Conversation:on_state(state)
     self._joined, self._was_lost, self.questions, self.progress = false, true, {}, ""
   end
   self:_changed()
-end
-
---- Returns the refusal of what needs a thread where there is none.
----@param cwd string
----@return trimpoint.Refusal
-function M.no_thread(cwd)
-  local hint = ":Trimpoint chat begins one with your first prompt."
-  return vim.tbl_extend("force", peer.disconnected(), {
-    message = ("There is no thread yet in %s."):format(cwd),
-    reason = "thread_not_found",
-    hint = hint,
-  })
 end
 
 return M

@@ -1,5 +1,6 @@
 --- Which thread a person means. A thread belongs to a place: the git work tree of its folder, else
 --- the folder itself; the command line means the same by "here".
+local peer = require("trimpoint.rpc.peer")
 local session = require("trimpoint.client.session")
 
 local M = {}
@@ -136,6 +137,18 @@ end
 function M.join(thread_id)
   local _, refusal = session.request("thread/resume", { threadId = thread_id, excludeTurns = true })
   return refusal
+end
+
+--- Returns the refusal of what needs a thread where there is none.
+---@param cwd string
+---@return trimpoint.Refusal
+function M.no_thread(cwd)
+  local hint = ":Trimpoint chat begins one with your first prompt."
+  return vim.tbl_extend("force", peer.disconnected(), {
+    message = ("There is no thread yet in %s."):format(cwd),
+    reason = "thread_not_found",
+    hint = hint,
+  })
 end
 
 return M

@@ -1,6 +1,7 @@
 --- The line above a chat, and the statusline component: read from what is known, never asked for.
 local chats = require("trimpoint.ui.chat")
 local meter = require("trimpoint.model.meter")
+local model = require("trimpoint.model.thread")
 local session = require("trimpoint.client.session")
 local text = require("trimpoint.model.text")
 
@@ -13,6 +14,23 @@ local function piece(group, words)
   return words == "" and "" or ("%%#%s#%s%%*"):format(group, text.for_statusline(words))
 end
 
+--- Returns what is under way, in a word; empty where nothing is.
+---@param talk trimpoint.Conversation
+---@return string
+local function busy_words(talk)
+  local thread = talk.thread
+  if #talk.questions > 0 then
+    return "asks"
+  elseif talk.progress ~= "" then
+    return text.one_line(talk.progress, 60)
+  end
+  local operation = thread and model.operation(thread)
+  if operation then
+    return text.one_line(operation.message ~= "" and operation.message or operation.kind, 60)
+  end
+  return thread and model.is_busy(thread) and "working" or ""
+end
+
 --- For the 'winbar' of a chat's history.
 ---@return string
 function M.winbar()
@@ -21,7 +39,7 @@ function M.winbar()
     return ""
   end
   local context = chat.talk.thread and chat.talk.thread.context
-  local busy = chat:busy_words()
+  local busy = busy_words(chat.talk)
   local left = piece("TrimpointQuestion", busy ~= "" and ("⟳ %s "):format(busy) or "")
   local right = context and ("context %s"):format(meter.long(context)) or ""
   return " " .. left .. "%=" .. piece(meter.group(context), right) .. " "
@@ -42,7 +60,7 @@ function M.statusline()
   local signs = { "trimpoint", thread and meter.short(thread.context) or "" }
   if #chat.talk.questions > 0 then
     signs[#signs + 1] = "?"
-  elseif chat:busy_words() ~= "" then
+  elseif busy_words(chat.talk) ~= "" then
     signs[#signs + 1] = "⟳"
   end
   local shown = vim.tbl_filter(function(sign)

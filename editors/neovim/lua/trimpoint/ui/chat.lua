@@ -5,14 +5,12 @@ local conversation = require("trimpoint.client.conversation")
 local folds = require("trimpoint.ui.folds")
 local highlights = require("trimpoint.ui.highlights")
 local markdown = require("trimpoint.ui.markdown")
-local model = require("trimpoint.model.thread")
 local notices = require("trimpoint.ui.notices")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
 local render = require("trimpoint.ui.render")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
-local text = require("trimpoint.model.text")
 local threads = require("trimpoint.client.threads")
 local windows = require("trimpoint.ui.windows")
 
@@ -329,23 +327,6 @@ function Chat:turn_here()
   local block = window and self.canvas:at(vim.api.nvim_win_get_cursor(window)[1] - 1)
   return block and block.turn_id and self.talk.thread and self.talk.thread.turns[block.turn_id]
     or nil
-end
-
---- Returns whether anything is under way, in a word.
----@return string
-function Chat:busy_words()
-  local talk = self.talk
-  local thread = talk.thread
-  if #talk.questions > 0 then
-    return "asks"
-  elseif talk.progress ~= "" then
-    return text.one_line(talk.progress, 60)
-  end
-  local operation = thread and model.operation(thread)
-  if operation then
-    return text.one_line(operation.message ~= "" and operation.message or operation.kind, 60)
-  end
-  return thread and model.is_busy(thread) and "working" or ""
 end
 
 --- Returns the chat that a buffer belongs to.

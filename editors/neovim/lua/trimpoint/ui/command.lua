@@ -1,7 +1,6 @@
 --- `:Trimpoint`: the editor's own commands, and the daemon's slash commands for all the rest.
 local chats = require("trimpoint.ui.chat")
 local commands = require("trimpoint.completion.commands")
-local conversation = require("trimpoint.client.conversation")
 local pages = require("trimpoint.ui.pages")
 local pickers = require("trimpoint.ui.pickers")
 local prompt = require("trimpoint.ui.prompt")
@@ -41,7 +40,7 @@ local function chat_here(may_begin)
   elseif may_begin then
     return chats.fresh(cwd)
   end
-  say.refusal(conversation.no_thread(cwd))
+  say.refusal(threads.no_thread(cwd))
   return nil
 end
 

@@ -13,8 +13,8 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import reap_orphans
-from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.config.sections import Config
 from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
 from trimpoint.gateway.gateway import Gateway

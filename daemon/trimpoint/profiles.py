@@ -22,6 +22,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.locations import HomeUnknown, home
 from trimpoint_protocol.methods import ProfileChosen, ProfileParams
 
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import (
     LaunchRequest,
     codex_home,
@@ -30,7 +31,6 @@ from trimpoint.codex.appserver.launch_requests import (
     resolve_launch,
 )
 from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
-from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import ProfileRoutes

@@ -19,7 +19,7 @@ import anyio
 import anyio.abc
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CompactionSection, Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (

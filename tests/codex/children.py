@@ -12,7 +12,8 @@ from pathlib import Path
 from textwrap import dedent
 
 import anyio
-from trimpoint.codex.appserver.process import ChildExit, CodexChild, LaunchProfile, StopGrace
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.process import ChildExit, CodexChild, StopGrace
 
 from tests.deadlines import STEP_S
 

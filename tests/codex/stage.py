@@ -8,8 +8,10 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import FastPath, Peer, ProviderExited
-from trimpoint.codex.appserver.process import CodexChild, LaunchProfile, spawn_codex
+from trimpoint.codex.appserver.errors import ProviderExited
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.peer import FastPath, Peer
+from trimpoint.codex.appserver.process import CodexChild, spawn_codex
 
 from tests.codex.children import IMPATIENT
 from tests.deadlines import SCENARIO_S, STEP_S

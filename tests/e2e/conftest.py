@@ -13,7 +13,7 @@ import pytest
 from anyio.abc import TaskGroup, TaskStatus
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CodexSection, CompactionSection, Config, ThreadsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import ByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.app import Daemon, running_daemon
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import Config, HttpSection, LimitsSection
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.access.token_file import token_at

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 from trimpoint.app import Daemon, running_daemon
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import Config, HttpSection, MetricsSection
 from trimpoint.http import server, tcp_listener
 from trimpoint.http.access.token_file import FILE_NAME, TokenUnusable, renew_token, token_at

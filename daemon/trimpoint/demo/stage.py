@@ -17,7 +17,7 @@ from typing import NamedTuple
 import anyio
 
 from trimpoint.app import running_daemon
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CompactionSection, Config
 from trimpoint.demo.script import BEFORE, FILE, SUMMARY
 from trimpoint.gateway.transport.listeners import serve_unix

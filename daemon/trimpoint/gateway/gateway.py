@@ -15,7 +15,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import USE_PROFILE, AnswerIgnored, ProfileChosen, ProfileParams
 from trimpoint_protocol.peer import Answered, Asked, Refused, Unexpected, Unreadable
 
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.named_thread import LONGEST_BYTES, named_thread, over_long_member
 from trimpoint.gateway.ids.working_directory import resolve_working_directory

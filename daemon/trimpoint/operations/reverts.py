@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.decide.reverting import (
     RevertTarget,
     has_other_pins,

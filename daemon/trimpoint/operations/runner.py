@@ -15,7 +15,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure, ProviderTimeout
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation

@@ -8,7 +8,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.operations import Phase, is_open

@@ -18,7 +18,7 @@ from trimpoint_protocol.commands import (
     UnpinContext,
 )
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     ProviderUnavailable,

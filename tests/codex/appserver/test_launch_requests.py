@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import (
     LaunchRequest,
     codex_home,
     decode_launch_request,
     resolve_launch,
 )
-from trimpoint.codex.appserver.process import LaunchProfile
 
 OWN = LaunchProfile(
     Path("/opt/codex"),

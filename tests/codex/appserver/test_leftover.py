@@ -45,7 +45,8 @@ pytestmark = pytest.mark.processes
 DAEMON = """
 import anyio, sys
 from pathlib import Path
-from trimpoint.codex.appserver.process import LaunchProfile, spawn_codex
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.process import spawn_codex
 
 class Print:
     said = b""

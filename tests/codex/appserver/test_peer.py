@@ -11,15 +11,14 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import (
-    FastPath,
-    Outcome,
+from trimpoint.codex.appserver.errors import (
     ProviderError,
     ProviderExited,
     ProviderOverloaded,
     ProviderTimeout,
 )
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.peer import FastPath, Outcome
 
 from tests.codex.children import scripted
 from tests.codex.stage import (

@@ -9,9 +9,10 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
+from trimpoint.codex.appserver.errors import ProviderError, ProviderExited
 from trimpoint.codex.appserver.initialize import parse_version
-from trimpoint.codex.appserver.peer import ProviderError, ProviderExited
-from trimpoint.codex.appserver.process import ChildExit, LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.process import ChildExit
 
 from tests.codex.children import REAL_CODEX, fresh_codex_home, scripted
 from tests.codex.stage import CLIENT_INFO, DEADLINE_S, expect_gone, peer_session

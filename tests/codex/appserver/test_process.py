@@ -12,11 +12,11 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.process import (
     ChildExit,
     ChildNotStarted,
     CodexChild,
-    LaunchProfile,
     StopGrace,
     spawn_codex,
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 
 from tests.deadlines import SCENARIO_S, STEP_S

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 from trimpoint.app import running_daemon
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations import build

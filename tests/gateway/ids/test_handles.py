@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderExited
+from trimpoint.codex.appserver.errors import ProviderError, ProviderExited
+from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.gateway.ids.handle_types import CANCELS, HANDLE_TYPES, Cancel, HandleType

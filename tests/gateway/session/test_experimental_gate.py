@@ -8,9 +8,9 @@ import anyio.lowlevel
 import msgspec
 import pytest
 from structlog.testing import capture_logs
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.experimental import ExperimentalApi, SchemaUnavailable
 from trimpoint.codex.appserver.launch import LaunchProfile
-from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import EXPERIMENTAL, Clients
 from trimpoint.gateway.session.requests import experimental_gate

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import InitializeResult
+from trimpoint.codex.appserver.initialize import InitializeResult
 from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.handshake import Handshake, require_initialized

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import ProviderExited
+from trimpoint.codex.appserver.errors import ProviderExited
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.server_requests import MAX_SETTLED, PendingServerRequests
 from trimpoint_protocol import jsonrpc

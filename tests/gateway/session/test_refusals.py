@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 from structlog.testing import capture_logs
-from trimpoint.codex.appserver.peer import (
+from trimpoint.codex.appserver.errors import (
     ProviderError,
     ProviderExited,
     ProviderFailure,

@@ -6,7 +6,8 @@ from typing import Any, cast
 import anyio
 import pytest
 from msgspec import Raw
-from trimpoint.codex.appserver.peer import Outcome, ProviderExited
+from trimpoint.codex.appserver.errors import ProviderExited
+from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 

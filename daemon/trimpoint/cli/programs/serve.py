@@ -21,7 +21,7 @@ from trimpoint.cli.connection.settings import Settings, codex_binary, settings_o
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.cli.programs.detach import close_stdout, detach
-from trimpoint.codex.appserver.process import LaunchProfile
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
 from trimpoint.config.sections import BACKGROUND_IDLE_EXIT_S
 from trimpoint.doctor.codex import binary_version

@@ -1,6 +1,11 @@
 """Errors of requests to Codex. Each error has its facts as attributes; its text is for people."""
 
-from msgspec import Raw
+from typing import Self
+
+from msgspec import UNSET, Raw
+from trimpoint_protocol import jsonrpc
+
+INTERNAL_ERROR = -32603
 
 
 class ProviderFailure(Exception):
@@ -18,6 +23,14 @@ class ProviderError(ProviderFailure):
         self.message = message
         self.data = data
         self.raw = raw
+
+    @classmethod
+    def read(cls, raw: Raw) -> Self:
+        """Returns the error of Codex's error object, whatever its form."""
+        error = jsonrpc.error_object(raw)
+        if error is None:
+            return cls(INTERNAL_ERROR, "Codex sent a malformed error", None, raw)
+        return cls(error.code, error.message, None if error.data is UNSET else error.data, raw)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple, Protocol
 
 import anyio
 import structlog
-from msgspec import UNSET, Raw
+from msgspec import Raw
 from trimpoint_protocol import jsonrpc, peer
 from trimpoint_protocol.jsonrpc.framing import LineFramer, TooLarge
 
 from trimpoint.codex.appserver.errors import (
+    INTERNAL_ERROR,
     ProviderError,
     ProviderExited,
     ProviderFailure,
@@ -33,23 +34,9 @@ from trimpoint.codex.appserver.errors import (
 from trimpoint.codex.appserver.initialize import InitializeResult, initialize_result
 from trimpoint.codex.appserver.process import ChildExit, CodexChild
 
-__all__ = [
-    "MAX_UNSENT_BYTES",
-    "InitializeResult",
-    "Outcome",
-    "Peer",
-    "PeerHandler",
-    "ProviderError",
-    "ProviderExited",
-    "ProviderFailure",
-    "ProviderOverloaded",
-    "ProviderTimeout",
-]
-
 _log = structlog.get_logger("trimpoint.codex.appserver.peer")
 
 MAX_UNSENT_BYTES = 64 * 1024 * 1024
-_INTERNAL_ERROR = -32603
 MAX_LINE_BYTES = 512 * 1024 * 1024
 _NO_PARAMS = Raw()
 
@@ -306,7 +293,7 @@ class Peer:
             case peer.Answered(call, result):
                 self._resolve(call, result)
             case peer.Refused(call, error):
-                self._resolve(call, _provider_error(error))
+                self._resolve(call, ProviderError.read(error))
             case jsonrpc.Notification() | peer.Asked():
                 # A defect in handling one message must not stop the reading of the next one.
                 try:
@@ -332,7 +319,7 @@ class Peer:
             self._handler.on_server_request(request_id, request.method, params)
         except Exception:
             # Codex has no timeout, so without an answer its turn would hang.
-            self.respond_error(request_id, _INTERNAL_ERROR, "internal error")
+            self.respond_error(request_id, INTERNAL_ERROR, "internal error")
             raise
 
     def _resolve(self, call: peer.Call[_Waiting], outcome: Outcome) -> None:
@@ -400,12 +387,3 @@ def _or_none(params: Any) -> Any:
 
 def _method_of(event: jsonrpc.Notification | peer.Asked) -> str:
     return event.request.method if isinstance(event, peer.Asked) else event.method
-
-
-def _provider_error(raw: Raw) -> ProviderError:
-    error = jsonrpc.error_object(raw)
-    if error is None:
-        return ProviderError(_INTERNAL_ERROR, "Codex sent a malformed error", None, raw)
-    return ProviderError(
-        error.code, error.message, None if error.data is UNSET else error.data, raw
-    )

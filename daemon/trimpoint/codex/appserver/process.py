@@ -35,16 +35,6 @@ from trimpoint.streams.ends import PipeEnd
 from trimpoint.streams.reader import StreamReader
 from trimpoint.streams.writer import StreamWriter
 
-__all__ = [
-    "ChildExit",
-    "ChildNotStarted",
-    "ChildSink",
-    "CodexChild",
-    "LaunchProfile",
-    "StopGrace",
-    "spawn_codex",
-]
-
 _log = structlog.get_logger("trimpoint.codex.appserver.process")
 
 _STDERR_TAIL_BYTES = 16 * 1024

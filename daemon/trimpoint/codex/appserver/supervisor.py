@@ -16,22 +16,11 @@ from msgspec import Raw
 from trimpoint_protocol.methods import CodexState
 
 from trimpoint import __version__
-from trimpoint.codex.appserver.peer import (
-    InitializeResult,
-    Peer,
-    PeerHandler,
-    ProviderError,
-    ProviderExited,
-    ProviderFailure,
-    Traffic,
-)
-from trimpoint.codex.appserver.process import (
-    ChildExit,
-    ChildNotStarted,
-    LaunchProfile,
-    StopGrace,
-    spawn_codex,
-)
+from trimpoint.codex.appserver.errors import ProviderError, ProviderExited, ProviderFailure
+from trimpoint.codex.appserver.initialize import InitializeResult
+from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.peer import Peer, PeerHandler, Traffic
+from trimpoint.codex.appserver.process import ChildExit, ChildNotStarted, StopGrace, spawn_codex
 from trimpoint.codex.appserver.versions import missing_method
 
 log = structlog.get_logger()

@@ -12,7 +12,7 @@ import anyio.to_thread
 import msgspec
 import structlog
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import is_reviewers, turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS, injected_before_turns, items_by_turn

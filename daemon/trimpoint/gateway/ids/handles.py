@@ -21,7 +21,8 @@ import structlog
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
-from trimpoint.codex.appserver.peer import Outcome, ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.gateway.ids.handle_types import CANCELS, HANDLE_TYPES, REQUEST_ID, Cancel, HandleType

@@ -4,7 +4,7 @@ provider threads.
 
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.session.clients import RAW_EVENTS
 from trimpoint.gateway.session.requests.request import ClientRequest

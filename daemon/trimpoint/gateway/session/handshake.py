@@ -13,7 +13,7 @@ import structlog
 from trimpoint_protocol.errors import Reason
 
 from trimpoint import __version__
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import unknown_to

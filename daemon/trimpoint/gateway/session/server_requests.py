@@ -19,7 +19,7 @@ import structlog
 from msgspec import Raw
 from trimpoint_protocol import jsonrpc
 
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.answers import is_for_session, read_answer

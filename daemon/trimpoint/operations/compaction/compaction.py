@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.rollout import compaction_summary, since_compaction
 from trimpoint.codex.history.rollout_files import own_lines

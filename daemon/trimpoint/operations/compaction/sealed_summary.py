@@ -9,7 +9,7 @@ import anyio
 import msgspec
 import structlog
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
+from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import lacks_method
 from trimpoint.operations.compaction.compaction import GUIDANCE_PREFIX
 from trimpoint.operations.provider.provider_threads import ProviderThreads

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list

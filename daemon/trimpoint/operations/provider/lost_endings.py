@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 
-from trimpoint.codex.appserver.peer import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage

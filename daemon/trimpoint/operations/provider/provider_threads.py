@@ -14,7 +14,7 @@ import msgspec
 import structlog
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,

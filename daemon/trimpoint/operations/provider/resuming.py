@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,

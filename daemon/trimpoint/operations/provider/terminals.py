@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 
 

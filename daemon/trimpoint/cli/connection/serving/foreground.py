@@ -33,8 +33,8 @@ from trimpoint.cli.connection.serving.control_socket import (
 from trimpoint.cli.connection.serving.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import CliError, UsageError, sole_error
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import started_as_provider
-from trimpoint.codex.appserver.process import LaunchProfile
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging

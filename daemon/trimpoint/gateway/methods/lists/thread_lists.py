@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.ids import idmap
 from trimpoint.gateway.ids.identity import Identity

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.commands import ArchiveThread
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy

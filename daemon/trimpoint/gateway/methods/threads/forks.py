@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.history.adoption import as_it_was
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items

@@ -6,7 +6,7 @@ from typing import Any
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderTimeout
+from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
 from trimpoint.gateway.session.requests.errors import Refusal

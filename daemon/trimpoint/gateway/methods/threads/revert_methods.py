@@ -9,7 +9,7 @@ from typing import Any
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable, lacks_method
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.operations import Phase

@@ -6,7 +6,7 @@ from typing import Any
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.threads.forks import ran_in_provider_thread

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.provider.provider_threads import ProviderThreads

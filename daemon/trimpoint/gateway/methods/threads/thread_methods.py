@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.commands import CompactContext
 
-from trimpoint.codex.appserver.peer import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from trimpoint_protocol.errors import ERROR_KINDS, ErrorData, Reason
 
-from trimpoint.codex.appserver.peer import (
+from trimpoint.codex.appserver.errors import (
     ProviderError,
     ProviderFailure,
     ProviderOverloaded,

@@ -13,12 +13,12 @@ import msgspec
 import structlog
 from msgspec import Raw
 
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.experimental import (
     ExperimentalApi,
     SchemaUnavailable,
     experimental_api,
 )
-from trimpoint.codex.appserver.peer import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.gateway.session.requests.request import ClientRequest
 

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from msgspec import Raw
 
-from trimpoint.codex.appserver.peer import Outcome, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
+from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
 
 Result = TypeVar("Result")

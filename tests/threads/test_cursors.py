@@ -4,7 +4,8 @@ import copy
 
 from trimpoint.core.model.decision import Policy
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writing.writer import RECENT_RECORDS, ThreadWriter
+from trimpoint.threads.writing.recent_records import RECENT_RECORDS
+from trimpoint.threads.writing.writer import ThreadWriter
 
 from tests.threads.stage import THREAD, Disk, Store, begin, turn
 

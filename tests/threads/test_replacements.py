@@ -6,7 +6,7 @@ import anyio
 import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.threads import registry as engine_module
+from trimpoint.threads import replacements
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint_protocol.commands import ArchiveAndNew
@@ -50,7 +50,7 @@ async def test_the_command_is_carried_out_though_the_second_journal_is_refused(d
 async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
+    monkeypatch.setattr(replacements, "RETRY_REPLACEMENT_S", 0)
     tried_again = anyio.Event()
     with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as engine:
@@ -102,7 +102,7 @@ async def test_a_promised_thread_id_is_given_to_no_other_thread(disk: Disk) -> N
 async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
     disk: Disk, monkeypatch: pytest.MonkeyPatch, thread_id: str | None
 ) -> None:
-    monkeypatch.setattr(engine_module, "RETRY_REPLACEMENT_S", 0)
+    monkeypatch.setattr(replacements, "RETRY_REPLACEMENT_S", 0)
     await left_half_done(disk)
     disk.fill(thread_id)
     with anyio.fail_after(STEP_S):

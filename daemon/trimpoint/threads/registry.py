@@ -25,12 +25,11 @@ from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalog
 from trimpoint.threads.errors import (
     CommandRefused,
     JournalRefuses,
-    ReplacementDelayed,
     ThreadNotFound,
     journal_not_opened,
 )
 from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
-from trimpoint.threads.replacements import check_new_id, replacement_of
+from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
 from trimpoint.threads.writing.flushing import Flusher
 from trimpoint.threads.writing.receipts import CommandResult
@@ -40,7 +39,6 @@ from trimpoint.threads.writing.writer import ThreadWriter, WriterDeps
 log = structlog.get_logger()
 
 Subscriber = Callable[[str, ev.Record], None]
-RETRY_REPLACEMENT_S = 5.0
 SWEEP_S = 15.0
 # If the daemon is killed, the entries changed in this time must be rebuilt from journals.
 CATALOGUE_S = 60.0
@@ -67,10 +65,9 @@ class ThreadRegistry:
         self._index = ThreadIndex()
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._subscribers: list[Subscriber] = []
-        self._delayed: dict[str, internal.CreateThread] = {}
         self._catalogue_due_s = 0.0
         self._sequencer = Sequencer(first_number_of_this_run())
-        self._tasks = tasks
+        self._replacements = Replacements(self.create, tasks)
         self._flusher = Flusher(self._is_current, tasks)
         self._deps = WriterDeps(
             store, self._sequencer, new_stamp, policy, self._publish, self._flusher.mark
@@ -159,8 +156,8 @@ class ThreadRegistry:
         :raises ReplacementDelayed: when `/new` has announced the thread and it cannot be written
             yet.
         """
-        if thread_id in self._delayed:
-            return await self._begin_delayed(self._delayed[thread_id])
+        if self._replacements.is_delayed(thread_id):
+            return await self._replacements.begin_delayed(thread_id)
         if (writer := self._writers.get(thread_id)) is not None:
             self._idle.touch(thread_id)
             return writer
@@ -215,11 +212,11 @@ class ThreadRegistry:
         writer = await self.thread(command.thread_id)
         result = await writer.execute(command)
         if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
-            await self._replace(writer)
+            await self._replacements.replace(writer)
         return result
 
     def _is_taken(self, thread_id: str) -> bool:
-        is_known = thread_id in self.summaries or thread_id in self._delayed
+        is_known = thread_id in self.summaries or self._replacements.is_delayed(thread_id)
         return is_known or thread_id in self._index.owners
 
     async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
@@ -233,33 +230,6 @@ class ThreadRegistry:
             del self._writers[command.thread_id]
             self._idle.forget(command.thread_id)
             raise
-
-    async def _replace(self, writer: ThreadWriter) -> None:
-        """Creates the new thread of a `/new`; if the disk refuses now, starts a task that
-        retries.
-        """
-        command = replacement_of(writer)
-        try:
-            await self._begin_delayed(command)
-        except ReplacementDelayed as error:
-            if command.thread_id not in self._delayed:
-                log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
-                self._delayed[command.thread_id] = command
-                self._tasks.start_soon(self._retry_replacement, command)
-
-    async def _begin_delayed(self, command: internal.CreateThread) -> ThreadWriter:
-        try:
-            writer = await self.create(command)
-        except JournalRefuses as error:
-            raise ReplacementDelayed(command.thread_id, error.detail) from error
-        self._delayed.pop(command.thread_id, None)
-        return writer
-
-    async def _retry_replacement(self, command: internal.CreateThread) -> None:
-        while command.thread_id in self._delayed:
-            await anyio.sleep(RETRY_REPLACEMENT_S)
-            with suppress(ReplacementDelayed):
-                await self._begin_delayed(command)
 
     async def _load(self, thread_id: str) -> ThreadWriter:
         try:
@@ -335,7 +305,7 @@ class ThreadRegistry:
             return
         # It is None if the journal is damaged before the event of `/new`.
         if writer.state.new_thread_id is not None:
-            await self._replace(writer)
+            await self._replacements.replace(writer)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""

@@ -1,7 +1,11 @@
 """Creates the thread that `/new` begins in place of another."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
+import anyio
+import structlog
+from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
@@ -9,11 +13,13 @@ from trimpoint.core.context.carried_turns import carried_pins_of
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.errors import (
-    CommandRefused,
-)
+from trimpoint.threads.errors import CommandRefused, JournalRefuses, ReplacementDelayed
 from trimpoint.threads.ids import is_uuid
 from trimpoint.threads.writing.writer import ThreadWriter
+
+log = structlog.get_logger()
+
+RETRY_REPLACEMENT_S = 5.0
 
 
 def check_new_id(
@@ -53,3 +59,56 @@ def replacement_of(writer: ThreadWriter) -> internal.CreateThread:
         launch=state.launch,
         pinned=carried_pins_of(state, thread_id) if state.new_with_pins else (),
     )
+
+
+class Replacements:
+    """The new threads of `/new`. `create` is `ThreadRegistry.create`; a thread whose journal the
+    disk refuses is delayed, and begun by a task as soon as the disk accepts it.
+    """
+
+    def __init__(
+        self,
+        create: Callable[[internal.CreateThread], Awaitable[ThreadWriter]],
+        tasks: TaskGroup,
+    ) -> None:
+        self._create = create
+        self._tasks = tasks
+        self._delayed: dict[str, internal.CreateThread] = {}
+
+    def is_delayed(self, thread_id: str) -> bool:
+        """Returns whether `/new` has announced the thread and it could not be written yet."""
+        return thread_id in self._delayed
+
+    async def begin_delayed(self, thread_id: str) -> ThreadWriter:
+        """Creates a thread that is delayed.
+
+        :raises ReplacementDelayed: when the disk still refuses its journal.
+        """
+        return await self._begin(self._delayed[thread_id])
+
+    async def replace(self, writer: ThreadWriter) -> None:
+        """Creates the new thread of a `/new`; if the disk refuses now, starts a task that
+        retries.
+        """
+        command = replacement_of(writer)
+        try:
+            await self._begin(command)
+        except ReplacementDelayed as error:
+            if command.thread_id not in self._delayed:
+                log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
+                self._delayed[command.thread_id] = command
+                self._tasks.start_soon(self._retry, command)
+
+    async def _begin(self, command: internal.CreateThread) -> ThreadWriter:
+        try:
+            writer = await self._create(command)
+        except JournalRefuses as error:
+            raise ReplacementDelayed(command.thread_id, error.detail) from error
+        self._delayed.pop(command.thread_id, None)
+        return writer
+
+    async def _retry(self, command: internal.CreateThread) -> None:
+        while command.thread_id in self._delayed:
+            await anyio.sleep(RETRY_REPLACEMENT_S)
+            with suppress(ReplacementDelayed):
+                await self._begin(command)

@@ -8,7 +8,7 @@ with a provider's id.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from trimpoint.codex.notifications.provider_compactions import ProviderCompactio
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
+from trimpoint.operations.routing.durable_delivery import BeforeTurnEnds, DurableDelivery
 from trimpoint.operations.routing.routes import (
     RETIRED_THREAD_METHODS,
     TEMPORARY_THREAD_METHODS,
@@ -40,10 +41,6 @@ from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
-
-
-BeforeTurnEnds = Callable[[str], Awaitable[None]]
-"""Awaited with the thread's id before clients are notified of the end of a turn."""
 
 
 class NotificationRouter:
@@ -61,7 +58,6 @@ class NotificationRouter:
         self.fast_path: FastPath | None = None
         self._child_exit_subscribers: list[Callable[[], None]] = []
         self._rest_subscribers: list[Callable[[str], None]] = []
-        self._before_turn_ends = before_turn_ends
         self._engine = engine
         self._sink = sink
         self._tasks = tasks
@@ -71,7 +67,7 @@ class NotificationRouter:
         self._paused: Counter[str] = Counter()
         self._quarantined: dict[str, list[CodexMessage]] = {}
         self._unloadable: set[str] = set()
-        self._waiting_for_flush: dict[str, list[CodexMessage]] = {}
+        self._durable = DurableDelivery(engine, sink, before_turn_ends, tasks)
         self._sub_agents = SubAgents(engine)
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
@@ -213,7 +209,7 @@ class NotificationRouter:
         """Returns whether the thread must stay in memory, because notifications wait to be sent or
         it has had sub-agents.
         """
-        return thread_id in self._waiting_for_flush or self._sub_agents.has_any(thread_id)
+        return self._durable.is_waiting(thread_id) or self._sub_agents.has_any(thread_id)
 
     def is_sub_agent(self, provider_thread_id: str) -> bool:
         """Returns whether the provider thread belongs to a sub-agent of a thread of ours."""
@@ -294,12 +290,12 @@ class NotificationRouter:
     def _pass_on(self, route: Route, message: CodexMessage) -> None:
         if message.method != "thread/started" or route.generation == 1:
             self._forward(route.thread_id, message)
-        if route.thread_id not in self._waiting_for_flush:
+        if not self._durable.is_waiting(route.thread_id):
             self._arm_fast_path(route.thread_id, message)
 
     def _forward(self, thread_id: str, message: CodexMessage) -> None:
-        if message.method == ENDED or thread_id in self._waiting_for_flush:
-            self._forward_when_durable(thread_id, message)
+        if message.method == ENDED or self._durable.is_waiting(thread_id):
+            self._durable.deliver(thread_id, message)
         else:
             self._sink.publish(thread_id, message)
 
@@ -348,44 +344,6 @@ class NotificationRouter:
             return
         if facts:
             writer.record_facts(*facts)
-
-    def _forward_when_durable(self, thread_id: str, message: CodexMessage) -> None:
-        """Sends a notification to clients once all facts before it are durable.
-
-        The facts themselves are applied at once, so that a thread with another turn is busy; only
-        clients wait for the disk.
-        """
-        waiting = self._waiting_for_flush.setdefault(thread_id, [])
-        waiting.append(message)
-        if len(waiting) == 1:
-            self._tasks.start_soon(self._flush_and_forward, thread_id, waiting)
-
-    async def _flush_and_forward(self, thread_id: str, waiting: list[CodexMessage]) -> None:
-        while waiting:
-            covered = len(waiting)
-            await self._make_durable(thread_id)
-            await self._before_turn_ends(thread_id)
-            for message in waiting[:covered]:
-                self._deliver_settled(thread_id, message)
-            del waiting[:covered]
-        del self._waiting_for_flush[thread_id]
-
-    def _deliver_settled(self, thread_id: str, message: CodexMessage) -> None:
-        try:
-            self._sink.publish(thread_id, message)
-        except Exception:
-            # A defect in sending one message must not stop the next ones.
-            log.exception("line_not_passed_on", thread_id=thread_id, method=message.method)
-
-    async def _make_durable(self, thread_id: str) -> None:
-        writer = self._engine.loaded(thread_id)
-        try:
-            if writer is not None:
-                await writer.flush()
-        except JournalRefuses as error:
-            # The facts are kept in memory and written when the disk can be written again; clients
-            # must not wait for that.
-            log.error("turn_not_durable", thread_id=thread_id, detail=error.detail)
 
     def _end_turn(self, writer: ThreadWriter, reason: str) -> None:
         state = writer.state

@@ -1,4 +1,4 @@
 """The writer of a thread. `writer` decides and appends, one command at a time; it takes numbers
-from `sequencer` and stored answers from `receipts`. `loading` opens a journal, and `flushing`
-writes in the background.
+from `sequencer` and stored answers from `receipts`. `loading` opens a journal, `flushing`
+writes in the background, and `recent_records` keeps what a client that reconnects has missed.
 """

@@ -30,12 +30,10 @@ from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, journal_read_only
 from trimpoint.threads.writing.loading import load, read_turns, write_snapshot
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
+from trimpoint.threads.writing.recent_records import RecentRecords
 from trimpoint.threads.writing.sequencer import Sequencer
 
 log = structlog.get_logger()
-# A client that reconnects within so many records is sent them; after a larger gap it is sent a
-# snapshot.
-RECENT_RECORDS = 256
 UNWRITTEN = "earlier events are not written yet"
 
 ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RollBackTurns
@@ -83,9 +81,7 @@ class ThreadWriter:
         self._unwritten_facts: list[ExternalFact] = []
         self._stale = False
         self._recovering = anyio.Lock()
-        self._recent: deque[ev.Record] = deque(maxlen=RECENT_RECORDS)
-        self._published = 0
-        self._loaded_sequence = state.sequence
+        self._recent = RecentRecords(state.sequence)
         self._kept_records = 0
 
     @classmethod
@@ -200,14 +196,7 @@ class ThreadWriter:
         was restored. A number of this history was given out by this run of the daemon, or was the
         thread's last one when it was loaded.
         """
-        if not self._recent or sequence > self.state.sequence:
-            return None
-        follows_loaded = sequence == self._loaded_sequence and self._published == len(self._recent)
-        if sequence < self._recent[0].sequence - 1 and not follows_loaded:
-            return None
-        return [
-            record for record in self._recent if record.sequence + len(record.events) - 1 > sequence
-        ]
+        return None if sequence > self.state.sequence else self._recent.since(sequence)
 
     async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
         """Returns the turns that `loading.read_turns` finds; empty if the journal cannot be
@@ -305,7 +294,6 @@ class ThreadWriter:
 
     def _publish(self, record: ev.Record) -> None:
         self._recent.append(record)
-        self._published += 1
         self._deps.subscriber(self.thread_id, record)
 
     async def _try_recover(self) -> None:

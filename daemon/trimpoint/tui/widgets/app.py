@@ -22,7 +22,7 @@ from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.terminal import is_there
-from trimpoint.tui.widgets.bars import ActivityBar, StatusBar
+from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.help_screen import HelpScreen
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
@@ -33,7 +33,6 @@ from trimpoint.tui.widgets.transcript_view import TranscriptView
 from trimpoint.tui.widgets.turn_picker import TurnPicker
 
 _FRAME_S = 1 / 30
-_SPIN_S = 0.12
 _QUIT_WITHIN_S = 2.0
 _ANSWER_AFTER_S = 0.4
 _EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
@@ -73,7 +72,6 @@ class ChatApp(App[None]):
         super().__init__(ansi_color=True)
         self._chat = chat
         self._state = chat.state
-        self._busy_since: float | None = None
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
         self._card = QuestionCard()
@@ -106,7 +104,7 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         self._menu.display = False
-        self._spinner = self.set_interval(_SPIN_S, self._spin)
+        self._spinner = self.set_interval(SPIN_S, self._spin)
         self.run_worker(self._chat.run())
         self.run_worker(self._follow())
         self._show()
@@ -155,16 +153,8 @@ class ChatApp(App[None]):
             self._card.take_focus()
 
     def _show_bars(self) -> None:
-        state = self._state
-        is_working = state.busy is not None or bool(state.command)
-        if not is_working:
-            self._busy_since = None
-        elif self._busy_since is None:
-            self._busy_since = time.monotonic()
-        since = self._busy_since
-        seconds = 0.0 if since is None else time.monotonic() - since
-        self._activity.show(state, int(time.monotonic() / _SPIN_S), seconds, self.size)
-        self._status.show(state, self.size.width)
+        self._activity.show(self._state, self.size)
+        self._status.show(self._state, self.size.width)
 
     def _spin(self) -> None:
         if not self.is_headless and not is_there():

@@ -1,6 +1,7 @@
 """The lines around the composer: activity, notices, and the status bar."""
 
 import os
+import time
 from itertools import accumulate
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from trimpoint.cli.views.age import duration
 from trimpoint.tui.model.state import ChatState, LinkState, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
 
+SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
@@ -48,9 +50,15 @@ class StatusBar(Quiet):
 class ActivityBar(Quiet):
     """The lines above the composer: activity, queued prompts, advice, and the last notice."""
 
-    def show(self, state: ChatState, frame: int, seconds: float, screen: Size) -> None:
+    _busy_since: float | None = None
+
+    def show(self, state: ChatState, screen: Size) -> None:
         """Draws the lines, or hides the widget if there are none."""
-        others = [*_advice(state), *_queued(state), *_doing(state, frame, seconds)]
+        now = time.monotonic()
+        is_working = state.busy is not None or bool(state.command)
+        self._busy_since = (self._busy_since or now) if is_working else None
+        seconds = now - (self._busy_since or now)
+        others = [*_advice(state), *_queued(state), *_doing(state, int(now / SPIN_S), seconds)]
         room = screen.height // 2 - len(others)
         lines = [*_in_rows(_notice(state), room, max(1, screen.width - 2)), *others]
         if self.display is not bool(lines):

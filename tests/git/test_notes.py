@@ -38,13 +38,14 @@ _REASONS: list[LeftOutReason] = [
         st.integers(0o700, 0o777),
         st.dictionaries(st.binary(min_size=1), st.integers(0o1, 0o777)),
     ),
+    st.frozensets(st.binary(min_size=1)),
 )
-def test_omissions_and_permissions_are_read_back_from_the_commit_message(
-    left_out: list[Omission], permissions: Permissions | None
+def test_a_commit_message_is_read_back(
+    left_out: list[Omission], permissions: Permissions | None, ignoring_changed: frozenset[bytes]
 ) -> None:
-    message = message_of(left_out, permissions)
-    assert read_message(message) == (tuple(left_out), permissions)
-    assert read_message(message + "\n") == (tuple(left_out), permissions)
+    message = message_of(left_out, permissions, ignoring_changed)
+    assert read_message(message) == (tuple(left_out), permissions, ignoring_changed)
+    assert read_message(message + "\n") == (tuple(left_out), permissions, ignoring_changed)
     assert message.isascii()
 
 

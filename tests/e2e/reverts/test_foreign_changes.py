@@ -105,6 +105,25 @@ async def test_an_idle_second_threads_files_stay(harness: Harness) -> None:
     assert set(worktree_files(harness.worktree)) == {"kept.txt"}
 
 
+async def test_ignored_files_stay_when_a_turn_changes_what_is_ignored(harness: Harness) -> None:
+    with_repository(harness.worktree)
+    (harness.worktree / ".gitignore").write_text("*.log\n")
+    (harness.worktree / "mine.log").write_text("mine\n")
+    async with harness.conversation() as talk:
+        await edit(talk, "echo one > a.txt; echo mine > mine.tmp")
+        before = worktree_files(harness.worktree)
+        await edit(talk, "echo '*.tmp' > .gitignore")
+        after = worktree_files(harness.worktree)
+        reverted = await talk.type("/revert")
+        there = worktree_files(harness.worktree)
+        undone = await talk.type("/revert --undo")
+    assert reverted["status"] == undone["status"] == "completed", (reverted, undone)
+    assert reverted["files"]["written"] == [".gitignore"]
+    assert reverted["files"]["removed"] == []
+    assert there == before
+    assert worktree_files(harness.worktree) == after
+
+
 async def test_a_commit_and_another_branch_stay(harness: Harness) -> None:
     with_repository(harness.worktree)
     async with harness.conversation() as talk:

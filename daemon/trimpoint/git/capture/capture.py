@@ -14,7 +14,19 @@ from typing import Literal
 import anyio
 import msgspec
 
-from trimpoint.git.capture.omissions import LeftOutReason, Omission, message_of, read_message
+from trimpoint.git.capture.ignored import (
+    Listed,
+    ignoring_changed,
+    read_ignored,
+    write_ignored,
+)
+from trimpoint.git.capture.omissions import (
+    CheckpointMessage,
+    LeftOutReason,
+    Omission,
+    message_of,
+    read_message,
+)
 from trimpoint.git.capture.untracked import (
     SECRET_NAMES,
     called_like_secrets,
@@ -39,6 +51,7 @@ _STATUS = (
     "--porcelain",
     "-z",
     "--untracked-files=all",
+    "--ignored=matching",
     "--no-renames",
     "--ignore-submodules=all",
 )
@@ -65,13 +78,15 @@ class CaptureLimits(msgspec.Struct, frozen=True):
 
 class Checkpoint(msgspec.Struct, frozen=True):
     """A captured work tree. Git may delete `commit` unless `keep` gives it a ref. `left_out` are
-    the omissions; `permissions` is None in checkpoints of older versions.
+    the omissions; `permissions` is None in checkpoints of older versions. The checkpoint has or
+    lacks the paths `ignoring_changed` only because what git ignores has changed.
     """
 
     commit: str
     tree: str
     left_out: tuple[Omission, ...] = ()
     permissions: Permissions | None = None
+    ignoring_changed: frozenset[bytes] = frozenset()
 
     @property
     def state(self) -> State:
@@ -119,6 +134,7 @@ class _WorktreeStatus(msgspec.Struct):
     untracked: set[bytes] = msgspec.field(default_factory=set[bytes])
     gone: set[bytes] = msgspec.field(default_factory=set[bytes])
     left_out: dict[bytes, Omission] = msgspec.field(default_factory=dict[bytes, Omission])
+    listed: Listed = msgspec.field(default_factory=Listed)
     is_committed: bool = True
 
     def leave_out(self, path: bytes, left_out: Omission) -> None:
@@ -173,7 +189,9 @@ class _Capture:
             sizes = {path: size for path, size in sizes.items() if path not in tracked}
         for path in secrets:
             status.leave_out(path, Omission(path, "secret"))
-        for path in too_much(sizes, _too_much_before(newest), limits.max_untracked_bytes):
+        for path in too_much(
+            sizes, still_too_much(_message(newest).left_out), limits.max_untracked_bytes
+        ):
             status.leave_out(path, Omission(path, "tooMuch", sizes[path]))
 
     async def _committed(self, newest: Commit, status: _WorktreeStatus) -> Checkpoint:
@@ -181,12 +199,23 @@ class _Capture:
         listed = await self._private.answer("ls-files", "-z", doing=_DOING)
         root = os.fsencode(self._private.repository.worktree)
         permissions = await anyio.to_thread.run_sync(read_permissions, root, _in_order(listed))
-        message = message_of(left_out, permissions)
+        ignored_before = await anyio.to_thread.run_sync(read_ignored, self._private.ignored)
+        changed = ignoring_changed(
+            status.listed,
+            _in_order(listed),
+            before=ignored_before,
+            earlier=_message(newest).ignoring_changed,
+        )
+        message = message_of(left_out, permissions, changed)
         if status.is_committed and newest.message == message:
             commit = newest
         else:
             commit = await self._private.commit(message)
-        return Checkpoint(commit.id, commit.tree, left_out, permissions)
+        if status.listed.ignored != ignored_before:
+            await anyio.to_thread.run_sync(
+                write_ignored, self._private.ignored, status.listed.ignored
+            )
+        return Checkpoint(commit.id, commit.tree, left_out, permissions, changed)
 
     async def _stage(self, status: _WorktreeStatus) -> bool:
         """Updates the daemon's index. Returns False if a file could not be read; that file is
@@ -211,6 +240,9 @@ class _Capture:
         )
         await anyio.to_thread.run_sync(self._omit_unreadable, late)
         status.left_out |= late.left_out
+        status.listed.added |= (status.untracked & status.changed) | late.changed
+        status.listed.hidden |= late.gone
+        status.listed.ignored |= late.gone
         status.is_committed &= late.is_as_before
         await self._remove(late)
         return self._are_read(await gather(self._additions(late)))
@@ -302,23 +334,28 @@ class _Capture:
         return (None if readable else "unreadable"), None
 
 
-def _too_much_before(newest: Commit) -> set[bytes]:
+def _message(newest: Commit) -> CheckpointMessage:
     try:
-        return still_too_much(read_message(newest.message).left_out)
+        return read_message(newest.message)
     except ValueError:
-        return set()  # the commit is the one of a new index
+        return CheckpointMessage()  # the commit is the one of a new index
 
 
 def _read_status(output: GitOutput) -> _WorktreeStatus:
     status = _WorktreeStatus()
     for line in output.stdout.split(b"\0")[:-1]:
         in_index, in_worktree, path = line[0:1], line[1:2], line[3:]
+        if in_index == b"!":
+            status.listed.ignored.add(path)
+            continue
         if in_index not in b" ?":
             status.is_committed = False
+            status.listed.note_staged(in_index, path)
         if path.endswith(b"/"):
             status.left_out[path] = Omission(path, "nestedRepository")
         elif in_worktree == b"D":
             status.gone.add(path)
+            status.listed.deleted.add(path)
         elif in_worktree != b" " and STAGING_FOLDER not in path.split(b"/"):
             status.changed.add(path)
             if in_worktree == b"?":

@@ -4,7 +4,7 @@ checkpoint and the permissions of its files, so that a restore can use them year
 Paths can have any bytes, so they are percent-encoded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -59,8 +59,14 @@ class _Named(msgspec.Struct, frozen=True):
     permissions: str
 
 
+class _IgnoringChanged(msgspec.Struct, frozen=True, rename="camel"):
+    """A path that the checkpoint has, or lacks, only because what git ignores has changed."""
+
+    ignoring_changed: str
+
+
 class _Line(msgspec.Struct, frozen=True, rename="camel"):
-    """A line of a message: the fields of all three kinds of lines."""
+    """A line of a message: the fields of all four kinds of lines."""
 
     path: str = ""
     reason: LeftOutReason | None = None
@@ -68,6 +74,7 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
     regular: str = ""
     executable: str = ""
     permissions: str = ""
+    ignoring_changed: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -75,14 +82,19 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 class CheckpointMessage(NamedTuple):
     """The content of a checkpoint's commit message. `permissions` is None in checkpoints of older
-    versions.
+    versions, and `ignoring_changed` is empty in them.
     """
 
     left_out: tuple[Omission, ...] = ()
     permissions: Permissions | None = None
+    ignoring_changed: frozenset[bytes] = frozenset()
 
 
-def message_of(left_out: Sequence[Omission], permissions: Permissions | None = None) -> str:
+def message_of(
+    left_out: Sequence[Omission],
+    permissions: Permissions | None = None,
+    ignoring_changed: Collection[bytes] = (),
+) -> str:
     """Returns a checkpoint's commit message: a title, then one JSON object a line."""
     lines: list[msgspec.Struct] = [
         _LeftOut(quote_from_bytes(each.path), each.reason, each.size_bytes) for each in left_out
@@ -93,6 +105,7 @@ def message_of(left_out: Sequence[Omission], permissions: Permissions | None = N
             _Named(quote_from_bytes(path), f"{mode:o}")
             for path, mode in sorted(permissions.named.items())
         ]
+    lines += [_IgnoringChanged(quote_from_bytes(path)) for path in sorted(ignoring_changed)]
     body = "".join(f"\n{msgspec.json.encode(line).decode()}" for line in lines)
     return f"{_TITLE}\n{body}" if body else _TITLE
 
@@ -111,7 +124,8 @@ def read_message(message: str) -> CheckpointMessage:
         for line in read
         if line.reason is not None
     )
-    return CheckpointMessage(left_out, _permissions_of(read))
+    changed = (unquote_to_bytes(line.ignoring_changed) for line in read if line.ignoring_changed)
+    return CheckpointMessage(left_out, _permissions_of(read), frozenset(changed))
 
 
 def _permissions_of(lines: Sequence[_Line]) -> Permissions | None:

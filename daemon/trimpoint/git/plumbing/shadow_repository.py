@@ -10,6 +10,7 @@ Objects are written to the store, which also has the refs that keep them. Nothin
                           changed files
         info/attributes   switches conversions off; it has precedence over every .gitattributes
         info/exclude      the user's patterns, and those of `.trimpointignore`
+        ignored           the paths that the newest capture ignored (see `capture.ignored`)
         config            the object format
         lock              held during a capture
 """
@@ -96,6 +97,11 @@ class ShadowRepository:
     def index(self) -> Path:
         """Returns the path of the daemon's index file."""
         return self.dir / "index"
+
+    @property
+    def ignored(self) -> Path:
+        """Returns the path of the file with the paths that the newest capture ignored."""
+        return self.dir / "ignored"
 
     async def open(self) -> "Commit | None":
         """Creates the directory if needed, reads the user's settings, and finds the newest capture.

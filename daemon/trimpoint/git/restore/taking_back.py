@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import anyio
 import msgspec
 
+from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import Omission, message_of
 from trimpoint.git.capture.refs import find, find_all, users_refs
 from trimpoint.git.errors import GitFailed
@@ -56,6 +57,20 @@ class TakingBack(msgspec.Struct, frozen=True):
     present: str
     plan: RestorePlan
     kept: tuple[bytes, ...]
+
+
+class _Made(NamedTuple):
+    """The author of the differences between two states. The files `ignoring_changed` appear or
+    disappear without a change by anybody.
+    """
+
+    author: Author
+    ignoring_changed: frozenset[bytes]
+
+    def author_of(self, each: Difference) -> Author:
+        appears_or_not = each.old is None or each.new is None
+        # What the thread has not touched is like the work of others: it stays.
+        return "others" if appears_or_not and each.path in self.ignoring_changed else self.author
 
 
 class PathHistory:
@@ -104,15 +119,16 @@ async def take_back(repository: Repository, start: str, legs: Sequence[Leg]) -> 
     if first is None or last is None:
         raise GitFailed("read a checkpoint", "it is no longer in the repository")
     left_alone: dict[bytes, Omission] = {}
-    captured, authors, lost = [first.state], list[Author](), False
+    captured, steps, lost = [first.state], list[_Made](), False
     for state, leg in zip(states[1:], legs, strict=True):
         if state is not None:
             captured.append(state.state)
-            authors.append("unknown" if lost else leg.author)
+            author: Author = "unknown" if lost else leg.author
+            steps.append(_Made(author, state.ignoring_changed))
         lost = state is None
     for state in states:
         left_alone |= {each.path: each for each in (state.left_out if state is not None else ())}
-    paths = _histories(zip(await all_differences(repository, captured), authors, strict=True))
+    paths = _histories(zip(await all_differences(repository, captured), steps, strict=True))
     covering = [*left_alone.values(), *await sparse_paths(repository)]
     return await anyio.to_thread.run_sync(
         _taking_back, repository, legs[-1].commit, paths, covering
@@ -140,32 +156,39 @@ async def commit_of(repository: Repository, taking: TakingBack) -> str:
             written = await git_answer(private.run("write-tree", doing="write a tree", index=index))
         finally:
             index.unlink(missing_ok=True)
-        message = message_of(taking.plan.left_alone, await _permissions(repository, taking))
+        message = await _message(repository, taking)
         commit = await private.commit_tree(written.decode().strip(), message)
     return commit.id
 
 
-async def _permissions(repository: Repository, taking: TakingBack) -> Permissions | None:
+async def _message(repository: Repository, taking: TakingBack) -> str:
+    present = await find(repository, taking.present)
+    permissions = _permissions(present, taking) if present is not None else None
+    steps = {step.path for step in (*taking.plan.remove, *taking.plan.write)}
+    ignoring_changed = present.ignoring_changed - steps if present is not None else ()
+    return message_of(taking.plan.left_alone, permissions, ignoring_changed)
+
+
+def _permissions(present: Checkpoint, taking: TakingBack) -> Permissions | None:
     """Returns the permissions of all files as the plan will leave them, or None if some are
     unknown.
     """
-    present = await find(repository, taking.present)
     sides = [(step.path, step.target) for step in (*taking.plan.remove, *taking.plan.write)]
     unknown = any(side and side.mode != LINK and side.permissions is None for _, side in sides)
-    if present is None or present.permissions is None or unknown:
+    if present.permissions is None or unknown:
         return None
     return present.permissions.with_files(
         (path, side.mode, side.permissions) if side else (path, 0, None) for path, side in sides
     )
 
 
-def _histories(legs: Iterable[tuple[list[Difference], Author]]) -> dict[bytes, PathHistory]:
+def _histories(legs: Iterable[tuple[list[Difference], _Made]]) -> dict[bytes, PathHistory]:
     paths: dict[bytes, PathHistory] = {}
-    for differences, author in legs:
+    for differences, made in legs:
         for each in differences:
             if each.path not in paths:
                 paths[each.path] = PathHistory(each.old)
-            paths[each.path].becomes(each.new, author)
+            paths[each.path].becomes(each.new, made.author_of(each))
     return paths
 
 

@@ -3,6 +3,7 @@ second makes the records.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +12,8 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.opening import CannotRead, opened, size_of
 from trimpoint.sessionlogs.reading import About, Reader
 from trimpoint.sessionlogs.records import Records
-from trimpoint.sessionlogs.text.lines import lines_of
+from trimpoint.sessionlogs.text.lines import batches_of
 from trimpoint.sessionlogs.text.whole import MAX_WHOLE_BYTES, TOO_LARGE, WHOLE_SUFFIX
-
-# Records of so much of a log are taken together.
-TAKEN_BYTES = 64 * 1024
 
 
 class FoundSession(NamedTuple):
@@ -78,12 +76,15 @@ class Reading:
         )
 
     def __iter__(self) -> Iterator[u.Record]:
+        return chain.from_iterable(self._batches())
+
+    def _batches(self) -> Iterator[list[u.Record]]:
         records, session = self._records, self._session
-        yield u.SessionRecord(session=described(session, self._first))
+        yield [u.SessionRecord(session=described(session, self._first))]
         for _ in _feed(session, session.reader(records), records, self._first.sizes):
-            yield from records.take()
-        yield from records.take()
-        yield records.usage.record()
+            yield records.take()
+        yield records.take()
+        yield [records.usage.record()]
 
     def end(self, digest: str) -> u.EndRecord:
         """Returns the last record, after all others were taken."""
@@ -94,20 +95,19 @@ def _feed(
     session: FoundSession, reader: Reader, records: Records, sizes: list[int]
 ) -> Iterator[None]:
     """Passes all lines to the reader, and yields after every few so that records can be taken."""
-    fed = 0
     for (path, part), size in zip(session.parts, sizes, strict=True):
         if path.suffix == WHOLE_SUFFIX and size > MAX_WHOLE_BYTES:
             raise CannotRead(f"{path} {TOO_LARGE}")
         with opened(path, size) as source:
             reader.begin_part(part)
             feed = reader.feed
-            for line in lines_of(source):
-                feed(line)
-                fed += len(line)
-                if fed > TAKEN_BYTES:
-                    fed = 0
-                    if records.ready:
-                        yield
+            for lines in batches_of(source):
+                for line in lines:
+                    feed(line)
+                    if reader.part_done:
+                        break
+                if records.ready:
+                    yield
                 if reader.part_done:
                     break
     reader.finish()

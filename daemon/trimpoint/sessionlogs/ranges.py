@@ -19,16 +19,16 @@ class Ranges:
         """Returns the set of `indices`, which may be in any order."""
         made = cls()
         for index in sorted(set(indices)):
-            made.append(index)
+            made.extend(index, index + 1)
         return made
 
-    def append(self, index: int) -> None:
-        """Adds an index that is larger than all others."""
+    def extend(self, start: int, end: int) -> None:
+        """Adds the indices from `start` to before `end`, which are larger than all others."""
         runs = self.runs
-        if runs and runs[-1][1] == index:
-            runs[-1] = (runs[-1][0], index + 1)
+        if runs and runs[-1][1] == start:
+            runs[-1] = (runs[-1][0], end)
         else:
-            runs.append((index, index + 1))
+            runs.append((start, end))
 
     def copy(self) -> "Ranges":
         """Returns another set with the same members."""

@@ -78,7 +78,10 @@ class Fates:
         """Returns what became of the message."""
         runs = self._runs
         at = self._at
-        if runs[at][0] > index:
+        start, end, state = runs[at]
+        if start <= index < end:
+            return state
+        if start > index:
             at = 0
         while runs[at][1] <= index:
             at += 1
@@ -105,7 +108,8 @@ class Window:
 
     def __init__(self) -> None:
         self.count = 0
-        self.live = Ranges()
+        self._live = Ranges()
+        self._joined = 0  # messages from this one on are live, and not yet in `_live`
         self.branches = 0
         self.boundaries = 0
         self.changed: dict[int, int] = {}
@@ -115,19 +119,34 @@ class Window:
         self._removals: list[_Removal] = []
         self._gone = Ranges()  # taken back, or never live: no later rewind takes it back once more
 
+    @property
+    def live(self) -> Ranges:
+        """Returns the live messages."""
+        if self._joined < self.count:
+            self._live.extend(self._joined, self.count)
+            self._joined = self.count
+        return self._live
+
+    @live.setter
+    def live(self, live: Ranges) -> None:
+        self._live, self._joined = live, self.count
+
     def add(self, *, live: bool = True) -> int:
         """Counts one more message and returns its index."""
         index = self.count
+        if not live:
+            self._live, self._joined = self.live, index + 1
+            self._gone.extend(index, index + 1)
         self.count = index + 1
-        (self.live if live else self._gone).append(index)
         return index
 
     def withdraw(self) -> None:
         """Takes the newest message out as if it had never been; it is live. The next one gets its
         index.
         """
+        live = self.live
         self.count -= 1
-        self.live = self.live.before(self.count)
+        self.live = live.before(self.count)
         self.withdrawn[self.count] += 1
 
     def place(self) -> Place:

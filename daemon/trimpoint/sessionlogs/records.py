@@ -34,6 +34,8 @@ class Records:
     ) -> None:
         self.window = Window()
         self.fates = fates
+        self.wanted = fates is not None
+        """Whether this is the second reading, which makes records."""
         self._only_active = only_active
         self._clears = sorted(clears, key=lambda one: one.timestamp or "")
         self.ready: list[u.Record] = []
@@ -51,11 +53,6 @@ class Records:
         self._waits = False
         self._calls: Recent[str, int] = Recent(MAX_OPEN_CALLS)
         self._prompts: deque[tuple[int, int]] = deque(maxlen=MAX_PROMPTS)
-
-    @property
-    def wanted(self) -> bool:
-        """Returns whether this is the second reading, which makes records."""
-        return self.fates is not None
 
     @property
     def last_index(self) -> int:
@@ -155,9 +152,9 @@ class Records:
         if text not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(text)
 
-    def message(self, members: Mapping[str, Any], *, live: bool = True) -> int:
+    def message(self, members: dict[str, Any], *, live: bool = True) -> int:
         """Adds a message with these members of `unified.Message`, and with what the live context
-        determines. Returns its index.
+        determines, which is added to them. Returns its index.
         """
         kind = members["kind"]
         if self._clears and kind == "prompt":
@@ -175,11 +172,10 @@ class Records:
             active, branch, compacted_at = self.fates.of(index)
             if self._only_active and not active:
                 return index
-            self.ready.append(
-                u.MessageRecord(
-                    index=index, active=active, branch=branch, compacted_at=compacted_at, **members
-                )
-            )
+            members |= {
+                "index": index, "active": active, "branch": branch, "compacted_at": compacted_at
+            }  # fmt: skip
+            self.ready.append(u.MessageRecord(**members))
         return index
 
     def counted(self, timestamp: str) -> int:

@@ -21,9 +21,9 @@ class NewestAnswer:
         """Sets the newest item: an answer as its line or decoded, None for any other item."""
         self._answer = answer
 
-    def passes_over(self, item: Item) -> bool:
-        """Returns whether an item is the summary and must be skipped."""
-        found = item.role == "assistant" and self._records.withdraws_next()
+    def passes_over(self) -> bool:
+        """Returns whether the next answer is the summary and must be skipped."""
+        found = self._records.withdraws_next()
         self._passed_over = self._passed_over or found
         return found
 

@@ -20,7 +20,7 @@ PREAMBLES = (
 )  # fmt: skip
 IMAGE = "input_image"
 _IMAGE_BEGINS = re.compile(r"<image(?: [^>]*)?>")
-_ARGUMENT_MEMBERS = ("arguments", "input", "action")
+_decode = msgspec.json.Decoder().decode
 
 
 def text_of(content: list[Part] | str | None) -> str:
@@ -119,12 +119,12 @@ def _reasoning(item: Item) -> str:
 
 def _arguments(item: Item) -> Any:
     """Returns the arguments of a call, decoded if they are the text of an object."""
-    found = next(
-        (getattr(item, name) for name in _ARGUMENT_MEMBERS if getattr(item, name) is not None), None
-    )
+    found = item.arguments
+    if found is None:
+        found = item.input if item.input is not None else item.action
     if isinstance(found, str) and found.startswith("{"):
         try:
-            return msgspec.json.decode(found)
+            return _decode(found)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             return found
     return found

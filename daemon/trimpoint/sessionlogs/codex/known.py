@@ -26,18 +26,14 @@ class KnownMessages:
         self._by_id: Recent[int, int] = Recent(MAX_KNOWN)
         self._by_text: Recent[int, list[int]] = Recent(MAX_TEXTS)
 
-    def add(self, index: int, item_id: str | None, role: str | None, text: str | None) -> None:
-        """Adds a message. `text` is given for prompts and for messages without an id."""
-        if item_id is not None:
-            self.add_id(index, item_id)
-        if text is None:
-            return
+    def add_text(self, index: int, role: str | None, text: str) -> None:
+        """Adds a message by its text: a prompt, or a message without an id."""
         for key in {_key(role, text), _key(role, text[:PREFIX_CHARS])}:
             indices = self._by_text.get(key) or []
             self._by_text.put(key, [*indices[-MAX_SAME:], index])
 
     def add_id(self, index: int, item_id: str) -> None:
-        """Adds a message by its id alone."""
+        """Adds a message by its id."""
         self._by_id.put(hash(item_id), index)
 
     def matches(self, items: Iterable[Item], live: Ranges) -> list[int | None]:

@@ -20,22 +20,7 @@ from trimpoint.sessionlogs.codex.copies import still_copied
 from trimpoint.sessionlogs.codex.items import members_of, text_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
 from trimpoint.sessionlogs.codex.parts import Part
-from trimpoint.sessionlogs.codex.rows import (
-    BROKEN,
-    NULL,
-    BadLine,
-    Compacted,
-    ContextRow,
-    Event,
-    EventRow,
-    Item,
-    ItemRow,
-    Meta,
-    Row,
-    Tokens,
-    UsageOfCall,
-    UsageRow,
-)
+from trimpoint.sessionlogs.codex.rows import BROKEN, BadLine, Item, Meta, Row
 from trimpoint.sessionlogs.codex.usage import CallUsage
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
@@ -53,6 +38,7 @@ class CodexReader:
     def __init__(self, session_id: str, records: Records) -> None:
         self._session_id = session_id
         self._records = records
+        self._wanted = records.wanted
         self._window = records.window
         self._known = KnownMessages()
         self._counts = b.TokenCounts()
@@ -61,6 +47,7 @@ class CodexReader:
         self._places: dict[tuple[str, int] | None, Place] = {}
         self._part = Part("", "")
         self._cuts: list[int] = []
+        self._is_plain = True
         self._dropped = Ranges()
         self._whole: WholeFile | None = None
         self._line = 0
@@ -81,6 +68,7 @@ class CodexReader:
         self._end_part()
         self._part, self._cuts, self._line, self._metas = part, list(part.cuts), 0, 0
         self._copied_at, self.part_done = None, False
+        self._is_plain = self._places_are_known()
         self._whole = WholeFile() if part.is_whole else None
         place = NOWHERE if part.anew else self._places.get(part.base)
         if place is not None:
@@ -125,14 +113,14 @@ class CodexReader:
         if self._whole is not None:
             self._whole.add(line)
             return
-        head = rows.HEAD.match(line)
+        head = rows.match_head(line)
         if head is not None and line.endswith(b"}\n"):
             kind = head[2]
             if kind == b"response_item":
-                if self._is_plain() and self._took_item(line, head):
+                if self._is_plain and self._took_item(line, head):
                     return
             elif rows.says_nothing(kind, head[3]) or (
-                self._is_plain() and self._took_row(line, kind)
+                self._is_plain and self._took_row(line, kind)
             ):
                 return
         try:
@@ -142,8 +130,8 @@ class CodexReader:
             return
         self._take(row, line)
 
-    def _is_plain(self) -> bool:
-        """Returns whether the ordinals and times of rows do not matter in the current file."""
+    def _places_are_known(self) -> bool:
+        """Returns whether the ordinals and times of the next rows do not matter."""
         return self._part.stop is None and not self._cuts and self._copied_at is None
 
     def _took_row(self, line: bytes, kind: bytes) -> bool:
@@ -151,11 +139,11 @@ class CodexReader:
         the general way.
         """
         match rows.row_beside(line, kind):
-            case EventRow() as row:
+            case rows.EventRow() as row:
                 self._event(row.timestamp, row.payload)
-            case ContextRow() as row:
+            case rows.ContextRow() as row:
                 self._records.model = row.payload.model or self._records.model
-            case UsageRow() as row:
+            case rows.UsageRow() as row:
                 self._call_used(row.payload)
             case None:
                 return False
@@ -163,8 +151,8 @@ class CodexReader:
 
     def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
         """Handles a response item in a fast way; returns False if it needs the general way."""
-        if not self._records.wanted and head[3] is not None and rows.is_only_counted(head, line):
-            self._counted_item(line, head[1], head[3], head[4])
+        if not self._wanted and rows.is_only_counted(head, line):
+            self._counted_item(line, head)
             return True
         try:
             row = rows.decode_item_row(line)
@@ -173,10 +161,9 @@ class CodexReader:
         self._item_of(row, row.payload)
         return True
 
-    def _counted_item(
-        self, line: bytes, timestamp: bytes, kind: bytes, item_id: bytes | None
-    ) -> None:
+    def _counted_item(self, line: bytes, head: re.Match[bytes]) -> None:
         """Counts an item of which only the position is needed."""
+        _, timestamp, kind, item_id, _ = head.groups()
         self._counts.item()
         self._answer.note(line if kind == b"message" else None)
         index = self._records.counted(timestamp.decode("utf-8", "replace"))
@@ -197,6 +184,7 @@ class CodexReader:
             self._dispatch(row, line)
         except BROKEN:
             self._dispatch_mended(line)
+        self._is_plain = self._places_are_known()
 
     def _dispatch_mended(self, line: bytes) -> None:
         try:
@@ -258,27 +246,30 @@ class CodexReader:
 
     # --- messages
 
-    def _item_of(self, row: Row | ItemRow, item: Item) -> None:
+    def _item_of(self, row: Row | rows.ItemRow, item: Item) -> None:
         if row.metadata is not None and row.metadata.compaction_output:
             self._counts.summarized()
             self._answer.note(None)
             return
-        if self._answer.passes_over(item):
+        role = item.role
+        if role == "assistant" and self._answer.passes_over():
             return
         self._counts.item()
-        self._answer.note(item if item.role == "assistant" else None)
+        self._answer.note(item if role == "assistant" else None)
         members = self._members(row, item)
         index = self._records.message(members)
-        is_message = item.type == "message" and (item.role == "user" or item.id is None)
-        self._known.add(index, item.id, item.role, members["text"] if is_message else None)
-        self._said(members["kind"], item.role)
+        if item.id is not None:
+            self._known.add_id(index, item.id)
+        if item.type == "message" and (role == "user" or item.id is None):
+            self._known.add_text(index, role, members["text"])
+        self._said(members["kind"], role)
 
-    def _members(self, row: Row | ItemRow, item: Item) -> dict[str, Any]:
+    def _members(self, row: Row | rows.ItemRow, item: Item) -> dict[str, Any]:
         members = members_of(item, self._records.call_index(item.call_id))
-        members["timestamp"] = row.timestamp
-        members["synthetic"] = False
-        members["inherited"] = self._inherited
-        members["source_ref"] = self._source()
+        members |= {
+            "timestamp": row.timestamp, "synthetic": False, "inherited": self._inherited,
+            "source_ref": self._source(),
+        }  # fmt: skip
         return members
 
     def _source(self) -> u.SourceRef:
@@ -295,12 +286,12 @@ class CodexReader:
 
     # --- turns and tokens
 
-    def _event(self, timestamp: str | None, event: Event) -> None:
+    def _event(self, timestamp: str | None, event: rows.Event) -> None:
         match event.type:
             case "task_started" | "turn_started":
                 self._settle()
                 self._answer.note(None)
-                self._turn = b.Turn(started=True, attributed=event.turn_attribution != NULL)
+                self._turn = b.Turn(started=True, attributed=event.turn_attribution != rows.NULL)
             case "task_complete" | "turn_complete" | "turn_aborted":
                 self._settle()
                 self._turn = b.Turn(started=False, attributed=False)
@@ -312,20 +303,20 @@ class CodexReader:
                 pass
         self._records.seen(timestamp)
 
-    def _counted(self, last: Tokens, total: Tokens) -> None:
+    def _counted(self, last: rows.Tokens, total: rows.Tokens) -> None:
         if last.input_tokens > 0:
             self._counts.add(last.total_tokens)
         elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
             self._pending.post_tokens = last.total_tokens
         self._usage.total(total, last, inherited=self._inherited)
 
-    def _call_used(self, record: UsageOfCall) -> None:
+    def _call_used(self, record: rows.UsageOfCall) -> None:
         self._counts.answered(record.response_id)
         self._usage.call(record, inherited=self._inherited)
 
     # --- boundaries and rewinds
 
-    def _compacted(self, row: Row, compacted: Compacted) -> None:
+    def _compacted(self, row: Row, compacted: rows.Compacted) -> None:
         self._settle()
         if not b.is_boundary(compacted):
             self._records.unknown_row("compacted without history")
@@ -364,8 +355,10 @@ class CodexReader:
         for item in b.only_in_replacement(items, matches):
             members = self._members(row, item) | {"synthetic": True}
             index = self._records.message(members)
-            text = text_of(item.content) if item.type == "message" else None
-            self._known.add(index, item.id, item.role, text)
+            if item.id is not None:
+                self._known.add_id(index, item.id)
+            if item.type == "message":
+                self._known.add_text(index, item.role, text_of(item.content))
 
     def _settle(self) -> None:
         """Adds the boundary that waited for the end of its turn."""

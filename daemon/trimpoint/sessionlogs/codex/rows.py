@@ -16,10 +16,10 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 # The beginning of a line as Codex writes it. Lines that begin in another way are decoded to find
 # their kind.
-HEAD = re.compile(
-    rb'\{"timestamp":"([^"\\]*)",(?:"ordinal":\d+,)?"type":"(\w+)",'
-    rb'"payload":\{(?:"type":"(\w+)"(?:,"id":"([^"\\]*)"(?:,"role":"(\w+)")?)?)?'
-)
+match_head = re.compile(
+    rb'\{"timestamp":"([^"]*+)",(?:"ordinal":\d++,)?+"type":"([^"]++)",'
+    rb'"payload":\{(?:"type":"(\w++)"(?:,"id":"([^"]*+)"(?:,"role":"([^"]++)")?+)?+)?+'
+).match
 # Kinds of rows that say nothing that is read; those of the second line are events.
 SKIPPED = frozenset(
     {
@@ -310,7 +310,10 @@ def is_only_counted(head: re.Match[bytes], line: bytes) -> bool:
     """Returns whether the first reading only needs the position of an item: of items that are not
     messages, and of answers that are not summaries.
     """
-    if head[3] != b"message":
+    kind = head[3]
+    if kind is None or b"\\" in head[0]:
+        return False
+    if kind != b"message":
         return True
     return head[5] == b"assistant" and _COMPACTION_OUTPUT not in line
 

@@ -8,6 +8,7 @@ from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import without_prompt
 from trimpoint.core.context.pins import pinned_turns
+from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.evolve.retry_folds import later_prompts
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
@@ -90,7 +91,9 @@ async def complete_context(writer: ThreadWriter, turns: Iterable[Turn]) -> list[
 
 
 def _has_activities(state: ThreadState, turn: Turn) -> bool:
-    return any(entry.kind == "activity" for entry in state.entries_of(turn))
+    """Returns whether the turn has activities that are items of the model; a compaction is none."""
+    activities = (entry for entry in state.entries_of(turn) if entry.kind == "activity")
+    return any(entry.role != COMPACTION for entry in activities)
 
 
 def _as_recorded(turn: Turn) -> TurnItems:

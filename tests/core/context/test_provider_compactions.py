@@ -12,6 +12,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.views.trim_outcome import undo_command
 from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -108,6 +109,32 @@ def test_a_person_who_insists_gets_them_and_is_told(thread: Conversation) -> Non
         "the last 3 turns kept. 1 turn of them that Codex had compacted came back word for word."
         in said
     )
+
+
+def test_the_way_back_from_a_trim_of_what_codex_compacted_is_a_revert(
+    thread: Conversation,
+) -> None:
+    # An undo would need force, and could not bring Codex's summary back.
+    thread.clear(1)
+    assert undo_command(thread.state) == "/revert 5 --context"
+    thread.turn()
+    thread.clear(1)
+    assert undo_command(thread.state) == "/undo"
+
+
+def test_a_clear_of_a_turn_in_which_codex_only_compacted_is_no_clear() -> None:
+    thread = started(turns=2)
+    thread.report(ev.TurnStarted("own", thread.state.generation.number))
+    codex_compacts(thread, "own", "own/own")
+    complete(thread, "own")
+    thread.turn()
+    thread.clear(2)
+    assert thread.state.active_turn_count == 2
+    said = thread.when(trim(1)).rejected(Reason.NOTHING_TO_TRIM).message
+    assert said.endswith("the model is shown nothing of the turns that would be pruned.")
+    thread.turn()
+    thread.clear(1)
+    assert thread.state.active_turn_count == 1
 
 
 def test_turns_that_were_brought_back_whole_count_as_seen(thread: Conversation) -> None:

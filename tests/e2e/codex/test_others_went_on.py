@@ -189,6 +189,22 @@ async def test_a_compaction_by_another_program_is_an_activity_of_the_ledger(
         assert seen_turns(await talk.turn(), 4) == [3, 4]
 
 
+async def test_a_turn_in_which_another_program_only_compacted_is_nothing_to_lose_or_to_clear(
+    harness: Harness,
+) -> None:
+    thread_id, provider_id = await begun(harness, 2)
+    async with another_program(harness, provider_id) as wire:
+        await wire.result("thread/compact/start", threadId=provider_id)
+        await wire.received_after("turn/completed")
+        await turn(wire, harness, provider_id, 3)
+    async with going_on(harness, thread_id, 3) as talk:
+        cleared = await talk.type("/clear 2")
+        assert cleared["status"] == "completed"
+        assert "Not carried over" not in cleared["message"]
+        assert (await talk.type("/clear 1"))["reason"] == "nothing_to_trim"
+        assert seen_turns(await talk.turn(), 4) == [3, 4]
+
+
 async def test_a_name_given_by_another_program_is_the_threads_name(harness: Harness) -> None:
     thread_id, provider_id = await begun(harness, 1)
     async with another_program(harness, provider_id) as wire:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trimpoint.core.context.provider_compactions import COMPACTION, newest_own_compaction
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Discard, Entry, TrimPoint, Turn
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -61,7 +62,26 @@ def plan_trim(state: ThreadState, keep_last_n_turns: int) -> TrimPlan | None:
     clears = begins_with_summary(state) or bool(state.active_injected)
     if cut == 0 and not (keep_last_n_turns == 0 and clears):
         return None
-    return trim_before(state, state.active_from_turn + cut)
+    plan = trim_before(state, state.active_from_turn + cut)
+    return None if _prunes_nothing(state, plan) else plan
+
+
+def _prunes_nothing(state: ThreadState, plan: TrimPlan) -> bool:
+    """Returns whether the model is shown nothing of what the trim prunes, as when another program
+    had Codex compact the context in a turn of its own, and all before it was trimmed.
+    """
+    if plan.pruned_message_count or plan.pruned_injected or begins_with_summary(state):
+        return False
+    if newest_own_compaction(state) is not None:
+        return False
+    first = state.active_from_turn
+    return all(
+        not turn.items
+        and not turn.injected_apart
+        and not turn.injected_before
+        and all(entry.role == COMPACTION for entry in state.entries_of(turn))
+        for turn in state.turns[first : first + plan.pruned_turn_count]
+    )
 
 
 def trim_before(state: ThreadState, first_kept: int) -> TrimPlan:

@@ -61,6 +61,8 @@ def _nothing_to_trim(state: ThreadState, keep: int) -> str:
     count = state.active_turn_count
     if count == 0:
         return "Nothing to trim: the agent's context holds no turns."
+    if count > keep:
+        return "Nothing to trim: the model is shown nothing of the turns that would be pruned."
     return (
         f"Nothing to trim: the agent's context holds {counted(count, 'turn')} and {keep} would be "
         "kept."

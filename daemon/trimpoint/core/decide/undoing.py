@@ -133,7 +133,7 @@ def _began_sealed(context: ThreadState, number: int) -> bool:
 
 def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
-    if (index := _compacted_by_codex(state, plan)) is not None:
+    if (index := _compacted_in(state, plan)) is not None:
         own = f"Codex compacted the context automatically in turn {index + 1}, and what it had then"
         back = f"cannot be had back; {command} brings the turns back word for word."
         return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}")
@@ -144,18 +144,26 @@ def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected
     return Rejected(Reason.DOES_NOT_FIT, f"Not undone: {size}. {command} does it all the same.")
 
 
-def _compacted_by_codex(state: ThreadState, plan: UndoPlan) -> int | None:
-    """Returns the position of a turn that would come back in full although Codex had compacted it,
-    or None.
+def _compacted_in(state: ThreadState, plan: UndoPlan) -> int | None:
+    """Returns the position of a turn that the plan brings back although Codex had compacted it, or
+    None. A trim that is made again brings back only what the model sees now.
+    """
+    if plan.opened.reason == "redo":
+        here = newest_own_compaction(state)
+        return None if here is None else here.turn_index
+    return compacted_by_codex(state, plan.boundary, plan.context)
+
+
+def compacted_by_codex(state: ThreadState, boundary: Boundary, context: ThreadState) -> int | None:
+    """Returns the position of a turn that undoing `boundary` would bring back in full although
+    Codex had compacted it, or None. `context` is the state without that trim.
     """
     here = newest_own_compaction(state)
     if here is not None:
         return here.turn_index
-    if plan.opened.reason == "redo":
-        return None
-    number = plan.boundary.generation - 1
+    number = boundary.generation - 1
     past = msgspec.structs.replace(
-        plan.context,
+        context,
         generations=state.generations[:number],
         compacted_in=[
             turn_id

@@ -19,7 +19,7 @@ from trimpoint.core.context.context_size import (
 )
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
-from trimpoint.core.decide.undoing import UndoPlan, plan_undo, undoable
+from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import Reverting, ThreadState
@@ -88,7 +88,8 @@ def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
     """
     if of_undo and state.redoable:
         return REDO
-    if not isinstance(undoable(state), Rejected):
+    found = undoable(state)
+    if not isinstance(found, Rejected) and compacted_by_codex(state, *found) is None:
         return UNDO
     # Codex may still have the context that the ledger lacks, but without the turns since the trim.
     return f"/revert {len(state.turns)} --context" if state.turns and not of_undo else None

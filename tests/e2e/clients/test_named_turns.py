@@ -73,6 +73,31 @@ async def test_a_trimmed_thread_can_be_forked_as_it_is(harness: Harness, command
         assert seen_turns(await fork.turn(), 3) == [3]
 
 
+@pytest.mark.parametrize("command", ["/clear", "/clear 1", "/compact --keep 1"])
+async def test_pruned_turns_that_a_fork_shows_have_the_context_of_their_time(
+    harness: Harness, command: str
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn()
+        assert (await talk.type(command))["status"] == "completed"
+        fork = await forked(talk)
+        named = await turn_ids(fork)
+        pruned = 3 if command == "/clear" else 2
+        for number in range(1, pruned + 1):
+            again = await forked(fork, lastTurnId=named[number - 1])
+            request = await again.turn()
+            assert seen_turns(request, 3) == list(range(1, number + 1))
+            assert not request.mentions("<conversation-summary")
+        for number in range(pruned, 0, -1):
+            reverted = await fork.type(f"/revert {number} --context")
+            assert reverted["status"] == "completed", reverted
+            fork.turns = 3
+            request = await fork.turn()
+            assert seen_turns(request, 4) == [*range(1, number + 1), 4]
+            assert not request.mentions("<conversation-summary")
+
+
 async def test_a_fork_before_the_first_turn_is_empty(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):

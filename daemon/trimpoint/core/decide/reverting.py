@@ -45,8 +45,8 @@ class RevertTarget(NamedTuple):
 
     `generation` is the number of the generation whose provider thread holds this context, and
     `through` is Codex's id of the last turn to take from it, or None for all of them. `generation`
-    is None if there is no turn and thus no context, or if the turn ran in a context that was
-    trimmed by a trim which was undone since.
+    is None if there is no turn and thus no context, if the turn ran in a context that was trimmed
+    by a trim which was undone since, or if a fork has inherited the turn as a pruned one.
     """
 
     active: list[Turn]
@@ -185,7 +185,9 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     through = state.turns[kept - 1].provider_turn_id or state.turns[kept - 1].id if kept else None
     # The provider thread of that generation holds a context with a trim that was undone since.
     is_undone = any(one.boundary.generation <= last < one.undone_in for one in state.undone)
-    generation = None if is_undone else last or None
+    # A fork's provider thread begins behind the trims that the fork inherited.
+    is_pruned = any(one.generation <= last for one in state.trim_points if one not in points)
+    generation = None if is_undone or (kept and is_pruned) else last or None
     turns, injected = _with_injected(state.turns[:kept], []), injected_at(state, kept)
     return _target(turns, points, generation, through, discards, injected)
 

@@ -189,10 +189,14 @@ def injected_at(state: ThreadState, kept: int) -> list[bytes]:
 def points_at(points: Sequence[TrimPoint], turns: Sequence[Turn]) -> list[TrimPoint]:
     """Returns the trim points that were in force when the last of `turns` ended. Without turns,
     these are the trim points before the first turn of the thread.
+
+    In a fork, inherited turns and trim points are of one generation. There, a trim that pruned the
+    last of `turns` came after it.
     """
     if not turns:
         return [point for point in points if point.turn_index == 0]
-    return [point for point in points if point.generation <= turns[-1].generation]
+    last = turns[-1].generation
+    return [point for point in points if point.generation <= last and point.turn_index < len(turns)]
 
 
 def changes_context(state: ThreadState, kept: int) -> bool:
@@ -204,7 +208,8 @@ def changes_context(state: ThreadState, kept: int) -> bool:
     if kept < len(state.turns) or injected_since:
         return True
     number = last.generation if last is not None else 0
-    return any(point.generation > number for point in state.boundaries)
+    is_pruned = kept > 0 and any(point.turn_index >= kept for point in state.trim_points)
+    return is_pruned or any(point.generation > number for point in state.boundaries)
 
 
 def _cut_injected(state: ThreadState, kept: int) -> tuple[list[bytes], bool]:

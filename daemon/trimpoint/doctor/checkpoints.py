@@ -5,8 +5,7 @@ space only they use.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import anyio
-
+from trimpoint import event_loop
 from trimpoint.doctor.findings import Finding, Installation, ok, warn
 from trimpoint.git.capture.inventory import RepositoryCheckpoints, kept_below
 from trimpoint.git.capture.refs import refs_disk_bytes, thread_part
@@ -38,7 +37,7 @@ def check(installation: Installation) -> Iterator[Finding]:
         for thread_id in (*listed, *(thread_id for thread_id, _ in store.journals()))
     }
     try:
-        measured = anyio.run(_measure, {summary.cwd for summary in listed.values()})
+        measured = event_loop.run(_measure, {summary.cwd for summary in listed.values()})
     except GitError as error:
         yield warn(
             f"could not be counted: {error}", error.hint or "Look at the repository with git fsck."

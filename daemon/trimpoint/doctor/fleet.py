@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-import anyio
-
+from trimpoint import event_loop
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.extras import install_command
 
@@ -31,7 +30,7 @@ def check(installation: Installation) -> Iterator[Finding]:
             async with connected(place):
                 pass
 
-        anyio.run(connect)
+        event_loop.run(connect)
     except (HubUnreachable, ValueError, OSError) as error:
         yield warn(f"the hub cannot be reached: {error}", _GOES_ON)
         return

@@ -5,8 +5,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import anyio
-
+from trimpoint import event_loop
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import profile_asked, with_daemon
 from trimpoint.cli.connection.known_threads import current_folder
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     chosen: list[tuple[str | None, str]] = []
     with_daemon(arguments, partial(_choose, arguments, chosen))
-    anyio.run(_show, arguments, *chosen[0])
+    event_loop.run(_show, arguments, *chosen[0])
     return Exit.DONE
 
 

@@ -10,6 +10,7 @@ import anyio
 import msgspec
 from trimpoint_protocol.methods import USE_PROFILE, ProfileParams
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.client import Client, ConnectionLost, RemoteError, connect
 from trimpoint.cli.connection.refusals import held_elsewhere, refused
 from trimpoint.cli.connection.settings import (
@@ -35,7 +36,7 @@ def with_daemon(
     :raises CliError: when no daemon can be reached, or it refused a request; the message is the
         daemon's.
     """
-    return anyio.run(_with_daemon, arguments, command, starts, capabilities)
+    return event_loop.run(_with_daemon, arguments, command, starts, capabilities)
 
 
 async def _with_daemon(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.client import connect
 from trimpoint.cli.connection.known_threads import KnownThread, here, own_threads
 from trimpoint.cli.connection.settings import Settings, settings_of
@@ -26,7 +27,7 @@ def titles() -> list[tuple[str, str]]:
     known: list[KnownThread] = []
     with suppress(Exception):  # a boundary: a Tab must never print an error into the command line
         settings = settings_of(argparse.Namespace(socket=None, state_dir=None, config=None))
-        known = anyio.run(_asked, settings) or _left_behind(settings.state_dir)
+        known = event_loop.run(_asked, settings) or _left_behind(settings.state_dir)
     place = here()
     ordered = sorted(known, key=lambda thread: not thread.is_at(place))
     return [(thread.short_id, thread.title[:_TITLE_CHARS].strip()) for thread in ordered]

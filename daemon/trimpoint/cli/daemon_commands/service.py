@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import anyio
 from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.locations import HomeUnknown
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
 from trimpoint.cli.connection.sockets import answering
 from trimpoint.cli.exits import CliError, Exit, UsageError
@@ -188,7 +188,7 @@ def _refuse_if_served(settings: Settings) -> None:
         is_listening = properties(units.SOCKET, "ActiveState").get("ActiveState") == "active"
     except SystemdUnavailable as error:
         raise CliError(f"{error}.", _NO_SYSTEMD_HINT, reason="systemd_unavailable") from None
-    if not is_listening and anyio.run(answering, [settings.socket]) is not None:
+    if not is_listening and event_loop.run(answering, [settings.socket]) is not None:
         hint = "Stop it first (`trimpoint shutdown`), or give the service another --socket."
         raise CliError(
             f"A daemon that was not started by systemd serves {settings.socket}.",

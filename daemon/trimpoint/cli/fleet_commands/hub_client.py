@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import anyio
-
+from trimpoint import event_loop
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.config.sections import FLEET_NAME
@@ -46,7 +45,7 @@ def with_hub(arguments: argparse.Namespace, action: Action) -> int:
     :raises CliError: when the servers cannot be reached, or refuse the credentials.
     """
     place, names = _place(arguments)
-    return anyio.run(partial(_run, place, names, action))
+    return event_loop.run(partial(_run, place, names, action))
 
 
 async def _run(place: Place, names: Names, action: Action) -> int:

@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.start_daemon:
         return _start_daemon(arguments)
     settings = settings_of(arguments)
-    asyncio.run(serve(lambda: _find(settings), __version__))
+    # asyncio's own handlers of signals, which `serve` sets, wake the event loop too.
+    asyncio.run(serve(lambda: _find(settings), __version__))  # noqa: TID251
     return Exit.DONE
 
 
@@ -85,13 +86,12 @@ async def _started() -> Path:
 
 
 def _start_daemon(arguments: argparse.Namespace) -> int:
-    import anyio
-
+    from trimpoint import event_loop
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
     launch = launch_of(settings_of(arguments), arguments)
     try:
-        socket = anyio.run(socket_of_daemon, launch)
+        socket = event_loop.run(socket_of_daemon, launch)
     except OSError as error:
         raise CliError(
             f"The daemon could not start: {error}.", reason="daemon_not_started"

@@ -13,6 +13,7 @@ import msgspec
 from rich.console import Console
 from trimpoint_protocol.readmodel import ContextTrimPointDivider, TimelineEntry
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.browser import show_page
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.settings import codex_binary
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     codex = codex_binary(argparse.Namespace(codex=arguments.codex, config=None))
     configure_logging("error")
     try:
-        return anyio.run(_play, arguments, codex)
+        return event_loop.run(_play, arguments, codex)
     except (BaseExceptionGroup, DemoFailed, ValueError, TimeoutError) as raised:
         error = sole_error(raised)
         if isinstance(error, DemoFailed | ValueError | TimeoutError):

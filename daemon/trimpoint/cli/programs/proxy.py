@@ -8,9 +8,9 @@ import os
 import socket
 from pathlib import Path
 
-import anyio
 from trimpoint_protocol.locations import codex_home
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.connection.sockets import answering, sockets_of
@@ -30,7 +30,7 @@ def run(settings: Settings, named: Path | None) -> int:
     :param named: the socket to use; None for Codex's control socket, or else the daemon's.
     :raises NoDaemon: when no daemon answers there.
     """
-    return anyio.run(
+    return event_loop.run(
         _run, [named] if named is not None else [control_socket(), *sockets_of(settings)]
     )
 

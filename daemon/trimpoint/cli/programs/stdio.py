@@ -13,6 +13,7 @@ import anyio
 import structlog
 from trimpoint_protocol.methods import ProfileParams
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.background import Launch, launch_of, socket_of_daemon
 from trimpoint.cli.connection.profile import profile_of
 from trimpoint.cli.connection.relaying.attach import DaemonLeft, attach
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     except CliError as error:
         with suppress(ListenError):
-            anyio.run(refuse_client, _stdio(), error)
+            event_loop.run(refuse_client, _stdio(), error)
         raise
 
 

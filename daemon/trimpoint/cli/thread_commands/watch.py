@@ -9,6 +9,7 @@ from rich.text import Text
 from trimpoint_protocol.methods import ThreadOverview, TimelinePage
 from trimpoint_protocol.readmodel import ContextStatus, TimelineActivity, TimelineMessage
 
+from trimpoint import event_loop
 from trimpoint.cli.connection.client import Client, RemoteError, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.settings import settings_of
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.thread, arguments.last = seen[0], False
             waiting = "The daemon has ended. Waiting for the next one; Ctrl-C ends."
             print_line(Text(waiting, "yellow"))
-            anyio.run(_next_daemon, arguments)
+            event_loop.run(_next_daemon, arguments)
     return Exit.DONE
 
 

@@ -23,6 +23,7 @@ import anyio
 import structlog
 from trimpoint_protocol.locations import HomeUnknown
 
+from trimpoint import event_loop
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.endpoint import published_socket
 from trimpoint.cli.connection.serving.control_socket import (
@@ -116,7 +117,7 @@ def run_daemon(settings: Settings, body: Callable[[StopSignals], Awaitable[int]]
     _prepare_process(settings.config.limits.descriptors)
     stop = StopSignals()
     try:
-        return anyio.run(body, stop)
+        return event_loop.run(body, stop)
     except Exception as error:
         # Any error can be the one inside an exception group; what has no explanation is raised.
         explained = _explained(sole_error(error), settings.state_dir)

@@ -205,6 +205,31 @@ async def test_a_turn_in_which_another_program_only_compacted_is_nothing_to_lose
         assert seen_turns(await talk.turn(), 4) == [3, 4]
 
 
+async def test_items_that_another_program_injected_behind_a_turn_belong_to_it(
+    harness: Harness,
+) -> None:
+    async def inject(wire: JsonRpcClient, text: str) -> None:
+        content = [{"type": "input_text", "text": text}]
+        item = {"type": "message", "role": "user", "content": content}
+        await wire.result("thread/inject_items", threadId=thread_id, items=[item])
+
+    thread_id, _ = await begun(harness, 2)
+    async with another_program(harness, thread_id) as wire:
+        await inject(wire, "INJECTED-2")
+        await turn(wire, harness, thread_id, 3)
+        await inject(wire, "INJECTED-3")
+    async with going_on(harness, thread_id, 3) as talk:
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        request = await talk.turn()
+        assert seen_turns(request, 3) == [2, 3]
+        places = [text for text in request.texts() if text.startswith(("INJECTED", "prompt-"))]
+        assert places == ["prompt-2.", "INJECTED-2", "prompt-3.", "INJECTED-3", "prompt-4."]
+        assert (await talk.type("/clear 2"))["status"] == "completed"
+        request = await talk.turn()
+        assert not request.mentions("INJECTED-2")
+        assert request.mentions("INJECTED-3")
+
+
 async def test_a_name_given_by_another_program_is_the_threads_name(harness: Harness) -> None:
     thread_id, provider_id = await begun(harness, 1)
     async with another_program(harness, provider_id) as wire:

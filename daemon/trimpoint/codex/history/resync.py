@@ -15,11 +15,18 @@ import structlog
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import is_reviewers, turn_facts
-from trimpoint.codex.history.rollout import NO_ITEMS, injected_before_turns, items_by_turn
+from trimpoint.codex.history.rollout import (
+    NO_ITEMS,
+    injected_after_turn,
+    injected_before_turns,
+    items_by_turn,
+)
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.context.generations import conversation_items
+from trimpoint.core.context.injections import injection
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
 
@@ -91,16 +98,34 @@ async def catch_up(
 async def _injected_elsewhere(
     state: ThreadState, generation: Generation
 ) -> tuple[ev.AnyEvent, ...]:
-    """Returns what a provider thread holds before its first turn and was not given by us: another
-    program injected it, or a daemon died before it had acknowledged it.
+    """Returns what a provider thread holds before its first turn, or right after the newest turn of
+    the ledger, and was not given by us: another program injected it, or a daemon died before it had
+    acknowledged it.
     """
-    if generation.rollout_path is None or not _shows_all_items(state, generation):
+    last = state.turns[-1] if state.turns else None
+    if generation.rollout_path is None:
         return ()
-    lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
-    found, known = injected_before_turns(lines), conversation_items(state)
+    if _shows_all_items(state, generation):
+        lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
+        found, known = injected_before_turns(lines), conversation_items(state)
+    elif last is not None and _ended_in(last, generation) and not state.injected_before_next:
+        lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
+        found = injected_after_turn(lines, last.provider_turn_id or last.id)
+        known = last.injected_items
+    else:
+        return ()
     if len(found) <= len(known) or any(map(_differ, found, known)):
         return ()
-    return (ev.ItemsInjected(tuple(found[len(known) :])),)
+    return injection(state, found[len(known) :])
+
+
+def _ended_in(turn: Turn, generation: Generation) -> bool:
+    return (
+        turn.generation == generation.number
+        and turn.id not in generation.turn_ids
+        and turn.status == "completed"
+        and not turn.is_cut
+    )
 
 
 def _shows_all_items(state: ThreadState, generation: Generation) -> bool:

@@ -88,6 +88,17 @@ def _ended(found: dict[str, TurnItems], turn_id: str | None) -> TurnItems:
     return found[next(reversed(found))]
 
 
+def injected_after_turn(lines: Sequence[bytes], turn_id: str) -> list[bytes]:
+    """Returns the items that were injected after this turn and before the next one; empty if the
+    turn is not there.
+    """
+    name = turn_id.encode()
+    for index in range(len(lines) - 1, -1, -1):
+        if name in lines[index] and b'"task_started"' in lines[index]:
+            return items_by_turn(lines[index:]).get(turn_id, NO_ITEMS).injected
+    return []
+
+
 def injected_before_turns(lines: Iterable[bytes]) -> list[bytes]:
     """Returns the items that were injected into the conversation before its first turn."""
     injected: list[bytes] = []

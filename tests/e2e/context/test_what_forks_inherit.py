@@ -168,3 +168,64 @@ async def test_a_compaction_is_made_by_the_model_of_the_thread(
     assert [(body["model"], body["reasoning"]["effort"]) for body in asked] == [
         ("gpt-5-codex", "high")
     ] * 2
+
+
+async def properties_of_a_fork(side: Side, trims: str, *, old: bool) -> dict[str, Any]:
+    """Sets properties of a thread that are not in its context, forks it after `trims`, behind its
+    first turn or at its end, and returns those that the fork has.
+    """
+    async with AsyncExitStack() as stack:
+        talk = await side.opened(stack)
+        ask = talk.wire.result
+        thread_id = (await ask("thread/start", cwd=str(side.harness.worktree)))["thread"]["id"]
+        for prompt in ("first", "second"):
+            await talk.turn(thread_id, prompt)
+        turns = (await ask("thread/turns/list", threadId=thread_id))["data"]
+        created = await ask("project/create", idempotencyKey="one", name="Project", roots=[])
+        section = (await ask("threadSection/create", name="Mine"))["section"]
+        known = {created["project"]["id"]: "the project"}
+        given: dict[str, Any] = {"projectId": created["project"]["id"], "daybreakEnabled": True}
+        git = {"branch": "feature", "sha": "abc"}
+        await ask("thread/metadata/update", threadId=thread_id, gitInfo=git, **given)
+        await ask("thread/section/move", threadId=thread_id, sectionId=section["id"])
+        await ask("thread/goal/set", threadId=thread_id, objective="Ship it.", status="paused")
+        note = {"attachmentType": "note", "identityKey": "n1", "payload": {"a": 1}}
+        await ask("thread/attachment/add", threadId=thread_id, **note)
+        if trims:
+            await ask("commands/execute", threadId=thread_id, text=trims)
+        at = {"lastTurnId": turns[-1]["id"]} if old else {}
+        fork_id = (await ask("thread/fork", threadId=thread_id, **at))["thread"]["id"]
+        thread = (await ask("thread/read", threadId=fork_id))["thread"]
+        attached = (await ask("thread/attachment/list", threadId=fork_id))["data"]
+        return {
+            "project": known.get(thread["projectId"]),
+            **{name: thread[name] for name in ("daybreakEnabled", "gitInfo", "section")},
+            "goal": (await ask("thread/goal/get", threadId=fork_id))["goal"],
+            "attachments": [one["payload"] for one in attached],
+        }
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["as it is", "behind a pruned turn"])
+async def test_a_fork_right_after_a_trim_has_the_properties_that_a_fork_by_codex_itself_has(
+    old: bool,
+) -> None:
+    async with opened_harness() as harness:
+        direct = await properties_of_a_fork(Side(harness, through_daemon=False), "", old=old)
+    async with opened_harness() as harness:
+        ours = await properties_of_a_fork(Side(harness, through_daemon=True), "/clear 1", old=old)
+    assert ours == direct
+    assert ours["attachments"] == [{"a": 1}]
+
+
+async def test_a_named_thread_can_have_an_ephemeral_fork_right_after_a_trim(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await talk.turn()
+        await talk.client.request("thread/name/set", threadId=talk.thread_id, name="A name")
+        await talk.type("/clear 1")
+        answer = await talk.client.request(
+            "thread/fork", threadId=talk.thread_id, ephemeral=True, excludeTurns=True
+        )
+    assert answer["thread"]["ephemeral"]

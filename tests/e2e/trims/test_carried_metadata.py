@@ -87,6 +87,24 @@ async def test_metadata_of_a_thread_survives_two_trims_without_a_turn_between(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+async def test_an_attachment_of_a_thread_that_has_nothing_else_survives_a_trim(
+    harness: Harness, command: str
+) -> None:
+    # Codex takes no attachment of a thread in which nothing has happened.
+    note = {"attachmentType": "note", "identityKey": "n1", "payload": {"a": 1}}
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await talk.turn()
+        await talk.client.request("thread/attachment/add", threadId=talk.thread_id, **note)
+        git = (await talk.client.request("thread/read", threadId=talk.thread_id))["thread"]
+        assert (await talk.type(command))["status"] == "completed"
+        attached = await talk.client.request("thread/attachment/list", threadId=talk.thread_id)
+        assert [one["payload"] for one in attached["data"]] == [{"a": 1}]
+        read = await talk.client.request("thread/read", threadId=talk.thread_id)
+        assert read["thread"]["gitInfo"] == git["gitInfo"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 async def test_a_thread_without_memory_stays_so_after_a_trim(
     harness: Harness, command: str
 ) -> None:

@@ -15,9 +15,8 @@ from trimpoint.codex.appserver.supervisor import (
 from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.model.state import ThreadState
-from trimpoint.operations.provider.settings import (
-    fork_as_start_params,
-)
+from trimpoint.operations.provider.inherit import inherit_as_fork
+from trimpoint.operations.provider.settings import fork_as_start_params
 
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
@@ -113,9 +112,18 @@ class Forking:
         answer = msgspec.json.decode(await self._threads.start(request))
         thread = answer["thread"]
         thread["forkedFromId"] = params["threadId"]
-        if state.name is not None:
-            await self._link.request(
-                "thread/name/set", {"threadId": thread["id"], "name": state.name}
-            )
-            thread["name"] = state.name
+        if not thread.get("ephemeral"):  # Codex keeps no such properties of an ephemeral thread
+            thread.update(await self._inherited(state, thread["id"]))
         return Raw(msgspec.json.encode(answer))
+
+    async def _inherited(self, state: ThreadState, fork_id: str) -> dict[str, Any]:
+        """Gives a fork the properties of its parent, and returns those that its answer shows."""
+        given: dict[str, Any] = {}
+        if state.name is not None:
+            named = {"threadId": fork_id, "name": state.name}
+            await self._link.request("thread/name/set", named)
+            given["name"] = state.name
+        parent_id = state.generation.provider_thread_id
+        if parent_id is not None:
+            given |= await inherit_as_fork(self._link, parent_id, fork_id)
+        return given

@@ -5,7 +5,8 @@ Each property is carried over if this Codex has a method for it. The command's m
 that could not be carried over.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -23,6 +24,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 # Codex's default page of queued prompts is smaller than this; a person queues fewer prompts.
 MAX_QUEUED = 100
 METADATA_MEMBERS = ("gitInfo", "projectId", "daybreakEnabled")
+FORKED_MEMBERS = ("projectId", "daybreakEnabled")
 ATTACHMENT_MEMBERS = ("attachmentType", "identityKey", "payload")
 QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
@@ -67,10 +69,45 @@ async def inherit_state(
     async with anyio.create_task_group() as tasks:
         for what, step in steps:
             tasks.start_soon(carry, what, step)
+    again = [(what, step) for what, step in steps if _finds_none(refused.get(what))]
+    if again:
+        with _nothing_to_carry():
+            await _store(link, new_id)
+    for what, step in again:
+        del refused[what]
+        await carry(what, step)
     for error in refused.values():
         if not isinstance(error, ProviderError):
             raise error
     return [what for what, error in refused.items() if not _has_nothing_to_carry(error)]
+
+
+async def inherit_as_fork(link: CodexLink, old_id: str, new_id: str) -> dict[str, Any]:
+    """Carries over what Codex gives to a fork beside its context and name (measured: 0.163, 0.171),
+    and returns the members of the thread that are set by it.
+    """
+    given: dict[str, Any] = {}
+    with _nothing_to_carry():
+        await _store(link, new_id)
+    with _nothing_to_carry():
+        given = await _set_metadata(link, await _read(link, old_id), new_id, FORKED_MEMBERS)
+    with _nothing_to_carry():
+        await _attachments(link, old_id, new_id)
+    return given
+
+
+@contextmanager
+def _nothing_to_carry() -> Generator[None]:
+    """Suppresses the refusal of a Codex that has no such property."""
+    try:
+        yield
+    except ProviderFailure as error:
+        if not _has_nothing_to_carry(error):
+            raise
+
+
+def _finds_none(error: ProviderFailure | None) -> bool:
+    return error is not None and is_missing_error(error)
 
 
 def _has_nothing_to_carry(error: ProviderFailure) -> bool:
@@ -124,14 +161,25 @@ async def _goal(link: CodexLink, old_id: str, new_id: str) -> None:
 
 
 async def _metadata(link: CodexLink, old_id: str, new_id: str) -> None:
-    read = _decode(await link.request("thread/read", {"threadId": old_id, "includeTurns": False}))
-    thread = as_dict(read.get("thread"))
-    kept = {name: thread[name] for name in METADATA_MEMBERS if thread.get(name) is not None}
-    if kept:
-        await link.request("thread/metadata/update", {**kept, "threadId": new_id})
+    thread = await _read(link, old_id)
+    await _set_metadata(link, thread, new_id, METADATA_MEMBERS)
     section_id = as_dict(thread.get("section")).get("id")
     if section_id is not None:
         await link.request("thread/section/move", {"threadId": new_id, "sectionId": section_id})
+
+
+async def _read(link: CodexLink, thread_id: str) -> dict[str, Any]:
+    params = {"threadId": thread_id, "includeTurns": False}
+    return as_dict(_decode(await link.request("thread/read", params)).get("thread"))
+
+
+async def _set_metadata(
+    link: CodexLink, thread: dict[str, Any], new_id: str, members: tuple[str, ...]
+) -> dict[str, Any]:
+    kept = {name: thread[name] for name in members if thread.get(name) is not None}
+    if kept:
+        await link.request("thread/metadata/update", {**kept, "threadId": new_id})
+    return kept
 
 
 async def _attachments(link: CodexLink, old_id: str, new_id: str) -> None:
@@ -145,6 +193,17 @@ async def _attachments(link: CodexLink, old_id: str, new_id: str) -> None:
         cursor = listed.get("nextCursor")
         if not cursor:
             return
+
+
+async def _store(link: CodexLink, thread_id: str) -> None:
+    """Has Codex store a thread, by setting its branch to what it is.
+
+    Codex stores a thread with the first thing that happens in it. Before that it takes no
+    attachments, project or section (measured: 0.163, 0.171).
+    """
+    branch = as_dict((await _read(link, thread_id)).get("gitInfo")).get("branch")
+    same = {"threadId": thread_id, "gitInfo": {"branch": branch}}
+    await link.request("thread/metadata/update", same)
 
 
 async def _queue(link: CodexLink, old_id: str, new_id: str) -> None:

@@ -2,155 +2,20 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from trimpoint.acp.translate import permissions, prompts, settings, titles
 from trimpoint.acp.translate.commands import command_name, without_alias
-from trimpoint.acp.translate.diffs import diffs_of, no_file
+from trimpoint.acp.translate.diffs import no_file
 from trimpoint.acp.translate.endings import Ended, Failed, ending_of
 from trimpoint.acp.translate.forms import questions_answer, questions_form
 from trimpoint.acp.translate.history import replayed
-from trimpoint.acp.translate.items import command_title, tool_call_of
 from trimpoint.acp.translate.mcp import BadServer, mcp_config
 from trimpoint.acp.translate.meter import meter_text, usage_of
 from trimpoint.acp.translate.notices import notice_of
-from trimpoint.acp.translate.outputs import CLEAR_SCREEN, RAW_CHARS, SHOWN_CHARS, Output, raw_output
 from trimpoint.acp.translate.turns import TurnTranslator
 from trimpoint.acp.wire.capabilities import Capabilities, capabilities_in
 
-Json = dict[str, Any]
-FILE = "zero\none\ntwo\nthree"
-
-
-def _json(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))
-
-
-@pytest.mark.parametrize(
-    ("command", "title"),
-    [
-        ("/bin/bash -lc 'ls -l'", "ls -l"),
-        ("bash -c ls", "ls"),
-        ("/bin/zsh -lc 'echo '\\''a'\\'''", "echo 'a'"),
-        ("python -m x", "python -m x"),
-    ],
-)
-def test_the_shell_around_a_command_is_left_out(command: str, title: str) -> None:
-    assert command_title(command) == title
-
-
-@pytest.mark.parametrize(
-    ("item", "kind", "title"),
-    [
-        ({"type": "webSearch", "query": "cats"}, "search", "Search the web: cats"),
-        ({"type": "webSearch", "action": {"type": "openPage", "url": "u"}}, "fetch", "u"),
-        ({"type": "imageView", "path": "/a/b.png"}, "read", "Look at b.png"),
-        ({"type": "imageGeneration", "result": "", "revisedPrompt": "a cat"}, "other", "a cat"),
-        ({"type": "mcpToolCall", "server": "s", "tool": "t"}, "other", "s/t"),
-        ({"type": "dynamicToolCall", "tool": "t"}, "other", "t"),
-        ({"type": "collabAgentToolCall", "tool": "spawnAgent"}, "other", "Sub-agent: spawnAgent"),
-        ({"type": "enteredReviewMode", "review": "r"}, "think", "Review"),
-        (
-            {
-                "type": "commandExecution",
-                "command": "cat a",
-                "cwd": "/w",
-                "commandActions": [{"type": "read", "path": "a"}],
-            },
-            "read",
-            "cat a",
-        ),
-        (
-            {"type": "commandExecution", "command": "rg a", "commandActions": [{"type": "search"}]},
-            "search",
-            "rg a",
-        ),
-        (
-            {"type": "fileChange", "changes": [{"path": "/a", "kind": {"type": "delete"}}]},
-            "delete",
-            "Delete a",
-        ),
-        (
-            {
-                "type": "fileChange",
-                "changes": [{"path": "/a", "kind": {"type": "update", "move_path": "/b"}}],
-            },
-            "edit",
-            "Move a to /b",
-        ),
-    ],
-)
-def test_an_item_is_a_tool_call_of_its_kind(item: Json, kind: str, title: str) -> None:
-    call = tool_call_of({"id": "1", **item}, no_file)
-    assert call is not None
-    assert (call.kind, call.title) == (kind, title)
-
-
-@pytest.mark.parametrize(
-    "kind", ["agentMessage", "userMessage", "reasoning", "sleep", "unheard-of"]
-)
-def test_an_item_that_is_no_tool_call_gives_none(kind: str) -> None:
-    assert tool_call_of({"id": "1", "type": kind}, no_file) is None
-
-
-def test_the_result_of_an_mcp_tool_is_shown_block_by_block() -> None:
-    content = [
-        {"type": "text", "text": "a"},
-        {"type": "image", "data": "eA==", "mimeType": "image/gif"},
-        {"type": "x"},
-    ]
-    item = {
-        "type": "mcpToolCall",
-        "id": "1",
-        "server": "s",
-        "tool": "t",
-        "result": {"content": content},
-    }
-    call = tool_call_of(item, no_file)
-    assert call is not None
-    assert [one["content"]["type"] for one in _json(call.content)] == ["text", "image"]
-    failed = tool_call_of({**item, "status": "failed", "error": {"message": "no"}}, no_file)
-    assert failed is not None
-    assert (failed.status, failed.raw_output) == ("failed", {"message": "no"})
-
-
-def test_a_change_of_a_file_that_is_there_is_the_whole_file() -> None:
-    change = {"path": "/a", "kind": {"type": "update"}, "diff": "@@ -2,2 +2,2 @@\n one\n-two\n+2\n"}
-    [diff] = diffs_of(change, lambda path: FILE)
-    assert (diff.old_text, diff.new_text) == (FILE, "zero\none\n2\nthree")
-
-
-@pytest.mark.parametrize("text", [None, "something\nelse"])
-def test_a_change_of_a_file_that_is_not_as_it_was_is_its_hunks(text: str | None) -> None:
-    change = {"path": "/a", "kind": {"type": "update"}, "diff": "@@ -2,2 +2,2 @@\n one\n-two\n+2\n"}
-    [diff] = diffs_of(change, lambda path: text)
-    assert (diff.old_text, diff.new_text) == ("one\ntwo\n", "one\n2\n")
-
-
-def test_a_new_file_has_no_old_text_and_a_deleted_one_no_new() -> None:
-    [added] = diffs_of({"path": "/a", "kind": {"type": "add"}, "diff": "x\n"}, no_file)
-    [deleted] = diffs_of({"path": "/a", "kind": {"type": "delete"}, "diff": "x\n"}, no_file)
-    assert (added.old_text, added.new_text) == (None, "x\n")
-    assert (deleted.old_text, deleted.new_text) == ("x\n", "")
-
-
-def test_a_long_output_is_shown_by_its_end_and_says_so() -> None:
-    output = Output("1", "/", in_terminal=False)
-    output.add("x" * (SHOWN_CHARS * 3) + "```")
-    text = _json(output.progress()["content"])[0]["content"]["text"]
-    assert "characters before this are left out" in text
-    assert text.endswith("````")
-    assert not output.is_pending
-    assert len(raw_output("x" * RAW_CHARS * 2)) == RAW_CHARS
-
-
-def test_a_terminal_that_missed_the_beginning_is_drawn_anew() -> None:
-    output = Output("1", "/", in_terminal=True)
-    output.add("late")
-    output.progress()
-    shown, ended = output.final("early late", 0)
-    assert shown["meta"]["terminal_output"]["data"] == f"{CLEAR_SCREEN}early late"
-    assert ended["meta"]["terminal_exit"]["exit_code"] == 0
+from tests.acp.json_values import Json, as_json
 
 
 @pytest.mark.parametrize(
@@ -358,7 +223,7 @@ def test_capabilities_of_any_shape_are_read(offered: Any, capabilities: Capabili
 def _turn(*messages: tuple[str, Json], **offered: bool) -> list[Json]:
     turn = TurnTranslator(Capabilities(**offered), no_file)
     updates = [update for method, params in messages for update in turn.read(method, params)]
-    return [dict(_json(one)) for one in [*updates, *turn.closed()]]
+    return [dict(as_json(one)) for one in [*updates, *turn.closed()]]
 
 
 def test_reasoning_plans_and_reviews_are_shown_as_what_they_are() -> None:
@@ -474,7 +339,7 @@ def test_a_history_shows_discards_sealed_summaries_and_old_items() -> None:
         },
         {"kind": "unheard-of"},
     ]
-    shown = [_json(one) for one in replayed(entries, Capabilities())]
+    shown = [as_json(one) for one in replayed(entries, Capabilities())]
     assert [one["sessionUpdate"] for one in shown] == [
         "user_message_chunk", "agent_message_chunk", "tool_call", "agent_thought_chunk", "agent_thought_chunk",
     ]  # fmt: skip

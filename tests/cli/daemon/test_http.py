@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.stage import CODEX, CliHarness
 from tests.deadlines import STEP_S
+from tests.http.frames import masked, message
 from tests.http.stage import UPGRADE, Wire
-from tests.http.test_websocket import masked, message
 
 pytestmark = pytest.mark.codex
 INITIALIZE = {

@@ -1,75 +1,25 @@
 """`/undo` and `/undo --redo`: the context afterwards, and why a trim is not undone."""
 
-import random
-from copy import deepcopy
-from dataclasses import dataclass, field
-
 import pytest
-from trimpoint.core.context.active_context import pruned_turn_ids, turn_items
-from trimpoint.core.context.context_size import context_size
-from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.active_context import pruned_turn_ids
 from trimpoint.core.decide.reverting import target_after
-from trimpoint.core.decide.undoing import REDO_ENDS, newest_boundary
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.model.state import ThreadState
-from trimpoint.core.views.timeline import derive_timeline_entries
-from trimpoint.core.views.trim_outcome import (
-    called,
-    came_back,
-    planned_change,
-    planned_text,
-    undo_command,
-)
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.readmodel import ContextTrimPointDivider
 
 from tests.core.given import (
     THREAD,
-    Conversation,
     activity,
     client,
     raw_message,
     started,
-    texts,
 )
+from tests.core.undoing import FREE, dividers, refusal, said, shown, undo
 
 WINDOW = Policy(model_windows={"gpt-5": 500})
-FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
-
-
-def undo(thread: Conversation, **arguments: object) -> None:
-    """Runs `/undo` until its session is ready."""
-    thread.do(client(wire.UndoTrim, **arguments))
-    thread.settle()
-
-
-def refusal(thread: Conversation, reason: Reason, **arguments: object) -> str:
-    return thread.when(client(wire.UndoTrim, **arguments)).rejected(reason).message
-
-
-def shown(state: ThreadState) -> list[str]:
-    """Returns the texts of the model's input before the next prompt."""
-    generation = state.generation
-    given = texts(bootstrap_items(state, generation))
-    own = [
-        turn
-        for turn in state.active_turns
-        if turn.generation == generation.number and turn.id not in generation.turn_ids
-    ]
-    return given + [text for turn in own for text in texts(turn_items(state, turn))]
-
-
-def said(*numbers: int) -> list[str]:
-    return [text for n in numbers for text in (f"prompt of turn-{n}", f"answer of turn-{n}")]
-
-
-def dividers(state: ThreadState) -> list[str]:
-    entries = derive_timeline_entries(state, frozenset())
-    return [one.trim_point_id for one in entries if isinstance(one, ContextTrimPointDivider)]
 
 
 # --- what comes back --------------------------------------------------------------------------
@@ -322,213 +272,6 @@ def test_an_undone_revert_brings_a_trim_back_that_was_undone_meanwhile() -> None
     assert (shown(thread.state), [point.id for point in thread.state.trim_points]) == before
     assert thread.state.undone == []
     assert thread.replayed() == thread.state
-
-
-# --- what is said of it -----------------------------------------------------------------------
-
-
-def planned(thread: Conversation, **arguments: object) -> tuple[str, int | None]:
-    """Returns the text of a dry run, and the tokens after it."""
-    command = client(wire.UndoTrim, **arguments)
-    assert isinstance(command, wire.UndoTrim)
-    change = planned_change(thread.state, command, thread.policy)
-    return planned_text(thread.state, command), change.after
-
-
-def test_a_dry_run_of_a_clear_that_takes_no_turn_says_so() -> None:
-    command = wire.TrimContext(command_id="c", thread_id="t", keep_last_n_turns=3)
-    assert "what the context begins with" in planned_text(started(turns=1).state, command)
-
-
-def test_a_dry_run_says_what_comes_back_and_how_large_the_context_becomes() -> None:
-    thread = started(turns=3)
-    thread.compact("in short", 2)
-    thread.clear(1)
-    text, after = planned(thread)
-    back = "2 messages in 1 turn would be in the context again"
-    assert text == f"Would undo /clear: {back}; the context would hold 2 turns."
-    undo(thread)
-    assert context_size(thread.state, thread.policy).used == after
-    text, after = planned(thread, redo=True)
-    assert text == "Would make /clear again; the context would hold 1 turn."
-    undo(thread, redo=True)
-    assert context_size(thread.state, thread.policy).used == after
-    assert planned(thread, redo=True) == (f"Nothing to redo. {REDO_ENDS}", None)
-
-
-@pytest.mark.parametrize(
-    ("trim", "back"),
-    [
-        ("clear of a summary", "the summary is in the context again"),
-        ("discard of one", "1 entry of about 10 tokens is in the context again"),
-        ("discard of two", "2 entries of about 20 tokens are in the context again"),
-        ("clear", "2 messages in 1 turn are in the context again"),
-    ],
-)
-def test_the_answer_to_undo_counts_what_came_back(trim: str, back: str) -> None:
-    thread = started(turns=2, policy=FREE)
-    match trim:
-        case "clear of a summary":
-            thread.compact()
-            thread.clear()
-        case "clear":
-            thread.clear(1)
-        case _:
-            names = ["turn-1/user/prompt of turn-1", "turn-1/assistant/answer of turn-1"]
-            chosen = names[: 1 if trim.endswith("one") else 2]
-            count = len(chosen)
-            thread.write(
-                ev.ContextDiscarded(
-                    THREAD, "d", 0, tuple(chosen), (("turn-1", (0, 1)),), 2, "discard", 10 * count
-                )
-            )
-    boundary = newest_boundary(thread.state)
-    assert boundary is not None
-    assert came_back(boundary) == back
-
-
-def test_the_way_back_is_an_undo_a_redo_or_a_revert() -> None:
-    thread = started(turns=3)
-    assert undo_command(started().state) is None
-    thread.clear(1)
-    assert undo_command(thread.state) == "/undo"
-    undo(thread)
-    assert undo_command(thread.state, of_undo=True) == "/undo --redo"
-    thread.compact(None)
-    thread.turns(2)
-    thread.clear(1)
-    assert undo_command(thread.state) == "/revert 5 --context"
-    assert undo_command(started(turns=1).state, of_undo=True) is None
-
-
-def test_a_trim_is_called_as_it_was_made() -> None:
-    thread = started(turns=2)
-    thread.clear(1, trigger="a client of its own kind")
-    assert called(thread.state.trim_points[0]) == "the trim"
-
-
-# --- random lives against a plain model -------------------------------------------------------
-
-
-@dataclass
-class Trim:
-    """A trim. `first_kept` is the number of turns before the boundary, `number` its place among all
-    actions.
-    """
-
-    first_kept: int
-    summary: str | None
-    number: int
-
-
-@dataclass
-class World:
-    """A model of the thread in plain Python: (number, texts) of each turn, and the trims in
-    effect.
-    """
-
-    turns: list[tuple[int, list[str]]] = field(default_factory=list[tuple[int, list[str]]])
-    trims: list[Trim] = field(default_factory=list[Trim])
-
-    def context(self) -> list[str]:
-        last = self.trims[-1] if self.trims else Trim(0, None, 0)
-        start = [last.summary] if last.summary is not None else []
-        return start + [text for _, of in self.turns[last.first_kept :] for text in of]
-
-    def active(self) -> int:
-        return len(self.turns) - (self.trims[-1].first_kept if self.trims else 0)
-
-
-class Walk:
-    """A random life of a thread, compared with the model."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.thread = started()
-        self.world = World()
-        self.undone: list[Trim] = []
-        self.reverted: World | None = None
-        self.happened = 0
-        self.steps: list[str] = []
-
-    def step(self) -> None:
-        name = self.random.choices(
-            ["turn", "clear", "compact", "undo", "redo", "revert", "unrevert", "restart"],
-            [8, 4, 3, 6, 4, 2, 2, 1],
-        )[0]
-        self.steps.append(name)
-        self.happened += 1
-        getattr(self, f"_{name}")()
-        assert shown(self.thread.state) == self.world.context(), self.steps
-        assert len(self.thread.state.trim_points) == len(self.world.trims), self.steps
-
-    def _turn(self) -> None:
-        turn_id = self.thread.turn()
-        number = turn_id.removeprefix("turn-")
-        self.world.turns.append((self.happened, said(int(number))))
-        self.undone = []
-
-    def _clear(self) -> None:
-        keep = self.random.randint(0, 3)
-        has_summary = bool(self.world.trims) and self.world.trims[-1].summary is not None
-        if keep < self.world.active() or (keep == 0 and has_summary):
-            self.thread.clear(keep)
-            self._trimmed(keep, None)
-
-    def _compact(self) -> None:
-        keep = self.random.randint(0, 2)
-        if self.world.active() > keep:
-            count = len(self.world.context()) - 2 * keep
-            words = f"summary {self.happened}"
-            self.thread.compact(words, keep)
-            text = f"<conversation-summary messages={count}>{words}</conversation-summary>"
-            self._trimmed(keep, text)
-
-    def _trimmed(self, keep: int, summary: str | None) -> None:
-        kept = len(self.world.turns) - min(keep, self.world.active())
-        self.world.trims.append(Trim(kept, summary, self.happened))
-        self.undone = []
-
-    def _undo(self) -> None:
-        if not self.world.trims:
-            refusal(self.thread, Reason.NOTHING_TO_UNDO)
-            return
-        undo(self.thread)
-        self.undone.append(self.world.trims.pop())
-
-    def _redo(self) -> None:
-        if not self.undone:
-            refusal(self.thread, Reason.NOTHING_TO_UNDO, redo=True)
-            return
-        undo(self.thread, redo=True)
-        self.world.trims.append(self.undone.pop())
-
-    def _revert(self) -> None:
-        kept = self.random.randint(0, len(self.world.turns))
-        last = self.world.turns[kept - 1][0] if kept else 0
-        trims = [trim for trim in self.world.trims if trim.number < last]
-        if not self.world.turns or (kept == len(self.world.turns) and trims == self.world.trims):
-            return
-        present = deepcopy(self.world)
-        self.thread.revert(turn_count=kept)
-        self.world = World(self.world.turns[:kept], trims)
-        self.reverted, self.undone = present, []
-
-    def _unrevert(self) -> None:
-        if self.reverted is not None:
-            present = deepcopy(self.world)
-            self.thread.revert(undo=True)
-            self.world, self.reverted, self.undone = self.reverted, present, []
-
-    def _restart(self) -> None:
-        assert self.thread.replayed() == self.thread.state, self.steps
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_any_life_holds_what_a_plain_model_of_it_holds(seed: int) -> None:
-    walk = Walk(seed)
-    for _ in range(40):
-        walk.step()
 
 
 def test_turns_that_a_trim_pruned_are_known_after_a_revert_took_them_back() -> None:

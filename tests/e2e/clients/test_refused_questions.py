@@ -11,7 +11,7 @@ import pytest
 from trimpoint.testkit import Reply, call, run
 
 from tests.e2e import asking_mcp_server
-from tests.e2e.clients.test_questions import (
+from tests.e2e.clients.asking import (
     ACCEPT,
     ASK_A_PERSON,
     COMMAND,

@@ -1,0 +1,102 @@
+"""Codex: its version, its login and its sandbox. Only `--version` of it is run."""
+
+import os
+from pathlib import Path
+
+import pytest
+from trimpoint.doctor import (
+    codex,
+)
+
+from tests.doctor.stage import Machine, program, sole
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("script", "status", "words"),
+    [
+        ("echo codex-cli 0.163.0", "ok", "0.163.0"),
+        ("echo codex-cli 0.132.9", "fail", "too old"),
+        ("echo codex-cli 9.0.0-alpha.1", "warn", "newer than what was tested"),
+        ("echo nothing of use", "fail", "does not say its version"),
+        ("exit 1", "fail", "does not say its version"),
+    ],
+)
+def test_the_version_is_compared_with_those_that_were_tested(
+    machine: Machine, script: str, status: str, words: str
+) -> None:
+    path = program(machine.folder / "bin", "codex", script)
+    found = sole(codex.check(machine.installation()))
+    assert (found.status, found.facts["path"], found.facts["source"]) == (status, str(path), "path")
+    assert words in found.text
+
+
+@pytest.mark.processes
+def test_codex_is_not_given_a_home_to_write_to(machine: Machine) -> None:
+    program(
+        machine.folder / "bin",
+        "codex",
+        f'echo "$CODEX_HOME" > {machine.folder}/home-given; echo codex-cli 0.163.0',
+    )
+    sole(codex.check(machine.installation()))
+    assert not Path((machine.folder / "home-given").read_text().strip()).exists()
+
+
+@pytest.mark.processes
+def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codex, "_VERSION_DEADLINE_S", 0.01)
+    program(machine.folder / "bin", "codex", "exec sleep 60")
+    assert sole(codex.check(machine.installation())).status == "fail"
+    (machine.folder / "bin" / "codex").write_bytes(b"\x7fELF nonsense")
+    assert sole(codex.check(machine.installation())).status == "fail"
+
+
+def test_a_named_codex_that_is_none_is_said(machine: Machine) -> None:
+    for installation in (
+        machine.installation(flags={"codex.path": "/nowhere"}),
+        machine.installation(text='[codex]\npath = "/nowhere"\n'),
+    ):
+        found = sole(codex.check(installation))
+        assert (found.status, "/nowhere cannot be used as Codex" in found.text) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("auth", "mode", "status", "words"),
+    [
+        (None, 0o600, "warn", "no login"),
+        ('{"OPENAI_API_KEY": "sk-secret", "tokens": null}', 0o600, "ok", "with an API key"),
+        ('{"tokens": {"access_token": "ey-secret"}}', 0o600, "ok", "with ChatGPT"),
+        ('{"tokens": {"access_token": "ey-secret"}}', 0o644, "warn", "others may read it"),
+        ('{"OPENAI_API_KEY": null}', 0o600, "warn", "no login that is known"),
+        ("half a fi-secret", 0o600, "warn", "cannot be read"),
+    ],
+)
+def test_the_login_is_told_and_nothing_of_it_shown(
+    machine: Machine, auth: str | None, mode: int, status: str, words: str
+) -> None:
+    machine.make("codex-home")
+    if auth is not None:
+        (machine.folder / "codex-home" / "auth.json").write_text(auth)
+        (machine.folder / "codex-home" / "auth.json").chmod(mode)
+    found = sole(codex.check_login(machine.installation()))
+    assert (found.status, words in found.text) == (status, True)
+    assert "secret" not in str(found)
+
+
+def test_without_a_named_home_codex_has_its_usual_one(machine: Machine) -> None:
+    installation = machine.installation(CODEX_HOME="")
+    assert installation.codex_home == machine.folder / "home" / ".codex"
+
+
+@pytest.mark.parametrize("is_forbidden", [True, False])
+def test_a_system_without_user_namespaces_is_warned_of(
+    machine: Machine, is_forbidden: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    values = {"user.max_user_namespaces": "0"} if is_forbidden else {}
+    monkeypatch.setattr(codex, "_sysctl", values.get)
+    assert sole(codex.check_sandbox(machine.installation())).status == (
+        "warn" if is_forbidden else "ok"
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from tests.acp.editor import Editor
 from tests.cli.stage import opened_stage
-from tests.clients.test_official_sdk import launcher
+from tests.clients.sdk import launcher
 from tests.deadlines import SCENARIO_S
 from tests.e2e.expectation import pieces
 from tests.tools import VENV, missing

@@ -5,87 +5,35 @@ No part of the SDK is replaced, so the tests show what a program with the SDK ge
 """
 
 import asyncio
-import gc
 import json
 import os
 import re
-import shlex
 import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import pytest
-from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.testkit import held, run, say
 
-from tests.cli.stage import CODEX, DEADLINE_S, CliHarness, opened_stage
-
-sdk = pytest.importorskip("openai_codex")
-low_level = pytest.importorskip("openai_codex.client")
+from tests.cli.stage import CODEX, DEADLINE_S, CliHarness
+from tests.clients.sdk import (
+    CLEARED,
+    DENY,
+    FULL_ACCESS,
+    configured,
+    in_thread,
+    is_ended,
+    low_level,
+    sdk,
+    turns,
+)
 
 # The SDK leaves the pipes of its child to the garbage collector.
 pytestmark = [pytest.mark.codex, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
-DENY, FULL_ACCESS = sdk.ApprovalMode.deny_all, sdk.Sandbox.full_access
 UNKNOWN_THREAD = "00000000-0000-7000-8000-000000000000"
-CLEARED = "Context cleared: 2 messages in 1 turn left it, the last turn kept."
-
-
-@pytest.fixture
-async def stage() -> AsyncIterator[CliHarness]:
-    async with opened_stage() as opened:
-        yield opened
-        gc.collect()
-
-
-def launcher(stage: CliHarness, *command: str) -> str:
-    """Writes an executable that runs `command` in the stage's own environment, and returns its
-    path.
-    """
-    path = stage.folder / ("codex" if command[0] == str(CODEX) else "trimpoint")
-    environment = [f"{name}={value}" for name, value in stage.environment.items()]
-    path.write_text(f'#!/bin/sh\nexec env -i {shlex.join([*environment, *command])} "$@"\n')
-    path.chmod(0o755)
-    return str(path)
-
-
-def configured(stage: CliHarness, *command: str) -> Any:
-    """Returns the configuration that a program gives to the SDK: the binary (trimpoint unless
-    `command` is given), and its overrides.
-    """
-    return sdk.CodexConfig(
-        codex_bin=launcher(stage, *(command or stage.command())),
-        config_overrides=tuple(stage.overrides),
-    )
-
-
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Runs a function with the sync SDK in a thread, with a deadline, and returns its result."""
-    with anyio.fail_after(DEADLINE_S):
-        return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
-
-
-async def is_ended(stage: CliHarness) -> bool:
-    """Ends the only daemon that the SDK left, and returns whether all its processes and its socket
-    are gone.
-    """
-    assert len(stage.background_daemons()) <= 1
-    await stage.end_background_daemons()
-    return stage.codex_children() == [] and not stage.socket.exists()
-
-
-def turns(thread: Any) -> list[Any]:
-    """Returns the first text of each turn that the SDK reads."""
-    return [
-        turn.items[0].root.content[0].root.text
-        for turn in thread.read(include_turns=True).thread.turns
-    ]
 
 
 # --- the same as Codex itself ---
@@ -323,54 +271,6 @@ async def test_a_turn_can_be_steered_and_interrupted(stage: CliHarness) -> None:
     assert await is_ended(stage)
 
 
-@contextmanager
-def two_sdks(stage: CliHarness) -> Iterator[tuple[Any, Any]]:
-    """Yields two SDKs with a process each; the second one is closed first."""
-    with sdk.Codex(configured(stage)) as first, sdk.Codex(configured(stage)) as second:
-        yield first, second
-
-
-def share_a_thread(stage: CliHarness) -> int:
-    """Uses one thread from two SDKs, and returns the number of Codex processes."""
-    with two_sdks(stage) as (first, second):
-        mine = first.thread_start(cwd=str(stage.worktree))
-        mine.run("hello 1")
-        assert [thread.id for thread in second.thread_list().data] == [mine.id]
-        theirs = second.thread_resume(mine.id)
-        theirs.run("hello 2")
-        assert mine.run("/clear 1").final_response.startswith(CLEARED)
-        theirs.run("hello 3")
-        assert turns(mine) == turns(theirs) == ["hello 1", "hello 2", "hello 3"]
-        return len(codexes(stage))
-
-
-def codexes(stage: CliHarness) -> list[int]:
-    """Returns the process ids of the stage's processes that are Codex itself."""
-    return [
-        pid
-        for pid in stage.codex_children()
-        if Path(f"/proc/{pid}/exe").resolve() == CODEX.resolve()
-    ]
-
-
-async def test_two_of_them_share_one_daemon_and_its_threads(stage: CliHarness) -> None:
-    assert await in_thread(share_a_thread, stage) == 1
-    model_saw = stage.model.turn_requests()[-1]
-    assert [model_saw.mentions(f"hello {turn}") for turn in (1, 2, 3)] == [False, True, True]
-    assert await is_ended(stage)
-
-
-async def test_beside_a_daemon_that_serves_they_attach_and_it_outlasts_them(
-    stage: CliHarness,
-) -> None:
-    async with stage.serving():
-        assert await in_thread(share_a_thread, stage) == 1
-        listed = (await stage.run("status", "--json")).json()
-        assert len(listed["threads"]) == 1
-        assert len(codexes(stage)) == 1
-    assert await is_ended(stage)
-
-
 async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_started_in(
     stage: CliHarness,
 ) -> None:
@@ -387,44 +287,6 @@ async def test_without_a_folder_the_agent_works_in_the_one_that_the_sdk_was_star
 
     async with stage.serving():
         await in_thread(program)
-
-
-SCRIPT = """
-import sys
-from openai_codex import Codex, CodexConfig
-
-with Codex(CodexConfig(codex_bin=sys.argv[1], config_overrides=tuple(sys.argv[2:]))) as codex:
-    thread = codex.thread_start(cwd=".")
-    print("started", flush=True)
-    sys.stdin.readline()
-    print(thread.run("What is in this project?").final_response, flush=True)
-    print(thread.run("/clear").final_response, flush=True)
-"""
-
-
-@pytest.mark.parametrize("first_to_end", [0, 1])
-async def test_two_scripts_that_start_without_a_daemon_both_finish_in_any_order(
-    stage: CliHarness, first_to_end: int
-) -> None:
-    command = [sys.executable, "-c", SCRIPT, launcher(stage, *stage.command()), *stage.overrides]
-    async with (
-        await anyio.open_process(command, cwd=stage.worktree, stderr=None) as one,
-        await anyio.open_process(command, cwd=stage.worktree, stderr=None) as other,
-    ):
-        scripts = [one, other] if first_to_end == 0 else [other, one]
-        with anyio.fail_after(4 * DEADLINE_S):
-            lines = [
-                BufferedByteReceiveStream(script.stdout) for script in scripts if script.stdout
-            ]
-            for said in lines:
-                assert await said.receive_until(b"\n", 100) == b"started"
-            for script, said in zip(scripts, lines, strict=True):
-                assert script.stdin is not None
-                await script.stdin.send(b"\n")
-                assert (await said.receive_until(b"\n", 1000)).startswith(b"reply")
-                assert (await said.receive_until(b"\n", 1000)).startswith(b"Context cleared")
-                assert await script.wait() == 0
-    assert await is_ended(stage)
 
 
 async def test_an_sdk_is_notified_when_the_daemon_ends(stage: CliHarness) -> None:

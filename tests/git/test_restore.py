@@ -2,88 +2,22 @@
 checkpoint.
 """
 
-import contextlib
 import errno
 import os
-import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.errors import FilesChanged, GitFailed, RestoreFailed
 from trimpoint.git.plumbing import atomic_rename, staging
-from trimpoint.git.restore.plan import Conflict, RestorePlan, plan_restore
-from trimpoint.git.restore.restore import restore
+from trimpoint.git.restore.plan import plan_restore
 
-from tests.deadlines import STEP_S
-from tests.git.worktrees import captured, contents, found, git, new_repository, write
-
-_BEFORE: dict[str, str | bytes] = {
-    "a": "1",
-    "b": "1",
-    "folder/c": "1",
-    "swap/x": "1",
-    "gone/deep/d": "1",
-    "same": "0",
-}
+from tests.git.restoring import Scene
+from tests.git.worktrees import contents, found, git, write
 
 
-def _edit(folder: Path) -> None:
-    write(folder, {"a": "2", "folder/c": "22", "new/deep/e": "2", "f": "2"})
-    (folder / "b").unlink()
-    (folder / "b").symlink_to("a")
-    (folder / "swap" / "x").unlink()
-    (folder / "swap").rmdir()
-    (folder / "swap").write_text("2")
-    (folder / "gone" / "deep" / "d").unlink()
-    (folder / "gone" / "deep").rmdir()
-    (folder / "gone").rmdir()
-
-
-class _Scene:
-    """A worktree that was captured, edited and captured again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = new_repository(folder, _BEFORE)
-        self.first: Checkpoint
-        self.second: Checkpoint
-
-    async def played(self) -> "_Scene":
-        self.first, self.before = await captured(self.folder), contents(self.folder)
-        _edit(self.folder)
-        self.second, self.after = await captured(self.folder), contents(self.folder)
-        return self
-
-    async def plan(self, *, last_seen: Checkpoint | None = None) -> RestorePlan:
-        """Returns the plan to restore the first checkpoint from the present files."""
-        present = await captured(self.folder)
-        seen = (last_seen or self.second).commit
-        return await plan_restore(
-            await found(self.folder),
-            present=present.commit,
-            last_seen=seen,
-            target=self.first.commit,
-        )
-
-    async def restore(self, plan: RestorePlan, **options: Any) -> None:
-        await restore(await found(self.folder), plan, **options)
-
-    def leftovers(self) -> list[str]:
-        private = self.folder / ".git" / "trimpoint"
-        return sorted(
-            path.name for path in private.iterdir() if path.name in ("restore", "rescued")
-        )
-
-
-@pytest.fixture
-async def setup(tmp_path: Path) -> _Scene:
-    return await _Scene(tmp_path / "tree").played()
-
-
-async def test_only_what_differs_is_written(setup: _Scene) -> None:
+async def test_only_what_differs_is_written(setup: Scene) -> None:
     untouched = (setup.folder / "same").stat()
     plan = await setup.plan()
     assert [step.path for step in plan.remove] == [b"f", b"new/deep/e", b"swap"]
@@ -104,14 +38,14 @@ async def test_only_what_differs_is_written(setup: _Scene) -> None:
     assert setup.leftovers() == []
 
 
-async def test_the_reversed_plan_leads_back(setup: _Scene) -> None:
+async def test_the_reversed_plan_leads_back(setup: Scene) -> None:
     plan = await setup.plan()
     await setup.restore(plan)
     await setup.restore(plan.reversed())
     assert contents(setup.folder) == setup.after
 
 
-async def test_a_restore_that_is_done_already_does_nothing(setup: _Scene) -> None:
+async def test_a_restore_that_is_done_already_does_nothing(setup: Scene) -> None:
     plan = await setup.plan()
     await setup.restore(plan)
     times = {
@@ -128,7 +62,7 @@ async def test_a_restore_that_is_done_already_does_nothing(setup: _Scene) -> Non
 
 
 @pytest.mark.parametrize("after", range(1, 9))
-async def test_a_failure_after_any_step_takes_everything_back(setup: _Scene, after: int) -> None:
+async def test_a_failure_after_any_step_takes_everything_back(setup: Scene, after: int) -> None:
     def fail(done: int, _: int) -> None:
         if done == after:
             raise KeyError(done)
@@ -143,7 +77,7 @@ async def test_a_failure_after_any_step_takes_everything_back(setup: _Scene, aft
 
 @pytest.mark.parametrize("at", range(8))
 async def test_a_refused_move_takes_everything_back_and_is_named(
-    setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = _failing_at(
         monkeypatch, atomic_rename, "_renamed", at, OSError(errno.EACCES, "Permission denied")
@@ -159,7 +93,7 @@ async def test_a_refused_move_takes_everything_back_and_is_named(
 
 @pytest.mark.parametrize("at", range(5))
 async def test_a_full_disk_is_met_before_anything_is_touched(
-    setup: _Scene, at: int, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _failing_at(
         monkeypatch, staging.Staging, "write", at, OSError(errno.ENOSPC, "No space left on device")
@@ -179,7 +113,7 @@ async def test_a_full_disk_is_met_before_anything_is_touched(
     assert setup.leftovers() == []
 
 
-async def test_content_that_was_collected_is_said_before_anything_is_touched(setup: _Scene) -> None:
+async def test_content_that_was_collected_is_said_before_anything_is_touched(setup: Scene) -> None:
     plan = await setup.plan()
     blob = next(
         step.target.blob for step in plan.write if step.target and step.path == b"gone/deep/d"
@@ -191,7 +125,7 @@ async def test_content_that_was_collected_is_said_before_anything_is_touched(set
 
 
 @pytest.mark.parametrize("name", ["a", "folder/c", "swap", "f"])
-async def test_a_file_changed_since_the_plan_is_refused_by_name(setup: _Scene, name: str) -> None:
+async def test_a_file_changed_since_the_plan_is_refused_by_name(setup: Scene, name: str) -> None:
     plan = await setup.plan()
     write(setup.folder, {name: "somebody else"})
     after = contents(setup.folder)
@@ -201,7 +135,7 @@ async def test_a_file_changed_since_the_plan_is_refused_by_name(setup: _Scene, n
     assert contents(setup.folder) == after
 
 
-async def test_a_file_that_appeared_since_the_plan_is_refused(setup: _Scene) -> None:
+async def test_a_file_that_appeared_since_the_plan_is_refused(setup: Scene) -> None:
     plan = await setup.plan()
     write(setup.folder, {"gone/deep/d": "somebody else"})
     with pytest.raises(FilesChanged):
@@ -212,7 +146,7 @@ async def test_a_file_that_appeared_since_the_plan_is_refused(setup: _Scene) -> 
 @pytest.mark.parametrize("atomically", [True, False])
 @pytest.mark.parametrize("name", ["a", "folder/c", "f", "new/deep/e", "swap"])
 async def test_a_file_changed_in_the_middle_is_kept_as_it_was_written(
-    setup: _Scene, name: str, atomically: bool, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, name: str, atomically: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = await setup.plan()
     path = setup.folder / name
@@ -232,7 +166,7 @@ async def test_a_file_changed_in_the_middle_is_kept_as_it_was_written(
     assert setup.leftovers() == []
 
 
-async def test_an_editor_that_has_the_file_open_loses_nothing(setup: _Scene) -> None:
+async def test_an_editor_that_has_the_file_open_loses_nothing(setup: Scene) -> None:
     plan = await setup.plan()
     with (setup.folder / "a").open("a") as editor:
 
@@ -247,7 +181,7 @@ async def test_an_editor_that_has_the_file_open_loses_nothing(setup: _Scene) -> 
     assert contents(setup.folder) == setup.after | {b"a": ("file", b"2 and more")}
 
 
-async def test_a_file_that_cannot_be_put_back_is_named_and_rescued(setup: _Scene) -> None:
+async def test_a_file_that_cannot_be_put_back_is_named_and_rescued(setup: Scene) -> None:
     plan = await setup.plan()
 
     def interfere(done: int, total: int) -> None:
@@ -266,7 +200,7 @@ async def test_a_file_that_cannot_be_put_back_is_named_and_rescued(setup: _Scene
 
 
 async def test_without_the_kernels_exchange_it_works_too(
-    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(atomic_rename, "_renamed", lambda *_: False)
     plan = await setup.plan()
@@ -277,7 +211,7 @@ async def test_without_the_kernels_exchange_it_works_too(
 
 
 async def test_without_links_either_it_works_too(
-    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError
@@ -290,7 +224,7 @@ async def test_without_links_either_it_works_too(
 
 
 async def test_on_another_file_system_than_the_git_directory(
-    setup: _Scene, monkeypatch: pytest.MonkeyPatch
+    setup: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staging.Staging, "is_home", lambda *_: False)
     plan = await setup.plan()
@@ -300,7 +234,7 @@ async def test_on_another_file_system_than_the_git_directory(
     assert contents(setup.folder) == setup.after
 
 
-async def test_a_parent_that_became_a_link_is_not_followed(setup: _Scene, tmp_path: Path) -> None:
+async def test_a_parent_that_became_a_link_is_not_followed(setup: Scene, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     write(outside, {"c": "22", "d": "x"})
     plan = await setup.plan()
@@ -312,13 +246,13 @@ async def test_a_parent_that_became_a_link_is_not_followed(setup: _Scene, tmp_pa
     assert contents(outside) == {b"c": ("file", b"22"), b"d": ("file", b"x")}
 
 
-async def test_a_folder_that_is_asked_to_stay_stays(setup: _Scene) -> None:
+async def test_a_folder_that_is_asked_to_stay_stays(setup: Scene) -> None:
     await setup.restore(await setup.plan(), keep_folder=b"new/deep")
     assert (setup.folder / "new" / "deep").is_dir()
     assert contents(setup.folder) == setup.before
 
 
-async def test_folders_with_something_else_in_them_stay(setup: _Scene) -> None:
+async def test_folders_with_something_else_in_them_stay(setup: Scene) -> None:
     write(setup.folder, {".git/info/exclude": "*.ignored\n", "new/deep/x.ignored": "keep"})
     await setup.restore(await setup.plan())
     assert (setup.folder / "new" / "deep" / "x.ignored").read_text() == "keep"
@@ -327,91 +261,7 @@ async def test_folders_with_something_else_in_them_stay(setup: _Scene) -> None:
 # --- what speaks against it
 
 
-async def test_files_in_no_checkpoint_of_the_thread_are_kept(setup: _Scene) -> None:
-    write(setup.folder, {"notes.txt": "mine", "new/deep/mine": "mine"})
-    plan = await setup.plan()
-    assert plan.kept_unknown == (b"new/deep/mine", b"notes.txt")
-    assert plan.conflicts == ()
-    await setup.restore(plan)
-    assert contents(setup.folder) == setup.before | dict.fromkeys(
-        plan.kept_unknown, ("file", b"mine")
-    )
-
-
-async def test_a_change_by_others_meanwhile_is_a_conflict_that_force_overrules(
-    setup: _Scene,
-) -> None:
-    write(setup.folder, {"a": "somebody else", "same": "not to be touched? it is"})
-    (setup.folder / "f").unlink()
-    plan = await setup.plan()
-    assert plan.conflicts == tuple(Conflict(path, "changed", path) for path in (b"a", b"same"))
-    await setup.restore(plan.forced())
-    assert contents(setup.folder) == setup.before
-
-
-async def test_a_file_open_for_writing_is_a_conflict(setup: _Scene, tmp_path: Path) -> None:
-    script = (
-        "import sys; f = open(sys.argv[1], 'a'); g = open(sys.argv[2]); print(flush=True); input()"
-    )
-    async with _process(script, str(setup.folder / "a"), str(setup.folder / "folder" / "c")):
-        plan = await setup.plan()
-    assert plan.conflicts == (Conflict(b"a", "open", b"a"),)
-    assert (await setup.plan()).conflicts == ()
-
-
-async def test_an_ignored_file_in_the_way_is_not_overwritten_even_by_force(setup: _Scene) -> None:
-    write(setup.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "ignored now"})
-    git(setup.folder, "rm", "--quiet", "--cached", "gone/deep/d")
-    plan = await setup.plan()
-    assert plan.conflicts == (Conflict(b"gone/deep/d", "inTheWay", b"gone/deep/d"),)
-    await setup.restore(plan.forced())
-    assert (setup.folder / "gone" / "deep" / "d").read_text() == "ignored now"
-    assert (setup.folder / "a").read_text() == "1"
-
-
-async def test_an_ignored_file_that_is_what_is_wanted_is_no_conflict(setup: _Scene) -> None:
-    write(setup.folder, {".git/info/exclude": "/gone/\n", "gone/deep/d": "1"})
-    git(setup.folder, "rm", "--quiet", "--cached", "gone/deep/d")
-    plan = await setup.plan()
-    assert plan.conflicts == ()
-    await setup.restore(plan)
-    assert contents(setup.folder) == setup.before
-
-
-async def test_an_ignored_file_where_a_folder_must_go_is_a_conflict(setup: _Scene) -> None:
-    write(setup.folder, {".git/info/exclude": "/gone\n", "gone": "a file"})
-    assert (await setup.plan()).conflicts == (Conflict(b"gone", "inTheWay", b"gone/deep/d"),)
-
-
-async def test_an_ignored_file_in_a_folder_where_a_file_must_go_is_a_conflict(
-    tmp_path: Path,
-) -> None:
-    setup = _Scene(tmp_path / "tree")
-    first = await captured(setup.folder)
-    (setup.folder / "a").unlink()
-    write(setup.folder, {"a/x": "1", "a/y.ignored": "mine", ".git/info/exclude": "*.ignored\n"})
-    present = await captured(setup.folder)
-    plan = await plan_restore(
-        await found(setup.folder),
-        present=present.commit,
-        last_seen=present.commit,
-        target=first.commit,
-    )
-    assert plan.conflicts == (Conflict(b"a/y.ignored", "inTheWay", b"a"),)
-    (setup.folder / "a" / "y.ignored").unlink()
-    (setup.folder / "a" / "empty" / "folders").mkdir(parents=True)
-    plan = await plan_restore(
-        await found(setup.folder),
-        present=present.commit,
-        last_seen=present.commit,
-        target=first.commit,
-    )
-    assert plan.conflicts == ()
-    await restore(await found(setup.folder), plan)
-    assert (setup.folder / "a").read_text() == "1"
-
-
-async def test_a_plan_without_its_checkpoint_is_refused(setup: _Scene) -> None:
+async def test_a_plan_without_its_checkpoint_is_refused(setup: Scene) -> None:
     commit = git(setup.folder, "rev-parse", "HEAD").decode().strip()
     with pytest.raises(GitFailed, match="there is no checkpoint"):
         await plan_restore(
@@ -420,19 +270,6 @@ async def test_a_plan_without_its_checkpoint_is_refused(setup: _Scene) -> None:
             last_seen=setup.second.commit,
             target=commit,
         )
-
-
-@contextlib.asynccontextmanager
-async def _process(script: str, *arguments: str) -> AsyncGenerator[None]:
-    """Yields another process, which has printed a line and waits."""
-    async with await anyio.open_process([sys.executable, "-c", script, *arguments]) as process:
-        assert process.stdout is not None
-        with anyio.fail_after(STEP_S):
-            await process.stdout.receive()
-        try:
-            yield
-        finally:
-            process.kill()
 
 
 def _failing_at(

@@ -10,84 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sessionlogs.claude_rows import (
+    CHAIN,
+    REAL,
+    SESSION,
+    active,
+    answer,
+    boundary,
+    prompt,
+    summary,
+    text,
+    write,
+)
 from tests.sessionlogs.sessions import (
-    FIXTURES,
     document_of,
     live_texts,
     only_session,
     sessions_in,
     texts,
 )
-
-REAL = FIXTURES / "claude-code-2.1.197"
-SESSION = "11111111-1111-4111-8111-111111111111"
-OTHER = "22222222-2222-4222-8222-222222222222"
-OPENING = "This session is being continued from a previous conversation that ran out of context."
-
-
-def write(folder: Path, rows: list[Any], session: str = SESSION, tail: bytes = b"") -> Path:
-    path = folder / "projects" / "-p" / f"{session}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in rows]
-    path.write_bytes(b"".join(lines) + tail)
-    return path
-
-
-def prompt(uuid: str, parent: str | None, text: Any, at: int = 0, **more: Any) -> dict[str, Any]:
-    return {
-        "type": "user", "uuid": uuid, "parentUuid": parent, "sessionId": SESSION, "cwd": "/p",
-        "timestamp": f"2026-01-02T03:04:{at:02d}.000Z",
-        "message": {"role": "user", "content": text}, **more,
-    }  # fmt: skip
-
-
-def answer(
-    uuid: str,
-    parent: str | None,
-    *blocks: dict[str, Any],
-    message_id: str | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    usage = {"input_tokens": 1, "cache_read_input_tokens": 100, "output_tokens": 10}
-    message = {"id": message_id or f"msg-{uuid}", "role": "assistant", "model": "m"}
-    return {
-        "type": "assistant", "uuid": uuid, "parentUuid": parent, "sessionId": SESSION,
-        "timestamp": "2026-01-02T03:04:05.000Z",
-        "message": message | {"content": list(blocks), "usage": usage}, **more,
-    }  # fmt: skip
-
-
-def text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
-
-
-def boundary(
-    uuid: str, kept: list[str] | None = None, anchor: str = "s", **meta: Any
-) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"trigger": "auto", "preTokens": 155116, **meta}
-    if kept is not None:
-        metadata["preservedMessages"] = {"anchorUuid": anchor, "uuids": kept, "allUuids": kept}
-    return {
-        "type": "system", "subtype": "compact_boundary", "uuid": uuid, "parentUuid": None,
-        "timestamp": "2026-01-02T03:05:00.000Z", "compactMetadata": metadata,
-    }  # fmt: skip
-
-
-def summary(uuid: str, parent: str, words: str = "S", **more: Any) -> dict[str, Any]:
-    whole = f"{OPENING} The summary below covers it.\n\nSummary:\n{words}\n\nIf you need specific details from before compaction (x), read it.\nContinue"
-    return prompt(uuid, parent, whole, isCompactSummary=True, **more)
-
-
-CHAIN = [
-    prompt("u1", None, "one"),
-    answer("a1", "u1", text("first")),
-    prompt("u2", "a1", "two"),
-    answer("a2", "u2", text("second")),
-]
-
-
-def active(folder: Path) -> list[str]:
-    return [one.text for one in document_of(only_session(folder)).messages if one.active]
 
 
 def test_a_real_compaction_by_hand_is_read_with_what_it_kept() -> None:
@@ -118,23 +59,6 @@ def test_live_messages_are_those_that_the_real_model_was_sent() -> None:
 
 def _texts_in(content: Any) -> list[str]:
     return [content] if isinstance(content, str) else [part.get("text", "") for part in content]
-
-
-def test_a_real_clear_is_found_with_its_evidence() -> None:
-    before, after = sorted(
-        map(document_of, sessions_in(REAL / "cleared")),
-        key=lambda one: one.session.created_at or "",
-    )
-    [clear] = before.context_clears
-    assert (clear.kind, clear.from_session, clear.to_session) == (
-        "clear",
-        before.session.id,
-        after.session.id,
-    )
-    assert (clear.confidence, [one.kind for one in clear.evidence]) == (0.95, ["record", "queue"])
-    assert clear.after_message_index == 1
-    assert after.lineage.cleared_from == before.session.id
-    assert after.context_clears == []
 
 
 def test_rows_of_one_answer_are_one_message_and_are_counted_once(tmp_path: Path) -> None:
@@ -288,62 +212,6 @@ def active_of(document: Any) -> list[str]:
     return [one.text for one in document.messages if one.active]
 
 
-def test_results_that_were_cleared_are_no_boundary(tmp_path: Path) -> None:
-    meta = {"trigger": "auto", "preTokens": 9, "tokensSaved": 4, "compactedToolIds": ["t1"]}
-    row = {"type": "system", "subtype": "microcompact_boundary", "uuid": "m", "parentUuid": "a2",
-           "microcompactMetadata": meta}  # fmt: skip
-    write(tmp_path, [*CHAIN, row])
-    document = document_of(only_session(tmp_path))
-    assert document.compaction.boundaries == []
-    assert document.tool_result_clears[0].call_ids == ["t1"]
-
-
-def cleared_rows(hint: str | None = None) -> list[dict[str, Any]]:
-    more = {"session_id": hint} if hint else {}
-    command = "<command-name>/clear</command-name>\n<command-message>clear</command-message>"
-    return [
-        prompt("k1", None, "<local-command-caveat>…", at=30, isMeta=True, sessionId=OTHER),
-        prompt("k2", "k1", command, at=30, sessionId=OTHER),
-        prompt("k3", "k2", "after", at=40, sessionId=OTHER, **more),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("hint", "history", "confidence"),
-    [(SESSION, True, 0.99), (None, True, 0.95), (SESSION, False, 0.95), (None, False, 0.6)],
-)
-def test_a_clear_is_as_sure_as_its_evidence(
-    tmp_path: Path, hint: str | None, history: bool, confidence: float
-) -> None:
-    write(tmp_path, CHAIN)
-    write(tmp_path, cleared_rows(hint), OTHER)
-    if history:
-        typed = {
-            "display": "/clear ",
-            "timestamp": 1767323069997,
-            "project": "/p",
-            "sessionId": SESSION,
-        }
-        (tmp_path / "history.jsonl").write_text(json.dumps(typed) + "\n")
-    before, after = map(document_of, sessions_in(tmp_path))
-    assert [one.confidence for one in before.context_clears] == [confidence]
-    assert before.context_clears[0].after_message_index == 3
-    assert after.lineage.cleared_from == SESSION
-
-
-def test_a_clear_of_which_nothing_is_left_before_it_is_still_one(tmp_path: Path) -> None:
-    write(tmp_path, cleared_rows(), OTHER)
-    [clear] = document_of(only_session(tmp_path)).context_clears
-    assert (clear.from_session, clear.confidence, clear.after_message_index) == (None, 0.9, -1)
-
-
-def test_a_session_that_went_on_after_a_clear_has_it_in_the_middle(tmp_path: Path) -> None:
-    write(tmp_path, [*CHAIN, prompt("u5", "a2", "resumed", at=59)])
-    write(tmp_path, cleared_rows(SESSION), OTHER)
-    before, _ = map(document_of, sessions_in(tmp_path))
-    assert before.context_clears[0].after_message_index == 3
-
-
 def test_a_memory_file_is_attached_and_is_no_summary(tmp_path: Path) -> None:
     path = write(tmp_path, CHAIN)
     memory = path.parent / SESSION / "session-memory" / "summary.md"
@@ -373,18 +241,6 @@ def test_a_log_that_is_cut_or_damaged_is_read(
         data[at % len(data)] ^= bits
     write(folder, [], tail=bytes(data))
     document_of(only_session(folder))
-
-
-def test_a_clear_in_a_session_that_went_on_under_its_id_is_found_in_the_history(
-    tmp_path: Path,
-) -> None:
-    write(tmp_path, [*CHAIN, prompt("u9", None, "anew", at=50)])
-    typed = {"display": "/clear", "timestamp": 1767323080000, "sessionId": SESSION}
-    (tmp_path / "history.jsonl").write_text(json.dumps(typed) + "\n")
-    document = document_of(only_session(tmp_path))
-    [clear] = document.context_clears
-    assert (clear.confidence, clear.after_message_index, document.rewinds) == (0.8, 3, [])
-    assert active(tmp_path) == ["anew"]
 
 
 def test_rows_that_a_branch_wrote_twice_without_a_parent_are_there_once(tmp_path: Path) -> None:

@@ -13,29 +13,9 @@ from trimpoint.cli.daemon_commands.completion import candidates
 from trimpoint.cli.exits import CliError, Exit, UsageError, sole_error
 from trimpoint.cli.json_output import print_json, write_text
 from trimpoint.cli.main import main
-from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
+from trimpoint.cli.parsing.arguments import parse
 from trimpoint.cli.programs import app_server
 from trimpoint.config.loading import parse_config
-
-HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
-
-
-@pytest.mark.processes
-def test_help_imports_nothing_heavy_and_documents_the_exit_codes() -> None:
-    program = f"""
-import sys
-from trimpoint.cli.main import main
-try:
-    main(["--help"])
-finally:
-    print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.strip() == "[]"
-    for line in ("0  done", "2  wrong usage", "3  skipped", "4  no daemon answers"):
-        assert line in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -94,11 +74,6 @@ def test_wrong_input_with_json_is_one_json_document(capsys: pytest.CaptureFixtur
     assert error["reason"] == "usage"
     assert "'abc'" in error["message"]
     assert captured.err == ""
-
-
-def test_guidance_may_follow_options() -> None:
-    parsed = parse(["compact", "--keep", "2", "--force", "mind", "the", "tests"])
-    assert (parsed.keep, parsed.force, parsed.guidance) == (2, True, ["mind", "the", "tests"])
 
 
 @pytest.mark.parametrize(
@@ -178,40 +153,6 @@ def test_without_a_command_what_is_here_is_shown(
 ) -> None:
     assert main(["--state-dir", str(tmp_path), "--socket", f"{tmp_path}/s"]) == 0
     assert "trimpoint ask" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "line", ["help", "--help", "help clear", "clear -h", "help journal inspect"]
-)
-def test_help_is_there_in_each_of_its_forms(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(line.split())
-    assert (ended.value.code, capsys.readouterr().out[:16]) == (0, "usage: trimpoint")
-
-
-def test_help_fits_a_narrow_terminal_and_names_every_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 60
-    listed = {line.split()[0] for line in lines if line.startswith("  ") and line.split()}
-    assert set(sub_parsers(root_parser())) - listed == {"overview", "version"}
-
-
-def test_sentences_of_each_command_s_help_fit_a_narrow_terminal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    for parser in sub_parsers(root_parser()).values():
-        shown = parser.format_help()
-        for text in filter(None, (parser.description, parser.epilog)):
-            assert " ".join(text.split()) in " ".join(shown.split())
-        # A path, and the values of an option, are one word, however long that is.
-        lines = [line for line in shown.splitlines() if not line.lstrip().startswith(("-", "["))]
-        assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []
 
 
 CODEX_STANDS_IN = """#!/bin/sh

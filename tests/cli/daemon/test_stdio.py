@@ -6,78 +6,18 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any
 
 import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
-from trimpoint.testkit import held, say, throwaway_codex_home
+from trimpoint.testkit import held, say
 
-from tests.cli.stage import DEADLINE_S, CliHarness, Running
+from tests.cli.daemon.shells import INITIALIZE, shell
+from tests.cli.stage import DEADLINE_S, CliHarness
 
 pytestmark = pytest.mark.codex
-CLIENT = {"name": "shell", "version": "1"}
-INITIALIZE = {"id": 1, "method": "initialize", "params": {"clientInfo": CLIENT}}
-
-
-class Shell:
-    """A client at the other end of a command's stdin and stdout."""
-
-    def __init__(self, command: Running) -> None:
-        self.command = command
-        self._last_id = 0
-
-    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Sends a request, and returns the whole answer."""
-        self._last_id += 1
-        await self.send({"id": self._last_id, "method": method, "params": params})
-        await self.command.said(f'{{"id":{self._last_id},')
-        return next(message for message in self.messages() if message.get("id") == self._last_id)
-
-    async def send(self, message: dict[str, Any]) -> None:
-        """Sends a message."""
-        assert self.command.process.stdin is not None
-        await self.command.process.stdin.send(json.dumps(message).encode() + b"\n")
-
-    async def turn(self, folder: Path) -> None:
-        """Runs one turn in a new thread."""
-        thread = (await self.ask("thread/start", cwd=str(folder)))["result"]["thread"]["id"]
-        await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": "hello"}])
-        await self.command.said("turn/completed")
-
-    def messages(self) -> list[dict[str, Any]]:
-        """Returns all messages received so far."""
-        *lines, _ = self.command.out.split("\n")
-        return [json.loads(line) for line in lines]
-
-    async def end(self) -> int:
-        """Closes the command's stdin, and returns its exit code."""
-        assert self.command.process.stdin is not None
-        await self.command.process.stdin.aclose()
-        return await self.command.ended()
-
-    def logged(self) -> list[str]:
-        """Returns the events that the command has logged."""
-        return [
-            json.loads(line)["event"]
-            for line in self.command.err.splitlines()
-            if line.startswith("{")
-        ]
-
-
-@asynccontextmanager
-async def shell(stage: CliHarness, *words: str) -> AsyncGenerator[Shell]:
-    """Yields an initialized client that has started trimpoint."""
-    async with stage.running(*words) as command:
-        client = Shell(command)
-        answer = await client.ask("initialize", clientInfo={"name": "shell", "version": "1"})
-        assert answer["result"]["userAgent"].startswith("shell/")
-        await client.send({"method": "initialized"})
-        yield client
 
 
 async def test_a_daemon_started_for_one_client_serves_others_after_it(stage: CliHarness) -> None:
@@ -283,116 +223,6 @@ async def test_a_daemon_that_ends_ends_those_who_joined_with_a_word(stage: CliHa
         serve.process.send_signal(signal.SIGTERM)
         assert await joined.command.ended() == 4
     assert "has ended" in joined.command.err
-
-
-async def test_clients_that_want_another_codex_get_it_from_the_same_daemon(
-    stage: CliHarness,
-) -> None:
-    async with throwaway_codex_home() as home, stage.serving() as serve:
-        other_home = {**stage.environment, "CODEX_HOME": str(home)}
-        async with (
-            shell(stage, "stdio") as plain,
-            shell(stage, "-c", 'model="other"', "app-server") as other,
-            stage.running("stdio", env=other_home) as command,
-        ):
-            elsewhere = Shell(command)
-            answer = await elsewhere.ask("initialize", clientInfo={"name": "shell", "version": "1"})
-            await elsewhere.send({"method": "initialized"})
-            for client in (plain, other, elsewhere):
-                await client.turn(stage.worktree)
-            status = (await plain.ask("sidecar/status"))["result"]
-        models = [request.body["model"] for request in stage.model.turn_requests()]
-        shown = await stage.run("status")
-    assert status["pid"] == serve.process.pid
-    assert answer["result"]["codexHome"] == str(home)
-    assert models[1] == "other" != models[0] == models[2]
-    assert len(status["profiles"]) == 2
-    assert "with -c for model" in shown.out
-    assert str(home) in shown.out.replace("\n", "").replace(" ", "")
-
-
-async def test_a_client_gets_its_own_home_whoever_started_the_daemon(stage: CliHarness) -> None:
-    own = stage.folder / "home" / ".codex"
-    without = {name: value for name, value in stage.environment.items() if name != "CODEX_HOME"}
-    (stage.folder / "elsewhere").mkdir()
-    moved = {**without, "HOME": str(stage.folder / "elsewhere")}
-    homes: list[str] = []
-    async with AsyncExitStack() as stack:
-        for environment in (stage.environment, without, moved):
-            command = await stack.enter_async_context(stage.running("stdio", env=environment))
-            answer = await Shell(command).ask("initialize", clientInfo=CLIENT)
-            homes.append(answer["result"]["codexHome"])
-        plain = await stack.enter_async_context(connect(stage.socket))
-        await plain.initialize("test")
-    assert homes == [str(stage.codex_home), str(own), str(stage.folder / "elsewhere" / ".codex")]
-    assert plain.codex_home == str(own)
-
-
-async def test_a_configured_home_is_that_of_clients_that_name_none(stage: CliHarness) -> None:
-    stage.configure(f'[codex]\nhome = "{stage.codex_home}"\n')
-    without = {name: value for name, value in stage.environment.items() if name != "CODEX_HOME"}
-    async with stage.running("stdio", env=without) as starter:
-        answer = await Shell(starter).ask("initialize", clientInfo=CLIENT)
-        async with connect(stage.socket) as plain:
-            await plain.initialize("test")
-            own_home = plain.codex_home
-    assert answer["result"]["codexHome"] == str(stage.folder / "home" / ".codex")
-    assert own_home == str(stage.codex_home)
-
-
-async def test_a_client_that_speaks_in_content_length_frames_gets_its_own_codex_too(
-    stage: CliHarness,
-) -> None:
-    hello = json.dumps(INITIALIZE).encode()
-    framed = b"Content-Length: %d\r\n\r\n%b" % (len(hello), hello)
-    async with stage.serving():
-        done = await stage.run("stdio", "-c", 'model="other"', stdin=framed)
-        profiles = (await stage.run("status", "--json")).json()["daemon"]["profiles"]
-    assert done.code == 0, done.err
-    assert done.out.startswith("Content-Length: ")
-    assert '"id":1,"result"' in done.out
-    assert [profile["overrides"] for profile in profiles] == [['model="other"']]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["stdio", "--codex", "/no/such/codex"], "there is no such file"),
-        (["stdio", "--state-dir", "another"], "another process is serving this socket"),
-    ],
-)
-async def test_a_client_that_cannot_be_served_is_refused_in_its_first_answer(
-    stage: CliHarness, words: list[str], said: str
-) -> None:
-    async with stage.serving():
-        done = await stage.run(*words, stdin=json.dumps(INITIALIZE).encode() + b"\n")
-        assert done.code == 1
-        assert said in done.err
-        answer = json.loads(done.out)
-        assert (answer["id"], said in answer["error"]["message"]) == (1, True)
-        assert "Traceback" not in done.err
-        assert (await stage.run("status", "--json")).json()["daemon"]["codex"][
-            "overrides"
-        ] == stage.overrides
-
-
-async def test_too_many_codex_configurations_are_refused_in_the_first_answer(
-    stage: CliHarness,
-) -> None:
-    stage.configure("[codex]\nmax_profiles = 0\n")
-    async with stage.serving():
-        done = await stage.run(
-            "stdio", "-c", 'model="other"', stdin=json.dumps(INITIALIZE).encode() + b"\n"
-        )
-    error = json.loads(done.out)["error"]
-    assert error["data"]["reason"] == "too_many_profiles"
-    assert "max_profiles" in error["data"]["hint"]
-
-
-async def test_the_same_overrides_join(stage: CliHarness) -> None:
-    async with stage.serving(), shell(stage, *stage.flags, "app-server") as joined:
-        assert await joined.end() == 0
-        assert "attached" in joined.logged()
 
 
 async def test_without_a_stdin_it_says_so(stage: CliHarness) -> None:

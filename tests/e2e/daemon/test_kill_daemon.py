@@ -10,7 +10,7 @@ import copy
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -19,19 +19,17 @@ import anyio
 import pytest
 from anyio.abc import Process
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.testkit import codex_overrides, held, remote_overrides, run, say
+from trimpoint.testkit import codex_overrides, held, remote_overrides, say
 from trimpoint.threads.ids import new_uuid7
 
 from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness, Overrides, longer, opened_harness
 from tests.e2e.conversation import AnswersByPrompt, Conversation
+from tests.e2e.daemon.killed_turn import KilledTurn, Possible, left_by
 from tests.e2e.daemon_process import codex_processes, daemon_process, kill
 from tests.e2e.expectation import (
-    UNANSWERED,
     ExpectedThread,
-    ExpectedTurn,
     Findings,
-    Piece,
     pieces,
     right_one,
 )
@@ -49,7 +47,6 @@ ROUND_DEADLINE_S = SCENARIO_S
 # From the beginning of a command to a little after its end, on a machine that is not busy.
 LONGEST_S = {"undo": 0.15, "clear": 0.15, "compact": 0.3, "new": 0.15, "turn": 0.15}
 
-Possible = list[ExpectedThread]
 Call = Callable[[], Awaitable[dict[str, Any]]]
 Struck = Callable[[Call], Awaitable[dict[str, Any]]]
 Strike = Callable[[Call, float], Awaitable[dict[str, Any]]]
@@ -158,10 +155,10 @@ class Life:
             return dict(await where.client.request("orchestration/dispatch", command=full))
 
         async def repeat(where: Conversation) -> None:
-            self.possible = _left_by(await give(where), text, before, after)
+            self.possible = left_by(await give(where), text, before, after)
 
         self.log[-1] += f" {text} {'typed' if typed else 'dispatched'}"
-        self.possible = _left_by(await struck(lambda: give(talk)), text, before, after)
+        self.possible = left_by(await struck(lambda: give(talk)), text, before, after)
         self._repeat = repeat if self.random.random() < 0.5 else None
 
     async def _new(self, talk: Conversation, struck: Struck) -> None:
@@ -239,85 +236,6 @@ class Life:
         assert listed == [self.thread_id]
         assert archived <= self.archived
         assert self.thread_id not in archived
-
-
-class KilledTurn:
-    """A turn that may be interrupted by a kill: its steps, and the states that it can leave
-    behind.
-    """
-
-    def __init__(self, prompt: str, output: str | None, answer: str) -> None:
-        self.prompt = prompt
-        self.replies = [*([run(f"echo {output}")] if output else []), say(answer)]
-        self._steps = [([Piece("user", prompt)], ("user", prompt))]
-        if output:
-            command = f"/bin/bash -lc 'echo {output}'"
-            self._steps.append(
-                (
-                    [Piece("call", f"echo {output}"), Piece("output", output)],
-                    ("commandExecution", command),
-                )
-            )
-        self._steps.append(([Piece("assistant", answer)], ("assistant", answer)))
-
-    def outcomes(self, before: ExpectedThread, *, only_whole: bool) -> Possible:
-        """Returns the valid states: the thread without the turn, and with each part of it."""
-        whole = self._after(before, len(self._steps), "completed", [])
-        if only_whole:
-            return [whole]
-        return [copy.deepcopy(before), *self._broken(before), whole]
-
-    def _broken(self, before: ExpectedThread) -> Iterator[ExpectedThread]:
-        """Yields the states after a kill before the first step was recorded, after each step, and
-        during the command.
-        """
-        for count in range(len(self._steps) + 1):
-            yield self._after(before, count, "interrupted", [])
-            # Codex had the time to note down that it was broken off.
-            yield self._after(before, count, "interrupted", [Piece("aborted")])
-        for count in range(1, len(self._steps)):
-            # Codex told of the next step and had not the time to note it down.
-            yield self._after(before, count, "interrupted", [], count + 1)
-        if len(self._steps) == 3:
-            call, _ = self._steps[1][0]
-            noted, unnoted = (
-                [call, Piece("output", "aborted by user"), Piece("aborted")],
-                [call, UNANSWERED],
-            )
-            for count, listed in ((1, 1), (1, 2)):
-                yield self._after(before, count, "interrupted", noted, listed)
-                yield self._after(before, count, "interrupted", unnoted, listed)
-
-    def _after(
-        self,
-        before: ExpectedThread,
-        count: int,
-        status: str,
-        then: list[Piece],
-        listed: int | None = None,
-    ) -> ExpectedThread:
-        after = copy.deepcopy(before)
-        shown = [piece for step, _ in self._steps[:count] for piece in step]
-        after.turns.append(
-            ExpectedTurn(
-                [*shown, *then], [entry for _, entry in self._steps[: listed or count]], status
-            )
-        )
-        return after
-
-
-def _left_by(
-    answer: dict[str, Any], text: str, before: ExpectedThread, after: ExpectedThread
-) -> Possible:
-    """Returns the valid states after a command with this answer."""
-    is_compaction = text.startswith("/compact")
-    if not answer or ("status" not in answer and is_compaction):
-        return [before, after]
-    if answer.get("status") == "failed" and not answer["trimPointId"]:
-        assert is_compaction, answer
-        return [before]
-    assert answer.get("status") in (None, "completed", "failed"), answer
-    return [after]
 
 
 @OVERRIDES

@@ -5,29 +5,20 @@ Whatever comes first, no turn is interrupted, no prompt is lost, and a command i
 completely or skipped with a reason. `TRIMPOINT_E2E_LONG=n` races n times as often.
 """
 
-import copy
 import os
-import random
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 import pytest
-from trimpoint.cli.connection.client import Message, RemoteError
-from trimpoint.testkit import ModelRequest, call, held, say
+from trimpoint.testkit import call, say
 
-from tests.deadlines import SCENARIO_S
-from tests.e2e.conftest import Harness, longer, opened_harness
-from tests.e2e.conversation import AnswersByPrompt, Conversation
-from tests.e2e.expectation import ExpectedThread, Findings, Piece, pieces, right_one
+from tests.e2e.conversation import Conversation
+from tests.e2e.daemon.racing import ROUND_DEADLINE_S, SEEDS, Outcome, Race, Step, run_race
+from tests.e2e.expectation import pieces
 
 pytestmark = pytest.mark.codex
 
-SEEDS = range(longer())
 RACES = 48
-ROUND_DEADLINE_S = SCENARIO_S
 # What the other client hears just before it fires; a status is heard at both ends.
 Moment = tuple[str | None, str | None]
 NEAR_THE_START: tuple[Moment, ...] = (
@@ -45,139 +36,6 @@ TOGETHER: Moment = (None, None)
 COMMAND_FIRST: Moment = ("commands/progress", None)
 BUSY_OR_DONE = ("already_in_progress", "nothing_to_trim", "not_enough_messages")
 
-Outcome = dict[str, Any]
-Step = tuple[str, ...]
-
-
-class Race:
-    """Two clients in one thread, and the thread's expected state between races."""
-
-    def __init__(
-        self,
-        harness: Harness,
-        script: AnswersByPrompt,
-        talks: tuple[Conversation, Conversation],
-        seed: int,
-    ) -> None:
-        self.harness = harness
-        self.script = script
-        self.first, self.second = talks
-        self.random = random.Random(seed)
-        self.state = ExpectedThread()
-        self.said = 0
-        self.log: list[str] = []
-
-    def setup(self) -> Step:
-        """Returns a prompt and the model's answer to it, as a step."""
-        self.said += 1
-        prompt, answer = f"prompt-{self.said}", f"answer-{self.said}"
-        self.script.when(prompt, say(answer))
-        self.script.summary = f"gist-{self.said}"
-        return "say", prompt, answer
-
-    async def hesitate(self) -> None:
-        """Waits for a random number of turns of the event loop."""
-        for _ in range(self.random.choice((0, 0, 1, 2, 5, 20))):
-            await anyio.lowlevel.checkpoint()
-
-    async def near(self, method: str | None, status: str | None, after: int) -> None:
-        """Waits until the second client receives this notification; without a method, does not
-        wait.
-        """
-
-        def wanted(message: Message) -> bool:
-            found = message.get("params", {}).get("status")
-            return message.get("method") == method and (status is None or found["type"] == status)
-
-        if method is not None:
-            await self.second.client.expect(wanted, after)
-        await self.hesitate()
-
-    async def begun_or_over(self, after: int, over: anyio.Event) -> None:
-        """Waits until the second client's command makes progress, or has been answered without
-        any.
-        """
-        async with anyio.create_task_group() as tasks:
-
-            async def begun() -> None:
-                await self.second.client.received("commands/progress", after)
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(begun)
-            await over.wait()
-            tasks.cancel_scope.cancel()
-
-    async def plain_turn(self) -> ModelRequest:
-        """Runs a turn without a race, and returns its model request."""
-        _, prompt, answer = self.setup()
-        turn = await self.first.prompt(prompt)
-        assert turn["status"] == "completed", turn
-        self.state.say(prompt, answer)
-        return self.first.asked(prompt)
-
-    async def together(self, *actions: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Starts the actions in a random order."""
-        shuffled = list(actions)
-        self.random.shuffle(shuffled)
-        async with anyio.create_task_group() as tasks:
-            for action in shuffled:
-                tasks.start_soon(action)
-
-    async def find(self, orders: list[list[Step]]) -> None:
-        """Checks that the state, and the context of the last prompt, are those after one of these
-        orders of steps.
-        """
-        possible = [self._after(order) for order in orders]
-        contexts = {id(state): context for state, context in possible}
-        prompt = next(step[1] for step in orders[0] if step[0] == "say")
-        found = Findings(pieces(self.first.asked(prompt).input), *await self.first.seen())
-        states = [state for state, _ in possible]
-        self.state = right_one(
-            states, found, lambda state: [*contexts[id(state)], Piece("user", prompt)]
-        )
-
-    def _after(self, steps: list[Step]) -> tuple[ExpectedThread, list[Piece]]:
-        """Returns the state after the steps, and the context of the prompt among them."""
-        state, context = copy.deepcopy(self.state), list[Piece]()
-        for step in steps:
-            match step:
-                case ("say", prompt, answer):
-                    context = state.context()
-                    state.say(prompt, answer)
-                case ("/compact",):
-                    state.compact(0, self.script.summary)
-                case ("/clear 1",):
-                    state.clear(1)
-                case _:
-                    state.clear(0)
-        return state, context
-
-
-async def _race(seed: int, body: Callable[[Race], Awaitable[None]]) -> None:
-    """Runs `body` with two clients of one daemon in one thread."""
-    script = AnswersByPrompt()
-    async with (
-        opened_harness(script=script) as harness,
-        harness.daemon(),
-        harness.client("one") as one,
-        harness.client("two") as two,
-    ):
-        first = await Conversation.begin(one, harness.worktree, harness.model, script)
-        race = Race(
-            harness,
-            script,
-            (first, Conversation(two, first.thread_id, harness.model, script)),
-            seed,
-        )
-        try:
-            with anyio.fail_after(ROUND_DEADLINE_S):
-                await race.plain_turn()
-                await two.request("thread/resume", threadId=first.thread_id)
-            await body(race)
-        except BaseException as error:
-            error.add_note(f"seed {seed}, after {race.log}")
-            raise
-
 
 # --- a command and a turn
 # -------------------------------------------------------------------------------------------
@@ -194,7 +52,7 @@ async def test_a_command_that_meets_a_turn_is_carried_out_before_it_or_after_it_
         ways = {entry.rpartition(": ")[2] for entry in race.log}
         assert {"before", "after", "turn_in_progress"} <= ways  # or nothing has met
 
-    await _race(seed, body)
+    await run_race(seed, body)
 
 
 async def _command_meets_turn(race: Race) -> None:
@@ -248,7 +106,7 @@ async def test_a_command_that_outlives_a_trim_is_filed_in_its_own_turn_when_it_e
         with anyio.fail_after(ROUND_DEADLINE_S):
             await _command_outlives_a_trim(race)
 
-    await _race(0, body)
+    await run_race(0, body)
 
 
 async def _command_outlives_a_trim(race: Race) -> None:
@@ -285,7 +143,7 @@ async def test_of_two_commands_at_once_each_happens_wholly_or_not_at_all(seed: i
             with anyio.fail_after(ROUND_DEADLINE_S):
                 await _commands_meet(race)
 
-    await _race(seed, body)
+    await run_race(seed, body)
 
 
 async def _commands_meet(race: Race) -> None:
@@ -320,7 +178,7 @@ async def test_prompts_of_two_clients_at_once_are_each_put_to_the_model_once(see
             with anyio.fail_after(ROUND_DEADLINE_S):
                 await _prompts_meet(race)
 
-    await _race(seed, body)
+    await run_race(seed, body)
 
 
 async def _prompts_meet(race: Race) -> None:
@@ -353,67 +211,3 @@ async def _prompts_meet(race: Race) -> None:
 
 # --- compactions in Codex's own words
 # -------------------------------------------------------------------------------
-
-
-async def test_a_compaction_asked_for_in_codexs_own_words_is_refused_while_the_thread_is_busy() -> (
-    None
-):
-    async def body(race: Race) -> None:
-        await _compaction_meets_turn(race)
-        await _compaction_meets_compaction(race)
-
-    await _race(0, body)
-
-
-async def _compact_natively(race: Race) -> str | None:
-    """Calls `thread/compact/start`, and returns the reason why it was refused, or None."""
-    try:
-        await race.second.client.request("thread/compact/start", threadId=race.second.thread_id)
-    except RemoteError as error:
-        return error.reason
-    return None
-
-
-async def _compaction_meets_turn(race: Race) -> None:
-    _, prompt, answer = race.setup()
-    release = anyio.Event()
-    race.script.when(prompt, held(say(answer), release))
-
-    async def ask() -> None:
-        assert (await race.first.prompt(prompt))["status"] == "completed"
-
-    with anyio.fail_after(ROUND_DEADLINE_S):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ask)
-            await race.harness.model.wait_for_request(lambda request: request.mentions(prompt))
-            assert await _compact_natively(race) == "turn_in_progress"
-            release.set()
-    race.state.say(prompt, answer)
-
-
-async def _compaction_meets_compaction(race: Race) -> None:
-    release, turn = anyio.Event(), race.setup()
-    race.script.at_compaction(held(say(race.script.summary), release))
-
-    async def compact() -> None:
-        assert (await race.first.type("/compact"))["status"] == "completed"
-
-    async def ask() -> None:
-        assert (await race.first.prompt(turn[1]))["status"] == "completed"
-
-    with anyio.fail_after(ROUND_DEADLINE_S):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(compact)
-            await race.harness.model.wait_for_request(
-                lambda request: request.kind == "inline_compaction"
-            )
-            assert await _compact_natively(race) == "already_in_progress"
-            tasks.start_soon(ask)
-            assert await _compact_natively(race) == "already_in_progress"
-            release.set()
-        await race.find([[("/compact",), turn]])
-        # Nothing is under way now: it is taken, and the next prompt waits for it.
-        turn = race.setup()
-        assert await _compact_natively(race) is None
-        assert (await race.first.prompt(turn[1]))["status"] == "completed"
-        await race.find([[("/compact",), turn]])

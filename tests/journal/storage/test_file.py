@@ -22,12 +22,12 @@ from trimpoint.journal import (
 from tests.deadlines import STEP_S
 from tests.journal.contract import (
     JournalContract,
-    StateStoreContract,
     StoreHarness,
     payloads,
     write,
 )
 from tests.journal.faults import FaultyFiles, Hold
+from tests.journal.state_store_contract import StateStoreContract
 from tests.journal.storage.stage import filled, flip, record_offset
 
 WRITING = ("open for writing", "write", "truncate", "datasync")

@@ -5,11 +5,11 @@ from trimpoint.journal import MemoryDisk, MemoryJournal, MemoryStateDirectory
 
 from tests.journal.contract import (
     JournalContract,
-    StateStoreContract,
     StoreHarness,
     payloads,
     write,
 )
+from tests.journal.state_store_contract import StateStoreContract
 
 
 class MemoryRig(StoreHarness):

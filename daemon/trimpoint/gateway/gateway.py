@@ -32,6 +32,8 @@ from trimpoint.threads.registry import ThreadRegistry
 log = structlog.get_logger()
 
 DAEMON_PREFIX = "sidecar/"
+# No method has so long a name; each further step with megabytes of it keeps other clients waiting.
+MAX_METHOD_CHARS = 1_024
 
 
 class Routes(NamedTuple):
@@ -313,6 +315,9 @@ class Gateway:
 
 
 def _refuse_over_long(client_request: ClientRequest) -> None:
+    if len(client_request.method) > MAX_METHOD_CHARS:
+        problem = f"No method has a name of more than {MAX_METHOD_CHARS:,} characters."
+        raise Refusal(Reason.METHOD_NOT_FOUND, problem, "Send a method of docs/protocol.md.")
     name = over_long_member(client_request.message.params)
     if name is not None:
         limit = f"{LONGEST_BYTES[name]:,} bytes"

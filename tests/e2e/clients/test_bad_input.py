@@ -127,10 +127,13 @@ async def test_what_is_longer_than_it_can_be_is_refused_and_the_thread_stays_idl
             ("thread/read", {"threadId": megabyte}),
             ("turn/interrupt", {"threadId": thread_id, "turnId": megabyte}),
             ("thread/name/set", {"threadId": thread_id, "name": megabyte}),
+            ("thread/list", {"cursor": megabyte}),
+            ("thread/start", {"cwd": megabyte}),
+            (megabyte, {}),
             ("turn/start", {"threadId": thread_id, "input": prompt}),
         ):
             error = (await wire.ask(method, **params))["error"]
-            assert len(error["message"]) < 200, method
+            assert len(error["message"]) < 200, method[:100]
         read = await wire.result("thread/read", threadId=thread_id)
         assert read["thread"]["status"]["type"] == "idle"
 

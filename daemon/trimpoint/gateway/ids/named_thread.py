@@ -24,6 +24,9 @@ LONGEST_BYTES = {
     "lastTurnId": 1_024,
     "beforeTurnId": 1_024,
     "name": 64 * 1_024,
+    "cursor": 64 * 1_024,
+    # Linux has no path of more than 4 KiB, and a byte of it takes up to 6 in JSON.
+    "cwd": 6 * 4_096,
     # Linux runs no command of more than 128 KiB, and a byte of it takes up to 6 in JSON.
     "command": 6 * 128 * 1_024,
 }

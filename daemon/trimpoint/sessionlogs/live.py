@@ -112,6 +112,8 @@ def _ordered(
 def _keeps_beginning(boundary: u.BoundaryRecord) -> bool:
     """Returns whether the first messages were kept, so that the summary comes after them."""
     kept, replaced = boundary.kept_message_indices, boundary.replaced_message_indices
+    if kept and not replaced and boundary.trigger == "manual_partial":
+        return max(kept) <= boundary.after_message_index  # a copy, without what was replaced
     return bool(kept and replaced) and max(kept) < min(replaced)
 
 

@@ -279,6 +279,16 @@ async def branched_and_rewound(stage: Stage) -> None:
         await screen.say("last")
 
 
+async def branched_behind_a_kept_beginning(stage: Stage) -> None:
+    async with stage.running() as screen:
+        for text in ("first", "RUN second", "third"):
+            await screen.say(text)
+        await rewind(screen, 1, "Summarize from here")
+        await screen.press(ENTER, ERASE_LINE)
+        for text in ("fourth", "/branch", "on the branch"):
+            await screen.say(text)
+
+
 async def forked_twice(stage: Stage) -> None:
     async with stage.running() as screen:
         for text in ("first", "second"):
@@ -357,6 +367,7 @@ MIXED: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "in-the-background": in_the_background,
     "two-processes": two_processes,
     "branched-and-rewound": branched_and_rewound,
+    "branched-behind-a-kept-beginning": branched_behind_a_kept_beginning,
     "forked-twice": forked_twice,
     "cleared-and-rewound": cleared_and_rewound,
     "compacted-automatically-twice": compacted_automatically_twice,

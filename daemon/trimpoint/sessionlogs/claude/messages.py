@@ -161,3 +161,13 @@ def merged(record: u.MessageRecord, more: dict[str, Any]) -> u.MessageRecord:
         usage=more["usage"] or record.usage,
         omitted=sorted({*record.omitted, *more["omitted"]}),
     )
+
+
+def begins(row: Row) -> bool:
+    """Returns whether a row can be the first one after a rewind: a person's, not a tool's."""
+    return (
+        row.type == "user"
+        and row.attachment is None
+        and not answers_tool(row)
+        and kind_of(row) in ("prompt", "notice", "command")
+    )

@@ -13,8 +13,7 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.claude.branches import Branches, Step
 from trimpoint.sessionlogs.claude.clears import TOLERANCE, time_of
 from trimpoint.sessionlogs.claude.messages import (
-    answers_tool,
-    kind_of,
+    begins,
     members_of,
     merged,
     queued_in,
@@ -28,6 +27,7 @@ from trimpoint.sessionlogs.claude.rows import (
     BadLine,
     CompactMetadata,
     Row,
+    named_in,
     row_of,
 )
 from trimpoint.sessionlogs.claude.summaries import summary_in
@@ -73,6 +73,7 @@ class ClaudeReader:
         self._boundary: dict[str, Any] | None = None
         self._boundary_uuid = ""
         self._awaited: set[str] = set()
+        self._held: Row | None = None
         self._file = ""
         self._line = 0
         self._nameless = 0
@@ -124,8 +125,10 @@ class ClaudeReader:
             row.is_sidechain = False  # in its own file, a sub-agent's conversation is the main one
         if self._awaited and row.type in SAID and uuid not in self._awaited:
             self._moved_rows_ended(row)
+        if self._held is not None and self._ends_held(row, uuid):
+            self._apply_held()
         if row.type == "system" and row.subtype == "compact_boundary":
-            self._compacted(row, uuid)
+            self._bounded(row, uuid)
         elif row.is_compact_summary:
             self._summarized(row, uuid)
         elif row.type in SAID and row.message is not None:
@@ -171,12 +174,12 @@ class ClaudeReader:
             self._same_answer(row, uuid, self._answer[1])
             return
         is_side = bool(row.is_sidechain)
-        step = self._branches.add(uuid, row.parent_uuid, may_rewind=_begins(row), dead=is_side)
+        step = self._branches.add(uuid, row.parent_uuid, may_rewind=begins(row), dead=is_side)
         if step.is_root and self._was_cleared(row):
             self._cleared(row)
         else:
             self._took_back(step, row, uuid)
-        if row.type == "assistant" or _begins(row):
+        if row.type == "assistant" or begins(row):
             self._records.close()
             self._answer = None
         self._message(row, uuid, live=not is_side)
@@ -260,6 +263,36 @@ class ClaudeReader:
 
     # --- boundaries
 
+    def _bounded(self, row: Row, uuid: str) -> None:
+        """Applies a boundary. A copy of a session has one that kept the beginning before the rows
+        that it kept, among which another boundary may be: it waits for its summary.
+        """
+        meta = row.compact_metadata or CompactMetadata()
+        preserved = meta.preserved_messages
+        named = named_in(meta)
+        if (
+            preserved is None
+            or preserved.anchor_uuid != uuid
+            or not named
+            or any(one in self._branches for one in named)
+        ):
+            self._compacted(row, uuid)
+        else:
+            self._held = row
+
+    def _ends_held(self, row: Row, uuid: str) -> bool:
+        """Returns whether a row comes behind all that the waiting boundary kept."""
+        if row.type not in SAID and row.subtype != "compact_boundary":
+            return False
+        held = self._held
+        assert held is not None
+        return uuid not in named_in(held.compact_metadata or CompactMetadata())
+
+    def _apply_held(self) -> None:
+        held, self._held = self._held, None
+        assert held is not None
+        self._compacted(held, held.uuid or "")
+
     def _compacted(self, row: Row, uuid: str) -> None:
         self._settle()
         self._records.close()
@@ -268,13 +301,13 @@ class ClaudeReader:
         kept_uuids, anchor = self._preserved(meta)
         self._branches.compact(uuid, kept_uuids, keeps_beginning=anchor == uuid)
         self._open_boundary(row, uuid, Ranges.of(self._live_indices(kept_uuids)), meta)
-        self._awaited = {one for one in _named_in(meta) if one not in self._branches}
+        self._awaited = {one for one in named_in(meta) if one not in self._branches}
 
     def _preserved(self, meta: CompactMetadata) -> tuple[list[str], str | None]:
         """Returns the rows that a boundary kept, and the row that is their parent now."""
         preserved, segment = meta.preserved_messages, meta.preserved_segment
         if preserved is not None:
-            named = _named_in(meta)
+            named = named_in(meta)
             return [uuid for uuid in self._branches.live if uuid in named], preserved.anchor_uuid
         if segment is not None and segment.head_uuid and segment.tail_uuid:
             return self._branches.stretch(segment.head_uuid, segment.tail_uuid), segment.anchor_uuid
@@ -365,19 +398,3 @@ class ClaudeReader:
             title=title,
             lineage=u.Lineage(forked_from=self._forked_from),
         )
-
-
-def _named_in(meta: CompactMetadata) -> set[str]:
-    """Returns the uuids of the rows that a boundary lists as kept."""
-    preserved = meta.preserved_messages
-    return {*preserved.uuids, *preserved.all_uuids} if preserved is not None else set()
-
-
-def _begins(row: Row) -> bool:
-    """Returns whether a row can be the first one after a rewind: a person's, not a tool's."""
-    return (
-        row.type == "user"
-        and row.attachment is None
-        and not answers_tool(row)
-        and kind_of(row) in ("prompt", "notice", "command")
-    )

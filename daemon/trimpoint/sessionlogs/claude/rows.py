@@ -173,3 +173,9 @@ def row_of(line: bytes) -> Row:
     if (row := salvaged(found, Row)) is None:
         raise BadLine
     return row
+
+
+def named_in(meta: CompactMetadata) -> set[str]:
+    """Returns the uuids of the rows that a boundary lists as kept."""
+    preserved = meta.preserved_messages
+    return {*preserved.uuids, *preserved.all_uuids} if preserved is not None else set()

@@ -15,6 +15,7 @@ import pytest
 from trimpoint.codex.appserver.orphans import (
     CHILD_MARK,
     ChildRecord,
+    has_mark,
     process_start_ticks,
     reap_orphans,
     record_child,
@@ -276,6 +277,19 @@ def test_members_that_outlived_an_orphan_are_ended_too(tmp_path: Path, state_dir
         anyio.run(has_ended, pidfd)
         assert anyio.run(reap_impatiently, state_dir) == []
         anyio.run(has_ended, member)
+
+
+async def test_a_member_that_has_just_been_started_is_recognized() -> None:
+    # `Popen` often returns while the kernel still loads the program.
+    environment = {**os.environ, CHILD_MARK: "41-ab12"}
+    for _ in range(100):
+        with subprocess.Popen(["sleep", "1000"], env=environment) as member:  # noqa: ASYNC220
+            try:
+                assert await has_mark(member.pid, "41-ab12")
+                assert not await has_mark(member.pid, "41-other")
+            finally:
+                member.kill()
+        assert not await has_mark(member.pid, "41-ab12")
 
 
 async def reap_impatiently(state_dir: Path) -> list[ChildRecord]:

@@ -25,6 +25,10 @@ import msgspec
 CHILD_MARK = "TRIMPOINT_CHILD"
 
 _START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
+_ENVIRONMENT_END_FIELD = 51  # an address, which is 0 before there is an environment
+_ENDED_STATES = (b"Z", b"X")
+_LOOK_AGAIN_S = 0.001
+_LOAD_DEADLINE_S = 2.0
 
 
 class ChildRecord(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,13 +45,20 @@ def process_start_ticks(pid: int) -> int | None:
     """Returns the start time of a process in clock ticks since boot (field 22 of
     `/proc/<pid>/stat`), or None if there is no such process or no /proc.
     """
+    fields = _stat_after_name(pid)
+    return None if fields is None else int(fields[_START_TIME_FIELD - 3])
+
+
+def _stat_after_name(pid: int) -> list[bytes] | None:
+    """Returns the fields of `/proc/<pid>/stat` from the third on, or None if there is no such
+    process or no /proc.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
     # The second field is the program's name in brackets and may itself hold blanks and brackets.
-    after_name = stat.rpartition(b")")[2].split()
-    return int(after_name[_START_TIME_FIELD - 3])
+    return stat.rpartition(b")")[2].split()
 
 
 def started_as_provider(environ: dict[str, str], parent_pid: int) -> bool:
@@ -110,7 +121,7 @@ async def reap_orphans(
             if ended is False:
                 continue
             reaped += [record] if ended else []
-            _kill_members(record)
+            await _kill_members(record)
         path.unlink(missing_ok=True)
     return reaped
 
@@ -133,6 +144,7 @@ def _read(path: Path) -> ChildRecord | None:
 
 async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) -> bool | None:
     """Returns whether the recorded child has ended, or None if it was not running."""
+    await _program_is_loaded(record.pid)
     with _watched(record) as pidfd:
         if pidfd is None:
             return None
@@ -144,17 +156,39 @@ async def _end(record: ChildRecord, term_grace_s: float, kill_grace_s: float) ->
     return False
 
 
-def _kill_members(record: ChildRecord) -> None:
+async def _kill_members(record: ChildRecord) -> None:
     """Kills the processes that outlived the child in its process group, recognized by the mark in
     their environment.
     """
-    for entry in Path("/proc").glob("[0-9]*"):
+    for pid in _all_processes():
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            pid = int(entry.name)
-            if pid != record.pid == os.getpgid(pid) and _mark(record) in _process_strings(
-                pid, "environ"
-            ):
+            if pid != record.pid == os.getpgid(pid) and await has_mark(pid, record.mark):
                 os.kill(pid, signal.SIGKILL)
+
+
+def _all_processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*")]
+
+
+async def has_mark(pid: int, mark: str) -> bool:
+    """Returns whether a process has the mark in its environment. If it is about to execute a
+    program it has none yet, so this waits until it has.
+    """
+    await _program_is_loaded(pid)
+    return _assignment(mark) in _process_strings(pid, "environ")
+
+
+async def _program_is_loaded(pid: int) -> None:
+    with anyio.move_on_after(_LOAD_DEADLINE_S):
+        # The kernel reports no event for this.
+        while _loads_a_program(pid):  # noqa: ASYNC110
+            await anyio.sleep(_LOOK_AGAIN_S)
+
+
+def _loads_a_program(pid: int) -> bool:
+    state, *fields = _stat_after_name(pid) or (b"X",)
+    # The environment of a program is in place when the whole program is (proc(5), field 51).
+    return state not in _ENDED_STATES and fields[_ENVIRONMENT_END_FIELD - 4] == b"0"
 
 
 @contextlib.contextmanager
@@ -197,11 +231,11 @@ def _looks_like(record: ChildRecord) -> bool:
     # One of the two is enough: a launcher script executes another binary, and a hardened process
     # hides its environment.
     named = os.fsencode(record.codex) in _process_strings(record.pid, "cmdline")
-    return named or _mark(record) in _process_strings(record.pid, "environ")
+    return named or _assignment(record.mark) in _process_strings(record.pid, "environ")
 
 
-def _mark(record: ChildRecord) -> bytes:
-    return f"{CHILD_MARK}={record.mark}".encode()
+def _assignment(mark: str) -> bytes:
+    return f"{CHILD_MARK}={mark}".encode()
 
 
 def _process_strings(pid: int, kind: str) -> list[bytes]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.sessionlogs.ranges import Ranges
-from trimpoint.sessionlogs.window import Window
+from trimpoint.sessionlogs.window import ACTIVE, NEVER_LIVE, Fates, MessageState, Window
 
 SETS = st.sets(st.integers(0, 40))
 
@@ -20,6 +20,24 @@ def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
     assert len(first) == len(one)
     assert first.highest() == max(one, default=-1)
     assert [index in first for index in range(42)] == [index in one for index in range(42)]
+
+
+@given(SETS)
+def test_ranges_are_packed_and_unpacked(members: set[int]) -> None:
+    assert Ranges.unpacked(Ranges.of(members).packed()) == Ranges.of(members)
+
+
+@given(SETS, st.lists(SETS, max_size=4))
+def test_a_message_has_the_state_of_the_newest_removal_unless_it_is_live(
+    live: set[int], removed: list[set[int]]
+) -> None:
+    removals = [(one, MessageState(False, 0, str(at))) for at, one in enumerate(removed)]
+    fates = Fates(
+        41, Ranges.of(live), ((Ranges.of(one).packed(), state) for one, state in removals)
+    )
+    for index in range(41):
+        newest = next((state for one, state in removals if index in one), NEVER_LIVE)
+        assert fates.of(index) == (ACTIVE if index in live else newest)
 
 
 @given(SETS)

@@ -1,5 +1,6 @@
 """Sets of message indices as ranges, so that a set of millions needs a few pairs. Pure."""
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
@@ -21,6 +22,18 @@ class Ranges:
         for index in sorted(set(indices)):
             made.extend(index, index + 1)
         return made
+
+    @classmethod
+    def unpacked(cls, bounds: "array[int]") -> "Ranges":
+        """Returns the set that `packed` has packed."""
+        ends = iter(bounds)
+        return cls(zip(ends, ends, strict=True))
+
+    def packed(self) -> "array[int]":
+        """Returns the bounds of the runs one after the other, which takes an eighth of the
+        memory.
+        """
+        return array("q", (bound for run in self.runs for bound in run))
 
     def extend(self, start: int, end: int) -> None:
         """Adds the indices from `start` to before `end`, which are larger than all others."""

@@ -5,8 +5,10 @@ What must always be true: a message is live, or the newest thing that took it ou
 boundary and a rewind take out; a rewind to before a boundary brings back what that boundary took.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import heappop, heappush, merge
 from typing import NamedTuple
 
 from trimpoint.sessionlogs.ranges import Ranges
@@ -25,10 +27,12 @@ NEVER_LIVE = MessageState(False, 0, None)
 
 
 class _Removal(NamedTuple):
-    """`position`: how many messages there were. `branch` 0: a boundary."""
+    """`position`: how many messages there were. `removed`: packed ranges, because a log of 10 GB
+    has thousands of removals.
+    """
 
     position: int
-    removed: Ranges
+    removed: "array[int]"
     state: MessageState
 
 
@@ -54,7 +58,7 @@ class Fates:
         self,
         count: int,
         live: Ranges,
-        removals: Iterable[tuple[Ranges, MessageState]],
+        removals: Iterable[tuple["array[int]", MessageState]],
         undone: frozenset[int] = frozenset(),
         changed: Mapping[int, int] | None = None,
         withdrawn: Mapping[int, int] | None = None,
@@ -64,7 +68,14 @@ class Fates:
         self.undone = undone
         self.changed: Mapping[int, int] = changed or {}
         self._withdrawn: Counter[int] = Counter(withdrawn)
-        self._runs = _runs(count, live, removals)
+        self._ends: array[int] = array("q")
+        self._states: list[MessageState] = []
+        for end, state in _runs(count, live, removals):
+            if self._states and self._states[-1] is state:
+                self._ends[-1] = end
+            else:
+                self._ends.append(end)
+                self._states.append(state)
         self._at = 0
 
     def withdraws(self, index: int) -> bool:
@@ -76,31 +87,45 @@ class Fates:
 
     def of(self, index: int) -> MessageState:
         """Returns what became of the message."""
-        runs = self._runs
-        at = self._at
-        start, end, state = runs[at]
-        if start <= index < end:
-            return state
-        if start > index:
+        at, ends = self._at, self._ends
+        if at and index < ends[at - 1]:
             at = 0
-        while runs[at][1] <= index:
+        while ends[at] <= index:
             at += 1
         self._at = at
-        return runs[at][2]
+        return self._states[at]
 
 
 def _runs(
-    count: int, live: Ranges, removals: Iterable[tuple[Ranges, MessageState]]
-) -> list[tuple[int, int, MessageState]]:
-    runs = [(start, end, ACTIVE) for start, end in live.runs]
-    known = live
-    for removed, state in reversed(list(removals)):
-        new = removed.minus(known)
-        runs += [(start, end, state) for start, end in new.runs]
-        known = known.plus(new)
-    rest = Ranges([(0, count)] if count else []).minus(known)
-    runs += [(start, end, NEVER_LIVE) for start, end in rest.runs]
-    return sorted(runs)
+    count: int, live: Ranges, removals: Iterable[tuple["array[int]", MessageState]]
+) -> Iterator[tuple[int, MessageState]]:
+    """Yields the state of all messages as runs: where each ends, and its state, which is that of
+    the first set that has the message. `removals` begin with the newest.
+    """
+    states = [ACTIVE]
+    sets = [_spans(live.packed(), 0)]
+    for removed, state in removals:
+        sets.append(_spans(removed, len(states)))
+        states.append(state)
+    sets.append(iter([(0, count, len(states))]))
+    states.append(NEVER_LIVE)
+    spans = merge(*sets)  # thousands of sets, of which one span at a time is in memory
+    begins = next(spans, None)
+    at, here = 0, list[tuple[int, int]]()
+    while at < count:
+        while begins is not None and begins[0] <= at:
+            heappush(here, (begins[2], begins[1]))
+            begins = next(spans, None)
+        while here[0][1] <= at:
+            heappop(here)
+        rank, end = here[0]
+        at = min(end, begins[0]) if begins is not None else end
+        yield at, states[rank]
+
+
+def _spans(bounds: "array[int]", rank: int) -> Iterator[tuple[int, int, int]]:
+    for at in range(0, len(bounds), 2):
+        yield bounds[at], bounds[at + 1], rank
 
 
 class Window:
@@ -157,7 +182,7 @@ class Window:
         """Applies a boundary: only `kept` stays of what is live. Returns what it took out."""
         removed = self.live.minus(kept)
         self.live = self.live.both(kept)
-        self._removals.append(_Removal(self.count, removed, MessageState(False, 0, at)))
+        self._removals.append(_Removal(self.count, removed.packed(), MessageState(False, 0, at)))
         self.boundaries += 1
         self._begun.append(self.count)
         return removed
@@ -186,7 +211,7 @@ class Window:
             if removal.state.branch == 0:
                 number -= 1
                 self._undone.add(number)
-                live = live.plus(removal.removed)
+                live = live.plus(Ranges.unpacked(removal.removed))
         return self._drop(Ranges([(index, self.count)]), live.before(index))
 
     def rewind_dropping(self, dropped: Ranges) -> Ranges:
@@ -204,13 +229,13 @@ class Window:
         if new.runs:
             self.branches += 1
             state = MessageState(False, self.branches, None)
-            self._removals.append(_Removal(self.count, new, state))
+            self._removals.append(_Removal(self.count, new.packed(), state))
             self._gone = self._gone.plus(new)
         return new
 
     def fates(self) -> Fates:
         """Returns what became of each message, at the end of the log."""
-        removals = [(removal.removed, removal.state) for removal in self._removals]
+        removals = ((removal.removed, removal.state) for removal in reversed(self._removals))
         return Fates(
             self.count, self.live, removals, frozenset(self._undone), self.changed, self.withdrawn
         )

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.testkit import ModelRequest, Reply, run, say
+from trimpoint.testkit import ModelRequest, Reply, held, run, say
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -43,8 +43,13 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness:
 async def test_each_call_of_a_turn_with_tools_moves_the_meter(harness: Harness) -> None:
     async with harness.conversation() as talk:
         gauge = MeterProbe(talk)
-        talk.script.then(run("echo hi"), say("done", usage=spending(50_000)))
-        await talk.prompt("use a tool")
+        is_told = anyio.Event()
+        talk.script.then(run("echo hi"), held(say("done", usage=spending(50_000)), is_told))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(talk.prompt, "use a tool")
+            # Two reports at nearly the same moment are told as one: the later.
+            await talk.client.received("context/updated", usedTokens=1_010)
+            is_told.set()
         meter = await gauge.meter()
     gauge.agrees_with_codex(meter)
     assert [one["usedTokens"] for one in gauge.received if not one["unknown"]][:2] == [
@@ -203,8 +208,16 @@ async def test_codexs_own_compaction_is_an_activity_and_no_trim_point_and_the_me
         near = await gauge.turn(30_000)
         await gauge.turn(40_000)
         talk.script.at_compaction(say("Codex's own summary", usage=spending(40_500)))
-        gauge.spent += 40_510
-        after = await gauge.turn(9_000)
+        is_told = anyio.Event()
+        talk.script.then(held(say("done", usage=spending(9_000)), is_told))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(talk.prompt, "a prompt that does not fit")
+            # Two reports at nearly the same moment are told as one: the later.
+            await talk.client.received("context/updated", estimated=True, unknown=False)
+            is_told.set()
+        gauge.spent += 40_510 + 9_010
+        after = await gauge.meter()
+        gauge.agrees_with_codex(after)
         snapshot = await talk.snapshot()
         activities = [
             entry["activity"] for entry in await talk.timeline() if entry["kind"] == "activity"

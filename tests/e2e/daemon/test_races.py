@@ -82,9 +82,10 @@ async def _command_meets_turn(race: Race) -> None:
     assert turns[0]["status"] == "completed", turns
     before = len(race.state.trims)
     await race.find(_orders(text, outcomes[0], turn))
-    was_first = (
-        len(race.state.trims) > before
-        and race.state.trims[-1].turn_index < len(race.state.turns) - 1
+    trims = race.state.trims
+    # A trim after the turn has pruned it or kept it; before it, the turn is one more.
+    was_first = len(trims) > before and (
+        trims[-1].turn_index + trims[-1].kept < len(race.state.turns)
     )
     race.log[-1] += f": {outcomes[0]['reason'] or ('before' if was_first else 'after')}"
 

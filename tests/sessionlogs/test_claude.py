@@ -133,6 +133,30 @@ def test_a_compaction_that_keeps_the_beginning_leaves_beginning_and_summary(tmp_
     assert document.rewinds == []
 
 
+def test_a_copied_boundary_that_kept_the_beginning_waits_for_its_summary(tmp_path: Path) -> None:
+    kept = ["b1", "s1", "a2", "u3", "a3"]
+    begun = [
+        boundary("b", kept, anchor="b", trigger="manual"),
+        boundary("b1", ["a2"], anchor="s1"),
+        summary("s1", "b1", "the inner one"),
+        answer("a2", "s1", text("second")),
+        prompt("u3", "a2", "three"),
+        answer("a3", "u3", text("third")),
+    ]
+    write(tmp_path, [*begun, summary("s", "a3", "the outer one"), prompt("u4", "s", "four")])
+    inner, outer = document_of(only_session(tmp_path)).compaction.boundaries
+    assert (inner.summary, outer.summary) == ("the inner one", "the outer one")
+    assert live_texts(only_session(tmp_path))[-1] == "four"
+
+
+def test_a_copied_boundary_that_waits_for_its_summary_is_told_when_the_log_ends(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, [boundary("b", ["u1"], anchor="b"), prompt("u1", None, "one")])
+    [found] = document_of(only_session(tmp_path)).compaction.boundaries
+    assert (found.uuid, found.summary) == ("b", None)
+
+
 def test_attachments_between_boundary_and_summary_part_nothing(tmp_path: Path) -> None:
     extra: dict[str, Any] = {"type": "attachment", "uuid": "x", "parentUuid": "b"}
     rows = [*CHAIN, boundary("b", ["a2"]), extra, summary("s", "x"), prompt("u3", "s", "three")]

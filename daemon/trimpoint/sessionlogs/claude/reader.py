@@ -125,7 +125,7 @@ class ClaudeReader:
             row.is_sidechain = False  # in its own file, a sub-agent's conversation is the main one
         if self._awaited and row.type in SAID and uuid not in self._awaited:
             self._moved_rows_ended(row)
-        if self._held is not None and self._ends_held(row, uuid):
+        if self._ends_held(row, uuid):
             self._apply_held()
         if row.type == "system" and row.subtype == "compact_boundary":
             self._bounded(row, uuid)
@@ -281,17 +281,15 @@ class ClaudeReader:
             self._held = row
 
     def _ends_held(self, row: Row, uuid: str) -> bool:
-        """Returns whether a row comes behind all that the waiting boundary kept."""
-        if row.type not in SAID and row.subtype != "compact_boundary":
+        """Returns whether a boundary waits, and a row comes behind all that it kept."""
+        if self._held is None or (row.type not in SAID and row.subtype != "compact_boundary"):
             return False
-        held = self._held
-        assert held is not None
-        return uuid not in named_in(held.compact_metadata or CompactMetadata())
+        return uuid not in named_in(self._held.compact_metadata or CompactMetadata())
 
     def _apply_held(self) -> None:
         held, self._held = self._held, None
-        assert held is not None
-        self._compacted(held, held.uuid or "")
+        if held is not None:
+            self._compacted(held, held.uuid or "")
 
     def _compacted(self, row: Row, uuid: str) -> None:
         self._settle()
@@ -379,6 +377,7 @@ class ClaudeReader:
 
     def finish(self) -> None:
         """Ends the log."""
+        self._apply_held()
         self._settle()
         self._records.put_clears()
         self._records.close()

@@ -28,7 +28,7 @@ from trimpoint.gateway.routes import DaemonDeps, RouteRules
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.unused import Usage
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Limits
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.http.front import Front, FrontDeps
 from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory

@@ -9,7 +9,8 @@ import pytest
 from anyio.abc import UNIXSocketStream
 from trimpoint.gateway.session.clients import Clients, Delivery
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import Dialect, encode_event, frame_lines
 from trimpoint.http import event_stream
 from trimpoint.http.event_stream import begin, event_connection

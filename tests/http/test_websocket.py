@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.config.sections import LimitsSection
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,

@@ -14,8 +14,9 @@ from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.first_bytes import Speech, speech_of
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import Wire
 from trimpoint.streams.waiting import receive_some
 

@@ -12,7 +12,6 @@ for all other messages.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from itertools import count
 from typing import NoReturn, TypeAlias, assert_never
 
@@ -32,6 +31,7 @@ from trimpoint_protocol.peer import (
 
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal, malformed, too_large
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,
@@ -55,21 +55,6 @@ _CLOSED_BY_THE_CLIENT = frozenset({Dialect.WEBSOCKET, Dialect.WEBSOCKET_LINES})
 
 _log = structlog.get_logger("trimpoint.gateway.transport.connection")
 _numbers = count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of one client, and how many seconds its end may take (docs/spec/running.md).
-
-    A message larger than `max_outbox_bytes` can never be sent. While more than half of it is
-    queued, no further messages are read from the client, so that a client which sends requests
-    faster than it reads responses is slowed down, not dropped.
-    """
-
-    max_message_bytes: int = 64 * 1024 * 1024
-    max_outbox_bytes: int = 64 * 1024 * 1024
-    half_close_grace_s: float = 30.0
-    close_grace_s: float = 2.0
 
 
 ClientMessage: TypeAlias = Message[NoReturn]

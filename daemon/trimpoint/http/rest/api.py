@@ -12,7 +12,8 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.gateway.session.requests.errors import WireError, wire_error
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.limits import Limits
 from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, problem, problem_of

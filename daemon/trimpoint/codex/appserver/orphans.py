@@ -25,7 +25,6 @@ import msgspec
 CHILD_MARK = "TRIMPOINT_CHILD"
 
 _START_TIME_FIELD = 22  # proc(5), counted from 1: clock ticks since boot
-_ENVIRONMENT_END_FIELD = 51  # an address, which is 0 before there is an environment
 _ENDED_STATES = (b"Z", b"X")
 _LOOK_AGAIN_S = 0.001
 _LOAD_DEADLINE_S = 2.0
@@ -186,9 +185,10 @@ async def _program_is_loaded(pid: int) -> None:
 
 
 def _loads_a_program(pid: int) -> bool:
-    state, *fields = _stat_after_name(pid) or (b"X",)
-    # The environment of a program is in place when the whole program is (proc(5), field 51).
-    return state not in _ENDED_STATES and fields[_ENVIRONMENT_END_FIELD - 4] == b"0"
+    state, *_ = _stat_after_name(pid) or (b"X",)
+    # The kernel shows a command line once the whole program is in place. It shows that of a
+    # hardened process, too, whose environment it hides.
+    return state not in _ENDED_STATES and _process_strings(pid, "cmdline") == [b""]
 
 
 @contextlib.contextmanager

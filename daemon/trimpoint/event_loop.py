@@ -1,4 +1,4 @@
-"""Runs an asynchronous function in the main thread, so that a signal always wakes its event loop.
+"""Runs an asynchronous function so that a signal always wakes its event loop.
 
 Python handles a signal only between two of its own instructions. One that comes after the last of
 them, when the event loop is about to wait, is not handled before something else wakes the loop:
@@ -9,6 +9,7 @@ machine, with the event loop of Python 3.11).
 import asyncio
 import signal
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar, TypeVarTuple, Unpack
@@ -23,8 +24,11 @@ _SIGNALS_READ = 4096  # one byte each
 
 def run(function: Callable[[Unpack[Arguments]], Awaitable[T]], *arguments: *Arguments) -> T:
     """Runs `function` in a new event loop, and returns its result. Ctrl-C cancels it, and is then
-    raised as KeyboardInterrupt.
+    raised as KeyboardInterrupt. Python handles signals in the main thread alone; in another one
+    there is nothing to be woken for.
     """
+    if threading.current_thread() is not threading.main_thread():
+        return anyio.run(function, *arguments)  # noqa: TID251
 
     async def woken() -> T:
         with _woken_by_signals():

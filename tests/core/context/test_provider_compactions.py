@@ -137,6 +137,25 @@ def test_a_clear_of_a_turn_in_which_codex_only_compacted_is_no_clear() -> None:
     assert thread.state.active_turn_count == 1
 
 
+def test_a_clear_of_the_turn_in_which_codex_compacted_clears_its_summary() -> None:
+    thread = started(turns=0)
+    thread.report(ev.TurnStarted("own", thread.state.generation.number))
+    codex_compacts(thread, "own", "own/own")
+    complete(thread, "own")
+    thread.clear(0)
+    assert thread.state.active_turn_count == 0
+
+
+def test_a_turn_of_which_nothing_was_recorded_is_cleared_all_the_same() -> None:
+    thread = started(turns=1)
+    thread.report(ev.TurnStarted("silent", thread.state.generation.number))
+    complete(thread, "silent")
+    thread.clear(1)
+    assert thread.state.active_turn_count == 1
+    thread.clear(0)
+    assert thread.state.active_turn_count == 0
+
+
 def test_turns_that_were_brought_back_whole_count_as_seen(thread: Conversation) -> None:
     thread.clear(3, force=True)
     assert newest_own_compaction(thread.state) is None

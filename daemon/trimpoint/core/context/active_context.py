@@ -79,7 +79,7 @@ def _prunes_nothing(state: ThreadState, plan: TrimPlan) -> bool:
         not turn.items
         and not turn.injected_apart
         and not turn.injected_before
-        and all(entry.role == COMPACTION for entry in state.entries_of(turn))
+        and {entry.role for entry in state.entries_of(turn)} == {COMPACTION}
         for turn in state.turns[first : first + plan.pruned_turn_count]
     )
 

@@ -74,6 +74,7 @@ class ClaudeReader:
         self._boundary_uuid = ""
         self._awaited: set[str] = set()
         self._held: Row | None = None
+        self._held_named: set[str] = set()
         self._file = ""
         self._line = 0
         self._nameless = 0
@@ -278,13 +279,13 @@ class ClaudeReader:
         ):
             self._compacted(row, uuid)
         else:
-            self._held = row
+            self._held, self._held_named = row, named
 
     def _ends_held(self, row: Row, uuid: str) -> bool:
         """Returns whether a boundary waits, and a row comes behind all that it kept."""
         if self._held is None or (row.type not in SAID and row.subtype != "compact_boundary"):
             return False
-        return uuid not in named_in(self._held.compact_metadata or CompactMetadata())
+        return uuid not in self._held_named
 
     def _apply_held(self) -> None:
         held, self._held = self._held, None

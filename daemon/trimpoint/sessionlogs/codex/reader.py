@@ -38,7 +38,6 @@ class CodexReader:
     def __init__(self, session_id: str, records: Records) -> None:
         self._session_id = session_id
         self._records = records
-        self._wanted = records.wanted
         self._window = records.window
         self._known = KnownMessages()
         self._counts = b.TokenCounts()
@@ -151,7 +150,7 @@ class CodexReader:
 
     def _took_item(self, line: bytes, head: re.Match[bytes]) -> bool:
         """Handles a response item in a fast way; returns False if it needs the general way."""
-        if not self._wanted and rows.is_only_counted(head, line):
+        if not self._records.wanted and rows.is_only_counted(head, line):
             self._counted_item(line, head)
             return True
         try:

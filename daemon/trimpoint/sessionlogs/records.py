@@ -6,12 +6,12 @@ the indices agree.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.recent import Recent
 from trimpoint.sessionlogs.window import Fates, Window
@@ -90,15 +90,22 @@ class Records:
             and self.fates.changed.get(record.index, 0) > self.lines
         )
 
-    def update(self, index: int, members: Mapping[str, Any]) -> None:
-        """Replaces members of a message that is still held back; the live context does not
+    def update(
+        self, index: int, content: Content, timestamp: str | None, source_ref: u.SourceRef
+    ) -> None:
+        """Replaces the content of a message that is still held back; the live context does not
         change.
         """
         self.window.changed[index] = self.lines
-        for call in members.get("tool_calls", ()):
+        for call in content.tool_calls:
             self._opened(call.id, index)
         if (at := self._held(index)) is not None:
-            self.ready[at] = msgspec.structs.replace(self.ready[at], **members)
+            self.ready[at] = msgspec.structs.replace(
+                self.ready[at],
+                timestamp=timestamp,
+                source_ref=source_ref,
+                **msgspec.structs.asdict(content),
+            )
 
     def drop_result(self, index: int, call_id: str | None) -> None:
         """Removes the result of a call from a message that is still held back."""
@@ -152,31 +159,65 @@ class Records:
         if text not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(text)
 
-    def message(self, members: dict[str, Any], *, live: bool = True) -> int:
-        """Adds a message with these members of `unified.Message`, and with what the live context
-        determines, which is added to them. Returns its index.
+    def message(
+        self,
+        content: Content,
+        *,
+        timestamp: str | None,
+        source_ref: u.SourceRef,
+        synthetic: bool = False,
+        inherited: bool = False,
+        live: bool = True,
+    ) -> int:
+        """Adds a message. Returns its index.
+
+        :param live: whether the model sees it now.
         """
-        kind = members["kind"]
+        kind = content.kind
         if self._clears and kind == "prompt":
-            self._clear_before(members["timestamp"])
+            self._clear_before(timestamp)
         index = self.window.add(live=live)
-        if kind == "prompt" and not members.get("sidechain"):
-            self.turns += 1
-            self._prompts.append((index, len(members["text"])))
-            if self.first_prompt is None:
-                self.first_prompt = members["text"][:500]
-        self.seen(members["timestamp"])
-        for call in members.get("tool_calls", ()):
+        if kind == "prompt" and not content.sidechain:
+            self._prompted(index, content.text)
+        self.seen(timestamp)
+        for call in content.tool_calls:
             self._opened(call.id, index)
-        if self.fates is not None:
-            active, branch, compacted_at = self.fates.of(index)
-            if self._only_active and not active:
-                return index
-            members |= {
-                "index": index, "active": active, "branch": branch, "compacted_at": compacted_at
-            }  # fmt: skip
-            self.ready.append(u.MessageRecord(**members))
+        if self.fates is None:
+            return index
+        active, branch, compacted_at = self.fates.of(index)
+        if active or not self._only_active:
+            # Named one by one: unpacked from a mapping it takes three times as long.
+            self.ready.append(
+                u.MessageRecord(
+                    index=index,
+                    id=content.id,
+                    role=content.role,
+                    kind=kind,
+                    text=content.text,
+                    timestamp=timestamp,
+                    active=active,
+                    branch=branch,
+                    synthetic=synthetic,
+                    compacted_at=compacted_at,
+                    source_ref=source_ref,
+                    tool_calls=content.tool_calls,
+                    tool_results=content.tool_results,
+                    thoughts=content.thoughts,
+                    usage=content.usage,
+                    model=content.model,
+                    phase=content.phase,
+                    sidechain=content.sidechain,
+                    inherited=inherited,
+                    omitted=content.omitted,
+                )
+            )
         return index
+
+    def _prompted(self, index: int, text: str) -> None:
+        self.turns += 1
+        self._prompts.append((index, len(text)))
+        if self.first_prompt is None:
+            self.first_prompt = text[:500]
 
     def counted(self, timestamp: str) -> int:
         """Counts a message without reading it. Returns its index."""

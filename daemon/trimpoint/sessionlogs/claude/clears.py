@@ -16,6 +16,7 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.claude.rows import BadLine, Row, row_of
 
 TOLERANCE = timedelta(seconds=2)
+CLEARED_IN_PLACE = 0.8
 QUEUED_WITHIN = timedelta(seconds=30)
 COMMANDS = ("/clear", "/reset", "/new")
 _COMMAND = re.compile(r"<command-name>(/clear|/reset|/new)</command-name>")
@@ -101,6 +102,30 @@ def time_of(timestamp: str | None) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def typed_between(typed: Iterable[datetime], before: str | None, after: str | None) -> bool:
+    """Returns whether one of these commands was typed between two times."""
+    begins, ends = time_of(before), time_of(after)
+    if begins is None or ends is None:
+        return False
+    return any(begins - TOLERANCE <= at <= ends + TOLERANCE for at in typed)
+
+
+def cleared_in_place(session_id: str, after: int, timestamp: str | None) -> u.ClearRecord:
+    """Returns the clear of a version that went on in the same file."""
+    return u.ClearRecord(
+        after_message_index=after,
+        timestamp=timestamp,
+        kind="clear",
+        from_session=session_id,
+        to_session=session_id,
+        confidence=CLEARED_IN_PLACE,
+        evidence=[
+            u.Evidence(kind="history", detail="history.jsonl has it for this session"),
+            u.Evidence(kind="root", detail="the next prompt has no parent"),
+        ],
+    )
 
 
 class Neighbour(NamedTuple):

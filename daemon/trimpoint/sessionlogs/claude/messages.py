@@ -1,11 +1,10 @@
 """Converts rows of Claude Code to messages of the unified form. Pure."""
 
-from typing import Any
-
 import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.claude.rows import NULL, Block, Message, Row, Usage
+from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.records import Records
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -86,38 +85,40 @@ def usage_of(usage: Usage | None) -> u.Usage | None:
     )
 
 
-def members_of(row: Row, records: Records) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that follow from the row alone."""
+def content_of(row: Row, records: Records) -> Content:
+    """Converts a row."""
     kind = kind_of(row)
-    members: dict[str, Any] = {
-        "id": row.uuid,
-        "role": "tool" if kind == "tool_result" else row.type,
-        "kind": kind,
-        "text": text_of(row.message),
-        "timestamp": row.timestamp,
-        "synthetic": _model(row) == SYNTHETIC_MODEL,
-        "sidechain": bool(row.is_sidechain),
-        "model": _model(row),
-    }
-    members.update(_parts(blocks_of(row.message), records))
-    if kind == "answer" and members["tool_calls"] and not members["text"]:
-        members["kind"] = "tool_call"
-    if row.type == "assistant" and row.message is not None:
-        members["usage"] = usage_of(row.message.usage)
-    return members
+    message = row.message
+    blocks = blocks_of(message)
+    text = text_of(message)
+    calls = _calls(blocks)
+    thoughts = [block.thinking for block in blocks if block.type == "thinking" and block.thinking]
+    answer = message if row.type == "assistant" else None
+    return Content(
+        id=row.uuid,
+        role="tool" if kind == "tool_result" else row.type,
+        kind="tool_call" if kind == "answer" and calls and not text else kind,
+        text=text,
+        tool_calls=calls,
+        tool_results=_results(blocks, records),
+        thoughts="\n\n".join(thoughts) or None,
+        usage=usage_of(answer.usage) if answer is not None else None,
+        model=message.model if message is not None else None,
+        sidechain=bool(row.is_sidechain),
+        omitted=sorted({block.type for block in blocks if block.type in ("image", "document")}),
+    )
 
 
-def _model(row: Row) -> str | None:
-    return row.message.model if row.message is not None else None
-
-
-def _parts(blocks: list[Block], records: Records) -> dict[str, Any]:
-    calls = [
+def _calls(blocks: list[Block]) -> list[u.ToolCall]:
+    return [
         u.ToolCall(id=block.id, name=block.name or "tool", arguments=block.input)
         for block in blocks
         if block.type in ("tool_use", "server_tool_use")
     ]
-    results = [
+
+
+def _results(blocks: list[Block], records: Records) -> list[u.ToolResult]:
+    return [
         u.ToolResult(
             call_id=block.tool_use_id,
             output=_output(block),
@@ -127,14 +128,6 @@ def _parts(blocks: list[Block], records: Records) -> dict[str, Any]:
         for block in blocks
         if block.type == "tool_result"
     ]
-    thoughts = [block.thinking for block in blocks if block.type == "thinking" and block.thinking]
-    omitted = sorted({block.type for block in blocks if block.type in ("image", "document")})
-    return {
-        "tool_calls": calls,
-        "tool_results": results,
-        "thoughts": "\n\n".join(thoughts) or None,
-        "omitted": omitted,
-    }
 
 
 def _output(block: Block) -> str:
@@ -143,14 +136,13 @@ def _output(block: Block) -> str:
     return block.content or ""
 
 
-def merged(record: u.MessageRecord, more: dict[str, Any]) -> u.MessageRecord:
+def merged(record: u.MessageRecord, more: Content) -> u.MessageRecord:
     """Returns a message with another row of the same answer added. Claude Code writes a row for
     each content block.
     """
-    texts = [text for text in (record.text, more["text"]) if text]
-    thoughts = [text for text in (record.thoughts, more["thoughts"]) if text]
-    text = "".join(texts)
-    calls = [*record.tool_calls, *more["tool_calls"]]
+    thoughts = [text for text in (record.thoughts, more.thoughts) if text]
+    text = record.text + more.text
+    calls = [*record.tool_calls, *more.tool_calls]
     kind = "answer" if text else "tool_call" if calls else record.kind
     return msgspec.structs.replace(
         record,
@@ -158,8 +150,8 @@ def merged(record: u.MessageRecord, more: dict[str, Any]) -> u.MessageRecord:
         kind=kind,
         thoughts="\n\n".join(thoughts) or None,
         tool_calls=calls,
-        usage=more["usage"] or record.usage,
-        omitted=sorted({*record.omitted, *more["omitted"]}),
+        usage=more.usage or record.usage,
+        omitted=sorted({*record.omitted, *more.omitted}),
     )
 
 

@@ -11,10 +11,11 @@ from typing import Any
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.claude.branches import Branches, Step
-from trimpoint.sessionlogs.claude.clears import TOLERANCE, time_of
+from trimpoint.sessionlogs.claude.clears import cleared_in_place, typed_between
 from trimpoint.sessionlogs.claude.messages import (
+    SYNTHETIC_MODEL,
     begins,
-    members_of,
+    content_of,
     merged,
     queued_in,
     text_of,
@@ -37,7 +38,6 @@ from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
 
 SAID = ("user", "assistant")
-CLEARED_IN_PLACE = 0.8
 TRIGGERS: dict[str, u.Trigger] = {"manual": "manual", "auto": "auto"}
 
 
@@ -193,20 +193,31 @@ class ClaudeReader:
         self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
         self._indices[uuid] = index
         if self._records.wanted:
-            self._records.extend(partial(merged, more=members_of(row, self._records)))
+            self._records.extend(partial(merged, more=content_of(row, self._records)))
 
     def _message(self, row: Row, uuid: str, *, live: bool) -> None:
-        members = members_of(row, self._records)
-        members["source_ref"] = u.SourceRef(file=self._file, line=self._line)
-        members["inherited"] = self._is_copied(row)
-        if row.is_api_error_message:  # for the person alone: the model is never sent it
-            self._records.message(members, live=False)
+        content = content_of(row, self._records)
+        is_synthetic = content.model == SYNTHETIC_MODEL
+        # An error is for the person alone: the model is never sent it.
+        is_error = bool(row.is_api_error_message)
+        index = self._records.message(
+            content,
+            timestamp=row.timestamp,
+            source_ref=self._source(),
+            synthetic=is_synthetic,
+            inherited=self._is_copied(row),
+            live=live and not is_error,
+        )
+        if is_error:
             return
-        self._indices[uuid] = index = self._records.message(members, live=live)
+        self._indices[uuid] = index
         if uuid in self._awaited:
             self._moved_behind(uuid, index)
-        if row.type == "assistant" and not members["synthetic"] and members["model"]:
-            self._records.model = members["model"]
+        if row.type == "assistant" and content.model and not is_synthetic:
+            self._records.model = content.model
+
+    def _source(self) -> u.SourceRef:
+        return u.SourceRef(file=self._file, line=self._line)
 
     def _count(self, row: Row, answer_id: str | None) -> None:
         """Adds the usage of each answer once; the copies in a fork belong to their origin."""
@@ -232,32 +243,16 @@ class ClaudeReader:
             return
         taken = self._window.rewind_dropping(indices)
         self._window.relive(live)
-        source = u.SourceRef(file=self._file, line=self._line)
-        self._records.rewound(taken, row.timestamp, source)
+        self._records.rewound(taken, row.timestamp, self._source())
 
     def _was_cleared(self, row: Row) -> bool:
         """Returns whether a clear was typed between the newest row and this one."""
-        before, at = time_of(self._records.last_timestamp), time_of(row.timestamp)
-        if before is None or at is None:
-            return False
-        return any(before - TOLERANCE <= typed <= at + TOLERANCE for typed in self._typed_clears)
+        return typed_between(self._typed_clears, self._records.last_timestamp, row.timestamp)
 
     def _cleared(self, row: Row) -> None:
         self._window.relive(Ranges())
-        self._records.put(
-            u.ClearRecord(
-                after_message_index=self._records.last_index,
-                timestamp=row.timestamp,
-                kind="clear",
-                from_session=self._session_id,
-                to_session=self._session_id,
-                confidence=CLEARED_IN_PLACE,
-                evidence=[
-                    u.Evidence(kind="history", detail="history.jsonl has it for this session"),
-                    u.Evidence(kind="root", detail="the next prompt has no parent"),
-                ],
-            )
-        )
+        after = self._records.last_index
+        self._records.put(cleared_in_place(self._session_id, after, row.timestamp))
 
     def _live_indices(self, uuids: list[str]) -> list[int]:
         return [self._indices[uuid] for uuid in uuids if uuid in self._indices]
@@ -326,7 +321,7 @@ class ClaudeReader:
             "post_tokens": meta.post_tokens,
             "replaced_message_indices": list(removed) if wanted else [],
             "kept_message_indices": list(kept) if wanted else [],
-            "source_ref": u.SourceRef(file=self._file, line=self._line),
+            "source_ref": self._source(),
             "timestamp": row.timestamp,
             "inherited": self._is_copied(row),
             "undone": self._records.newest_boundary_undone(),

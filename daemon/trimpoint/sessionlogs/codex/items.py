@@ -9,6 +9,7 @@ from trimpoint_protocol import unified as u
 
 from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.rows import NULL, Item, Part
+from trimpoint.sessionlogs.content import Content
 
 SUMMARY_PREFACE = "Another language model started to solve this problem"
 OWN_SUMMARY = "<conversation-summary"
@@ -31,7 +32,7 @@ def text_of(content: list[Part] | str | None) -> str:
         return content
     if len(content) == 1:
         return content[0].text or ""
-    around = _around_images(content) if any(part.type == IMAGE for part in content) else ()
+    around = _around_images(content) if _has_image(content) else ()
     return "".join(part.text or "" for at, part in enumerate(content) if at not in around)
 
 
@@ -70,47 +71,58 @@ def kind_of_message(item: Item) -> str:
     return "prompt"
 
 
-def members_of(item: Item, call_index: int | None) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that follow from the item alone."""
+def content_of(item: Item, call_index: int | None) -> Content:
+    """Converts an item.
+
+    :param call_index: the index of the message with the call that it answers; None if unknown.
+    """
     kind = item.type
     if kind == "message":
-        members: dict[str, Any] = {
-            "role": item.role or "user",
-            "kind": kind_of_message(item),
-            "text": text_of(item.content),
-            "phase": item.phase,
-        }
-        if isinstance(item.content, list) and any(part.type == IMAGE for part in item.content):
-            members["omitted"] = ["image"]
-    elif kind == "reasoning":
-        members = {"role": "assistant", "kind": "reasoning", "text": _reasoning(item)}
-        if item.encrypted_content != NULL:
-            members["omitted"] = ["encrypted_content"]
-    elif kind.endswith("_output"):
+        return Content(
+            id=item.id,
+            role=item.role or "user",
+            kind=kind_of_message(item),
+            text=text_of(item.content),
+            phase=item.phase,
+            omitted=["image"] if _has_image(item.content) else [],
+        )
+    if kind == "reasoning":
+        return Content(
+            id=item.id,
+            role="assistant",
+            kind="reasoning",
+            text=_reasoning(item),
+            omitted=["encrypted_content"] if item.encrypted_content != NULL else [],
+        )
+    if kind.endswith("_output"):
         result = u.ToolResult(
             call_id=item.call_id, output=_output(item.output), call_message_index=call_index
         )
-        members = {"role": "tool", "kind": "tool_result", "text": "", "tool_results": [result]}
-    elif kind.endswith("_call"):
+        return Content(id=item.id, role="tool", kind="tool_result", text="", tool_results=[result])
+    if kind.endswith("_call"):
         call = u.ToolCall(
             id=item.call_id or item.id,
             name=item.name or kind.removesuffix("_call"),
             arguments=_arguments(item),
         )
-        members = {"role": "assistant", "kind": "tool_call", "text": "", "tool_calls": [call]}
-    elif kind in ("compaction", "compaction_summary", "context_compaction"):
-        members = {
-            "role": "assistant",
-            "kind": "summary",
-            "text": "",
-            "omitted": ["encrypted_content"],
-        }
-    elif kind in ("additional_tools", "configuration_update"):
-        members = {"role": "developer", "kind": "preamble", "text": ""}
-    else:
-        members = {"role": item.role or "assistant", "kind": "other", "text": text_of(item.content)}
-    members["id"] = item.id
-    return members
+        return Content(id=item.id, role="assistant", kind="tool_call", text="", tool_calls=[call])
+    return _content_of_rare(item)
+
+
+def _content_of_rare(item: Item) -> Content:
+    match item.type:
+        case "compaction" | "compaction_summary" | "context_compaction":
+            sealed = ["encrypted_content"]
+            return Content(id=item.id, role="assistant", kind="summary", text="", omitted=sealed)
+        case "additional_tools" | "configuration_update":
+            return Content(id=item.id, role="developer", kind="preamble", text="")
+        case _:
+            text = text_of(item.content)
+            return Content(id=item.id, role=item.role or "assistant", kind="other", text=text)
+
+
+def _has_image(content: list[Part] | str | None) -> bool:
+    return isinstance(content, list) and any(part.type == IMAGE for part in content)
 
 
 def _reasoning(item: Item) -> str:

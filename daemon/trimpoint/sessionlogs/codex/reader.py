@@ -7,7 +7,6 @@ inherited.
 """
 
 import re
-from typing import Any
 
 import msgspec
 from trimpoint_protocol import unified as u
@@ -17,11 +16,12 @@ from trimpoint.sessionlogs.codex import boundaries as b
 from trimpoint.sessionlogs.codex import rows
 from trimpoint.sessionlogs.codex.answers import NewestAnswer
 from trimpoint.sessionlogs.codex.copies import still_copied
-from trimpoint.sessionlogs.codex.items import members_of, text_of
+from trimpoint.sessionlogs.codex.items import content_of
 from trimpoint.sessionlogs.codex.known import KnownMessages
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import BROKEN, BadLine, Item, Meta, Row
 from trimpoint.sessionlogs.codex.usage import CallUsage
+from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
@@ -255,21 +255,23 @@ class CodexReader:
             return
         self._counts.item()
         self._answer.note(item if role == "assistant" else None)
-        members = self._members(row, item)
-        index = self._records.message(members)
-        if item.id is not None:
-            self._known.add_id(index, item.id)
+        content = content_of(item, self._records.call_index(item.call_id))
+        index = self._add(row, content)
         if item.type == "message" and (role == "user" or item.id is None):
-            self._known.add_text(index, role, members["text"])
-        self._said(members["kind"], role)
+            self._known.add_text(index, role, content.text)
+        self._said(content.kind, role)
 
-    def _members(self, row: Row | rows.ItemRow, item: Item) -> dict[str, Any]:
-        members = members_of(item, self._records.call_index(item.call_id))
-        members |= {
-            "timestamp": row.timestamp, "synthetic": False, "inherited": self._inherited,
-            "source_ref": self._source(),
-        }  # fmt: skip
-        return members
+    def _add(self, row: Row | rows.ItemRow, content: Content, *, synthetic: bool = False) -> int:
+        index = self._records.message(
+            content,
+            timestamp=row.timestamp,
+            source_ref=self._source(),
+            synthetic=synthetic,
+            inherited=self._inherited,
+        )
+        if content.id is not None:
+            self._known.add_id(index, content.id)
+        return index
 
     def _source(self) -> u.SourceRef:
         return u.SourceRef(file=self._part.name, line=self._line)
@@ -352,12 +354,10 @@ class CodexReader:
             self._pending.decide("auto", "pre_turn")
         self._records.seen(row.timestamp)
         for item in b.only_in_replacement(items, matches):
-            members = self._members(row, item) | {"synthetic": True}
-            index = self._records.message(members)
-            if item.id is not None:
-                self._known.add_id(index, item.id)
+            content = content_of(item, self._records.call_index(item.call_id))
+            index = self._add(row, content, synthetic=True)
             if item.type == "message":
-                self._known.add_text(index, item.role, text_of(item.content))
+                self._known.add_text(index, item.role, content.text)
 
     def _settle(self) -> None:
         """Adds the boundary that waited for the end of its turn."""

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from trimpoint.sessionlogs.gemini.messages import output_of, parts_of, text_of
 from trimpoint.sessionlogs.gemini.rows import Message
 
-Content = tuple[str | None, str, tuple[str | None, ...], tuple[str, ...]]
+Features = tuple[str | None, str, tuple[str | None, ...], tuple[str, ...]]
 
 
-def content_of(message: Message) -> Content:
-    """Returns the content that copies of a message have in common: author, text, called tools, and
+def features_of(message: Message) -> Features:
+    """Returns what copies of a message have in common: author, text, called tools, and
     tool results.
     """
     parts = parts_of(message)
@@ -44,7 +44,7 @@ def copies_among(
         if message.id is not None and message.id in known:
             limit = min(limit, place_of.get(known[message.id], limit))
             continue
-        waiting = places.get(hash(content_of(message)), [])
+        waiting = places.get(hash(features_of(message)), [])
         while waiting and waiting[-1] >= limit:
             waiting.pop()
         if waiting:

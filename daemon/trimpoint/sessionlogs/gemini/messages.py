@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.gemini.rows import Message, Part, Tokens
 from trimpoint.sessionlogs.records import Records
 
@@ -60,10 +61,35 @@ def usage_of(tokens: Tokens | None) -> u.Usage | None:
     )
 
 
-def members_of(message: Message, records: Records) -> dict[str, Any]:
-    """Returns the members of `unified.Message` that follow from the message alone."""
+def content_of(message: Message, records: Records) -> Content:
+    """Converts a message."""
     parts = parts_of(message)
-    results = [
+    answers = _answers(parts, records)
+    role, kind = _role_and_kind(message, has_results=bool(answers))
+    text = text_of(message)
+    omitted = sorted({kind for part in parts for kind in _data_in(part)})
+    if message.type != "gemini":
+        return Content(
+            id=message.id, role=role, kind=kind, text=text, tool_results=answers, omitted=omitted
+        )
+    calls = _calls(message, parts)
+    return Content(
+        id=message.id,
+        role=role,
+        kind="tool_call" if calls and not text else kind,
+        text=text,
+        tool_calls=calls,
+        tool_results=_results(message),
+        thoughts=_thoughts(message),
+        usage=usage_of(message.tokens),
+        model=message.model,
+        omitted=omitted,
+    )
+
+
+def _answers(parts: list[Part], records: Records) -> list[u.ToolResult]:
+    """Returns the results that are parts of the message."""
+    return [
         u.ToolResult(
             call_id=part.function_response.id,
             output=output_of(part.function_response.response),
@@ -72,20 +98,6 @@ def members_of(message: Message, records: Records) -> dict[str, Any]:
         for part in parts
         if part.function_response is not None
     ]
-    role, kind = _role_and_kind(message, has_results=bool(results))
-    members: dict[str, Any] = {
-        "id": message.id,
-        "role": role,
-        "kind": kind,
-        "text": text_of(message),
-        "timestamp": message.timestamp,
-        "synthetic": False,
-        "tool_results": results,
-        "omitted": sorted({kind for part in parts for kind in _data_in(part)}),
-    }
-    if message.type == "gemini":
-        members |= _of_answer(message, parts)
-    return members
 
 
 def _data_in(part: Part) -> Iterable[str]:
@@ -96,35 +108,35 @@ def _data_in(part: Part) -> Iterable[str]:
             yield kind if kind in ("image", "audio", "video") else "document"
 
 
-def _of_answer(message: Message, parts: list[Part]) -> dict[str, Any]:
+def _calls(message: Message, parts: list[Part]) -> list[u.ToolCall]:
     calls = [
         u.ToolCall(id=call.id, name=call.name or "tool", arguments=call.args)
         for call in message.tool_calls or ()
     ]
     known = {call.id for call in calls}
-    calls += [
+    return calls + [
         u.ToolCall(id=call.id, name=call.name or "tool", arguments=call.args)
         for call in (part.function_call for part in parts)
         if call is not None and (call.id is None or call.id not in known)
     ]
-    results = [
+
+
+def _results(message: Message) -> list[u.ToolResult]:
+    """Returns the results that Gemini CLI writes beside the calls."""
+    return [
         u.ToolResult(
             call_id=call.id, output=_result_text(call.result), is_error=call.status == "error"
         )
         for call in message.tool_calls or ()
         if call.result
     ]
+
+
+def _thoughts(message: Message) -> str | None:
     thoughts = [
         ": ".join(filter(None, (one.subject, one.description))) for one in message.thoughts or ()
     ]
-    return {
-        "tool_calls": calls,
-        "tool_results": results,
-        "thoughts": "\n\n".join(filter(None, thoughts)) or None,
-        "usage": usage_of(message.tokens),
-        "model": message.model,
-        **({"kind": "tool_call"} if calls and not text_of(message) else {}),
-    }
+    return "\n\n".join(filter(None, thoughts)) or None
 
 
 def _role_and_kind(message: Message, *, has_results: bool) -> tuple[str, str]:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.gemini.copies import content_of, copies_among
+from trimpoint.sessionlogs.content import Content
+from trimpoint.sessionlogs.gemini.copies import copies_among, features_of
 from trimpoint.sessionlogs.gemini.messages import (
     answers_in,
+    content_of,
     is_snapshot,
-    members_of,
     text_of,
     usage_of,
 )
@@ -109,31 +110,32 @@ class GeminiReader:
         if index is None:
             index = self._add(message, message_id)
         else:
-            members = self._members(message)
-            self._records.update(index, members)
-            self._noted(index, message, members)
+            content = self._content(message)
+            self._records.update(index, content, message.timestamp, self._source())
+            self._noted(index, message, content)
         self._used(message, message_id)
 
     def _add(self, message: Message, message_id: str) -> int:
-        members = self._members(message)
-        for result in members["tool_results"] if message.type == "user" else ():
+        content = self._content(message)
+        for result in content.tool_results if message.type == "user" else ():
             self._answered_by_a_row(result)
-        index = self._records.message(members)
-        self._noted(index, message, members)
+        index = self._records.message(
+            content, timestamp=message.timestamp, source_ref=self._source()
+        )
+        self._noted(index, message, content)
         self._live[message_id] = self._indices[message_id] = index
         return index
 
-    def _noted(self, index: int, message: Message, members: dict[str, Any]) -> None:
+    def _noted(self, index: int, message: Message, content: Content) -> None:
         """Stores the content of a message, so that copies of it are recognized."""
-        self._contents[index] = hash(content_of(message))
-        for result in members["tool_results"]:
+        self._contents[index] = hash(features_of(message))
+        for result in content.tool_results:
             self._answers[result.call_id or ""] = index
 
-    def _members(self, message: Message) -> dict[str, Any]:
-        members = members_of(message, self._records)
-        members["source_ref"] = u.SourceRef(file=self._part.name, line=self._line)
-        self._records.model = members.get("model") or self._records.model
-        return members
+    def _content(self, message: Message) -> Content:
+        content = content_of(message, self._records)
+        self._records.model = content.model or self._records.model
+        return content
 
     def _answered_by_a_row(self, result: u.ToolResult) -> None:
         """Removes a result from the message with the call if the result has a message of its

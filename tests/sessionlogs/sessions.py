@@ -64,6 +64,8 @@ def live_texts(session: FoundSession) -> list[str]:
     for item in live_window(Reading(session)).items:
         if isinstance(item, Summary):
             shown.append(f"SUMMARY:{item.text}")
+        elif item.kind == "summary" and item.synthetic:
+            shown.append(f"SUMMARY:{item.text.partition(chr(10))[2]}")
         elif item.kind not in ("preamble", "notice"):
             shown.append(text_of(item))
     return shown

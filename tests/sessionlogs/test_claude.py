@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trimpoint.sessionlogs.carry import carried
+from trimpoint.sessionlogs.live import live_window
+from trimpoint.sessionlogs.sessions import Reading
 
 from tests.sessionlogs.claude_rows import (
     CHAIN,
@@ -316,3 +319,19 @@ def test_a_rewind_into_an_era_keeps_what_its_compaction_had_kept(tmp_path: Path)
     assert active(tmp_path)[0] == "second"
     assert active(tmp_path)[-1] == "three again"
     assert len(active(tmp_path)) == 3
+
+
+def test_a_boundary_whose_summary_is_torn_off_leaves_what_it_kept(tmp_path: Path) -> None:
+    torn = json.dumps(summary("s", "b")).encode()[:200]
+    write(tmp_path, [*CHAIN, boundary("b", ["a2"])], tail=torn)
+    session = only_session(tmp_path)
+    document = document_of(session)
+    [found] = document.compaction.boundaries
+    assert (found.summary, found.summary_message_index, found.summary_encrypted) == (
+        None,
+        None,
+        False,
+    )
+    assert (document.end.pending, document.end.unparsed) == (True, 0)
+    assert live_texts(session) == ["second"]
+    assert "left out" not in str(carried(live_window(Reading(session)), max_tokens=1000))

@@ -50,16 +50,18 @@ def _shown(item: dict[str, Any]) -> list[str]:
     if item["role"] == "developer" or text.startswith(PREAMBLES):
         return []
     if text.startswith("Another language model"):
-        return ["SUMMARY:SUMMARY"]
+        return [f"SUMMARY:{text.partition(chr(10))[2] or 'SUMMARY'}"]
     return [text]
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_live_window_is_the_models_last_input_and_its_answer(scene: Path) -> None:
-    *_, newest = sessions_in(scene)
-    *before, answer = live_texts(newest)
-    assert before == inputs_of(scene)[-1]
-    assert answer.startswith("reply")
+    inputs = inputs_of(scene)
+    for session in sessions_in(scene):
+        *before, answer = live_texts(session)
+        assert before in inputs
+        assert answer.startswith("reply")
+    assert live_texts(sessions_in(scene)[-1])[:-1] == inputs[-1]
 
 
 def only_boundary(scene: str) -> tuple[u.Document, u.Boundary]:
@@ -199,3 +201,36 @@ def test_an_older_versions_compaction_keeps_the_prompts_and_has_no_answer_of_its
     assert (boundary.summary, boundary.pre_tokens) == ("SUMMARY", 9510)
     assert texts(document, boundary.kept_message_indices) == ["first", "second"]
     assert "SUMMARY" not in [one.text for one in document.messages]
+
+
+def test_a_summary_that_a_later_compaction_kept_stands_where_its_boundary_was() -> None:
+    session = only_session(NEWEST / "with-a-summary-of-another-version")
+    kept, newest = "SUMMARY:SUMMARY", "SUMMARY:ANOTHER SUMMARY"
+    assert live_texts(session)[:-1] == ["first", kept, "second", "third", "fourth", newest, "fifth"]
+    document = document_of(session)
+    [expanded] = [one for one in document.messages if one.kind == "summary"]
+    assert (expanded.synthetic, expanded.active) == (True, True)
+    assert expanded.index in document.compaction.boundaries[2].kept_message_indices
+
+
+def test_a_summary_that_the_thread_was_given_is_not_that_of_a_sealed_compaction() -> None:
+    document = document_of(only_session(NEWEST / "given-a-summary-sealed"))
+    for boundary in document.compaction.boundaries:
+        assert (boundary.summary, boundary.summary_encrypted) == (None, True)
+        assert "GIVEN" in texts(document, boundary.kept_message_indices)[0]
+
+
+def test_a_thread_that_codex_has_compressed_is_read_in_both_its_files() -> None:
+    document, other = map(document_of, sessions_in(NEWEST / "compressed"))
+    assert [Path(one).suffix for one in document.session.files] == [".zst", ".zst"]
+    assert len(document.rewinds) == len(document.compaction.boundaries) == 1
+    assert [Path(one).suffix for one in other.session.files] == [".jsonl"]  # it was resumed
+
+
+def test_a_migrated_fork_counts_what_it_has_copied_once() -> None:
+    origin, fork, again = map(document_of, sessions_in(NEWEST / "migrated"))
+    assert fork.lineage.forked_from == origin.session.id
+    assert [one.undone for one in fork.compaction.boundaries] == [False, False, True]
+    assert [one.inherited for one in fork.compaction.boundaries] == [True, False, False]
+    assert [one.inherited for one in again.compaction.boundaries] == [True, True]
+    assert [one.usage.calls for one in (origin, fork, again)] == [6, 7, 1]

@@ -160,7 +160,7 @@ class _Maker:
         role = "assistant" if message.role == "assistant" else "user"
         text = _with_omissions(message)
         if text and message.role != "tool":
-            own = message.text.lstrip().startswith(OWN_SUMMARY)
+            own = message.kind == "summary" or message.text.lstrip().startswith(OWN_SUMMARY)
             yield _message(role, text), None if own else (role, text)
         if message.thoughts:
             self._missing["reasoning"] += 1

@@ -101,12 +101,31 @@ def _ordered(
         own = boundary.summary_message_index
         if own is None:
             if boundary is boundaries[-1]:
-                placed.append(_summary(boundary))
+                placed += [_summary(boundary)] if _has_summary(boundary) else []
+            elif (kept := _kept_summary(boundary, left)) is not None:
+                placed.append(kept)
+                left = [one for one in left if one is not kept]
         elif not _keeps_beginning(boundary):
             opening = [one for one in left if _opens(one, own, agent)]
             placed = [*opening, *placed]
             left = [one for one in left if not _opens(one, own, agent)]
     return [*placed, *left]
+
+
+def _has_summary(boundary: u.BoundaryRecord) -> bool:
+    """Returns whether there is a summary; a log may have been cut off before it."""
+    return boundary.summary is not None or boundary.summary_encrypted
+
+
+def _kept_summary(
+    boundary: u.BoundaryRecord, later: list[u.MessageRecord]
+) -> u.MessageRecord | None:
+    """Returns the summary of a boundary, if a later boundary of Codex kept it as a message."""
+    summary = boundary.summary
+    if not summary:
+        return None
+    kept = (one for one in later if one.kind == "summary" and one.synthetic)
+    return next((one for one in kept if one.text.endswith(summary)), None)
 
 
 def _keeps_beginning(boundary: u.BoundaryRecord) -> bool:

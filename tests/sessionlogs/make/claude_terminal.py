@@ -158,6 +158,18 @@ async def torn(stage: Stage) -> None:
         await screen.say("third")
 
 
+async def torn_within_a_summary(stage: Stage) -> None:
+    """The summary of a compaction is torn; the session is resumed then."""
+    async with stage.running() as screen:
+        for text in ("first", "RUN second", "/compact"):
+            await screen.say(text)
+    [path] = stage.sessions()
+    os.truncate(path, path.read_bytes().index(b'"isCompactSummary":true'))
+    async with stage.running("--resume", path.stem) as screen:
+        await screen.say("third")
+        await screen.say("fourth")
+
+
 async def with_a_sub_agent(stage: Stage) -> None:
     async with stage.running() as screen:
         for text in ("first", "AGENT second", "BOTH third", "fourth"):
@@ -176,6 +188,7 @@ SCENES: Scenes = {
     "branched": branched,
     "forked": forked,
     "torn": torn,
+    "torn-within-a-summary": torn_within_a_summary,
     "with-a-sub-agent": with_a_sub_agent,
 }
 

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import anyio
 import msgspec
+import zstandard
 from trimpoint.testkit import run, say
 from trimpoint.testkit.replies import Usage
 
 from tests.sessionlogs.make.cleaning import clean_lines, write
 from tests.sessionlogs.make.codex_mixed import MIXED
+from tests.sessionlogs.make.codex_rewritten import REWRITTEN
 from tests.sessionlogs.make.codex_stage import LIMIT, SceneRow, Stage, staged
 
 
@@ -138,6 +140,7 @@ SCENES: dict[str, SceneRow] = {
     "torn": (torn, False, []),
     "archived": (archived, False, []),
     **MIXED,
+    **REWRITTEN,
 }
 
 
@@ -172,8 +175,16 @@ def _keep(stage: Stage, folder: Path) -> None:
     replaced = _replaced(stage)
     for kind in ("sessions", "archived_sessions"):
         for path in sorted((stage.home / kind).rglob("rollout-*")):
-            cleaned = clean_lines(path.read_bytes(), replaced)
-            write(folder, str(path.relative_to(stage.home)), cleaned)
+            write(folder, str(path.relative_to(stage.home)), _cleaned(path, replaced))
+
+
+def _cleaned(path: Path, replaced: dict[str, str]) -> bytes:
+    """Returns the content of a rollout; one frame that tells its size, where Codex made such."""
+    data = path.read_bytes()
+    if path.suffix != ".zst":
+        return clean_lines(data, replaced)
+    lines = clean_lines(zstandard.decompress(data), replaced)
+    return zstandard.ZstdCompressor(write_checksum=False).compress(lines)
 
 
 if __name__ == "__main__":

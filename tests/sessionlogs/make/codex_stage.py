@@ -130,10 +130,11 @@ class Stage:
         script: Script,
         cwd: Path,
         home: Path,
+        codex: list[str],
         again: Callable[[], AbstractAsyncContextManager[AppServer]],
     ) -> None:
         self.server, self.script, self.cwd, self.home = server, script, cwd, home
-        self.again = again
+        self.codex, self.again = codex, again
 
     async def begin(self, **params: Any) -> str:
         """Starts a thread and returns its id."""
@@ -144,6 +145,10 @@ class Stage:
         """Forks a thread and returns the id of the fork."""
         answer = await self.server.request("thread/fork", threadId=thread, **params)
         return str(answer["thread"]["id"])
+
+    def rollouts(self) -> list[Path]:
+        """Returns the rollouts in `sessions`, oldest first."""
+        return sorted((self.home / "sessions").rglob("rollout-*"))
 
     def tear(self, count: int) -> None:
         """Cuts so many bytes off the newest rollout, as a crash does."""
@@ -171,7 +176,7 @@ async def staged(
         command = [*codex, "app-server", *config_flags(overrides)]
         again = partial(app_server, command, codex_environment(home), cwd)
         async with again() as server:
-            yield Stage(server, script, cwd, home, again), model
+            yield Stage(server, script, cwd, home, codex, again), model
 
 
 @asynccontextmanager

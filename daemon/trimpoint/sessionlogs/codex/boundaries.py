@@ -7,13 +7,18 @@ import msgspec
 from trimpoint_protocol import unified as u
 
 from trimpoint.core.model.lenient import as_list
-from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE, kind_of_message, text_of
+from trimpoint.sessionlogs.codex.items import (
+    OWN_SUMMARY,
+    SUMMARY_PREFACE,
+    kind_of_message,
+    text_of,
+)
 from trimpoint.sessionlogs.codex.rows import Compacted, Item
 from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.text.lenient import convert_or_none
 
-# What Codex writes anew into each replacement.
-WRITTEN_ANEW = ("preamble", "summary", "notice")
+# What Codex writes anew into each replacement, beside the summary.
+WRITTEN_ANEW = ("preamble", "notice")
 # Codex keeps so much of the newest prompts.
 MAX_KEPT_TOKENS = 20_000
 SEALED = ("compaction", "compaction_summary")
@@ -55,24 +60,36 @@ def owns_newest_count(compacted: Compacted, summary: str | None) -> bool:
 def only_in_replacement(items: list[Item], matches: list[int | None]) -> Iterator[Item]:
     """Yields the messages of the replacement that are not in the log elsewhere."""
     for item, index in zip(items, matches, strict=True):
-        if index is not None or item.type == "reference" or item.type in SEALED:
+        if index is not None or item.type == "reference":
             continue
         if item.type != "message" or kind_of_message(item) not in WRITTEN_ANEW:
             yield item
 
 
+def without_own_summary(items: list[Item]) -> list[Item]:
+    """Returns the replacement without the summary that the compaction itself wrote, which is the
+    last one. An older one that Codex kept, because it did not know its preface, is a message.
+    """
+    own = next((at for at in range(len(items) - 1, -1, -1) if _is_summary(items[at])), None)
+    return items if own is None else [*items[:own], *items[own + 1 :]]
+
+
 def summary_of(compacted: Compacted) -> tuple[str | None, bool]:
     """Returns the summary, and whether there is one that cannot be decrypted."""
-    items = replacement_of(compacted) or []
     text = compacted.message or ""
     if not text:
-        written = [
-            item for item in items if item.type == "message" and kind_of_message(item) == "summary"
-        ]
-        text = text_of(written[-1].content) if written else ""
-    if text:
-        return _without_preface(text), False
-    return None, any(item.type in SEALED for item in items)
+        summaries = list(filter(_is_summary, replacement_of(compacted) or []))
+        if summaries and summaries[-1].type in SEALED:
+            return None, True
+        text = text_of(summaries[-1].content) if summaries else ""
+    return (_without_preface(text), False) if text else (None, False)
+
+
+def _is_summary(item: Item) -> bool:
+    """Returns whether a compaction wrote the item; `OWN_SUMMARY` is what was given to a thread."""
+    if item.type != "message" or kind_of_message(item) != "summary":
+        return item.type in SEALED
+    return not text_of(item.content).lstrip().startswith(OWN_SUMMARY)
 
 
 def _without_preface(text: str) -> str:

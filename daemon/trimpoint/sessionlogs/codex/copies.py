@@ -7,10 +7,7 @@ long the original took. Later rows belong to the fork, and its turns have ids th
 import uuid
 from datetime import datetime, timedelta
 
-import msgspec
-
-from trimpoint.sessionlogs.codex.rows import Event, Row
-from trimpoint.sessionlogs.text.lenient import convert_or_none
+from trimpoint.sessionlogs.codex.rows import BROKEN, Row, decode_event
 
 GAP = timedelta(milliseconds=250)
 TURN_BEGINS = ("task_started", "turn_started")
@@ -37,12 +34,12 @@ def _turn_made_at(row: Row) -> datetime | None:
     """
     if row.type != "event_msg":
         return None
-    event = convert_or_none(msgspec.json.decode(row.payload), Event)
-    if event is None or event.type not in TURN_BEGINS or event.turn_id is None:
-        return None
     try:
+        event = decode_event(row.payload)
+        if event.type not in TURN_BEGINS or event.turn_id is None:
+            return None
         made = uuid.UUID(event.turn_id)
-    except ValueError:
+    except (*BROKEN, ValueError):
         return None
     return (
         datetime.fromtimestamp((made.int >> 80) / 1000).astimezone() if made.version == 7 else None

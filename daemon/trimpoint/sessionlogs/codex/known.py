@@ -52,7 +52,7 @@ class KnownMessages:
             index = self._by_id.get(hash(item.id))
             if index is not None and index in live and index not in taken:
                 return index
-        if item.type != "message" or kind_of_message(item) not in ("prompt", "answer"):
+        if item.type != "message" or kind_of_message(item) == "preamble":
             return None
         text = text_of(item.content)
         whole = not any(mark in text for mark in CUT_MARKS)

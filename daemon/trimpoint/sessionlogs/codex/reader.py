@@ -238,6 +238,8 @@ class CodexReader:
             self._rewound(meta.timestamp)
             if not self._part.inherited:
                 self.meta = self.meta or meta
+            if meta.forked_from_id is not None and self._part.base is None:
+                self._copied_at = row.timestamp  # a migrated fork begins with what it copied
         elif self._metas == 2 and self._line == 2:
             # The parent's, which begins what a fork of older versions copied. All
             # copied lines have one timestamp.
@@ -322,7 +324,7 @@ class CodexReader:
         if not b.is_boundary(compacted):
             self._records.unknown_row("compacted without history")
             return
-        items = b.replacement_of(compacted) or []
+        items = b.without_own_summary(b.replacement_of(compacted) or [])
         summary, sealed = b.summary_of(compacted)
         own = self._answer.withdraw(summary) or b.owns_newest_count(compacted, summary)
         matches = self._known.matches(items, self._window.live)

@@ -27,10 +27,12 @@ from pathlib import Path
 from trimpoint.sessionlogs.catalogue import found_sessions
 from trimpoint.sessionlogs.export import ndjson
 from trimpoint.sessionlogs.homes import Homes
+from trimpoint.sessionlogs.sessions import Reading
 home = Path(sys.argv[1])
 [session] = found_sessions(Homes(home, home, home))
 began, used = time.perf_counter(), time.process_time()
-records = sum(1 for _ in ndjson(session, include_compacted=True))
+read = Reading(session) if sys.argv[2] == "records" else ndjson(session, include_compacted=True)
+records = sum(1 for _ in read)
 seconds, used = time.perf_counter() - began, time.process_time() - used
 status = Path("/proc/self/status").read_text()
 print(seconds, status.partition("VmHWM:")[2].split()[0], records, used)
@@ -56,17 +58,21 @@ def run_read(stage: Bench) -> Outcome:
     written = _write(path, _rows(1, size))
     rates: list[float] = []
     core_rates: list[float] = []
+    export_rates: list[float] = []
     peaks: list[float] = []
     for _ in range(repeats):
-        read = _in_process(READ, home)
+        read = _in_process(READ, home, "records")
+        exported = _in_process(READ, home, "lines")
         rates.append(written / 1e6 / read.seconds)
         core_rates.append(written / 1e6 / read.core_seconds)
-        peaks.append(read.second / 1024)
+        export_rates.append(written / 1e6 / exported.core_seconds)
+        peaks.append(max(read.second, exported.second) / 1024)
     name = f"a rollout of {written // MIB} MiB"
     figures = [
         Figure(f"{name}, by the processor time", "MB/s", core_rates),
         Figure(f"{name}, by the clock", "MB/s", rates),
         Figure("memory", "MiB", peaks),
+        Figure("the same, encoded as NDJSON with a digest", "MB/s", export_rates),
     ]
     verdicts = [
         Verdict("reading", figures[0].median, at_least(150, "MB/s"), "one core, median"),
@@ -81,7 +87,7 @@ def run_huge(stage: Bench) -> Outcome:
     home = stage.room("session-huge")
     path = _rollout_path(home, 1)
     written = _write(path, _huge_rows(size))
-    read = _in_process(READ, home)
+    read = _in_process(READ, home, "lines")
     path.unlink()
     figures = [
         Figure(f"a rollout of {written // MIB} MiB", "MB/s", [written / 1e6 / read.core_seconds]),
@@ -125,8 +131,8 @@ class Run(NamedTuple):
     core_seconds: float
 
 
-def _in_process(program: str, home: Path) -> Run:
-    command = [sys.executable, "-c", program, str(home)]
+def _in_process(program: str, home: Path, *arguments: str) -> Run:
+    command = [sys.executable, "-c", program, str(home), *arguments]
     seconds, second, third, core_seconds = subprocess.run(
         command, capture_output=True, check=True, text=True
     ).stdout.split()

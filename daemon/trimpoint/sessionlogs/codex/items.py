@@ -10,6 +10,7 @@ from trimpoint_protocol import unified as u
 from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex.rows import NULL, Item, Part
 from trimpoint.sessionlogs.content import Content
+from trimpoint.sessionlogs.records import Records
 
 SUMMARY_PREFACE = "Another language model started to solve this problem"
 OWN_SUMMARY = "<conversation-summary"
@@ -71,11 +72,8 @@ def kind_of_message(item: Item) -> str:
     return "prompt"
 
 
-def content_of(item: Item, call_index: int | None) -> Content:
-    """Converts an item.
-
-    :param call_index: the index of the message with the call that it answers; None if unknown.
-    """
+def content_of(item: Item, records: Records) -> Content:
+    """Converts an item."""
     kind = item.type
     if kind == "message":
         return Content(
@@ -96,7 +94,9 @@ def content_of(item: Item, call_index: int | None) -> Content:
         )
     if kind.endswith("_output"):
         result = u.ToolResult(
-            call_id=item.call_id, output=_output(item.output), call_message_index=call_index
+            call_id=item.call_id,
+            output=_output(item.output),
+            call_message_index=records.call_index(item.call_id),
         )
         return Content(id=item.id, role="tool", kind="tool_result", text="", tool_results=[result])
     if kind.endswith("_call"):

@@ -257,7 +257,7 @@ class CodexReader:
             return
         self._counts.item()
         self._answer.note(item if role == "assistant" else None)
-        content = content_of(item, self._records.call_index(item.call_id))
+        content = content_of(item, self._records)
         index = self._add(row, content)
         if item.type == "message" and (role == "user" or item.id is None):
             self._known.add_text(index, role, content.text)
@@ -356,7 +356,7 @@ class CodexReader:
             self._pending.decide("auto", "pre_turn")
         self._records.seen(row.timestamp)
         for item in b.only_in_replacement(items, matches):
-            content = content_of(item, self._records.call_index(item.call_id))
+            content = content_of(item, self._records)
             index = self._add(row, content, synthetic=True)
             if item.type == "message":
                 self._known.add_text(index, item.role, content.text)

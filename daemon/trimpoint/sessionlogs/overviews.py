@@ -18,7 +18,7 @@ from trimpoint_protocol.shapes.agent_sessions import LineageKind, SessionOvervie
 from trimpoint.sessionlogs.opening import PLAIN, CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
-VERSION = 4  # rises when the readers find something else in the same files
+VERSION = 5  # rises when the readers find something else in the same files
 DIGESTED_BYTES = 4096
 # A log above this is only counted for a list when it has been read for something else.
 MAX_COUNTED_BYTES = 256 * 1024 * 1024

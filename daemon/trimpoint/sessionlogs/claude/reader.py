@@ -330,6 +330,8 @@ class ClaudeReader:
         self._records.seen(row.timestamp)
 
     def _summarized(self, row: Row, uuid: str) -> None:
+        if self._boundary is not None and self._boundary_uuid not in self._branches.live:
+            self._settle()  # a rewind has undone it before its summary came
         if self._boundary is None:
             # Versions before there was a boundary wrote the summary alone.
             made = made_id(self._session_id, self._line)

@@ -1,3 +1,3 @@
 """Codex's sessions: `files` finds the rollouts, `reader` reads them with `rows`, `items`,
-`boundaries`, `answers`, `known`, `copies` and `usage`.
+`boundaries`, `answers`, `known`, `copies`, `oldest` and `usage`.
 """

@@ -72,6 +72,17 @@ def kind_of_message(item: Item) -> str:
     return "prompt"
 
 
+def damaged_content(item_id: bytes | None) -> Content:
+    """Returns what stands for an item that cannot be read."""
+    return Content(
+        id=item_id.decode("utf-8", "replace") if item_id is not None else None,
+        role="assistant",
+        kind="other",
+        text="",
+        omitted=["damaged content"],
+    )
+
+
 def content_of(item: Item, records: Records) -> Content:
     """Converts an item."""
     kind = item.type

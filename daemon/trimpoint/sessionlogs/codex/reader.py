@@ -8,16 +8,15 @@ inherited.
 
 import re
 
-import msgspec
 from trimpoint_protocol import unified as u
 
-from trimpoint.core.model.lenient import as_list
 from trimpoint.sessionlogs.codex import boundaries as b
 from trimpoint.sessionlogs.codex import rows
 from trimpoint.sessionlogs.codex.answers import NewestAnswer
 from trimpoint.sessionlogs.codex.copies import still_copied
-from trimpoint.sessionlogs.codex.items import content_of
+from trimpoint.sessionlogs.codex.items import content_of, damaged_content
 from trimpoint.sessionlogs.codex.known import KnownMessages
+from trimpoint.sessionlogs.codex.oldest import OtherState, bare_row, whole_session
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import BROKEN, BadLine, Item, Meta, Row
 from trimpoint.sessionlogs.codex.usage import CallUsage
@@ -25,7 +24,6 @@ from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
 from trimpoint.sessionlogs.records import Records
-from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 from trimpoint.sessionlogs.text.whole import WholeFile
 from trimpoint.sessionlogs.window import NOWHERE, Place
 
@@ -82,18 +80,17 @@ class CodexReader:
 
     def _read_whole(self, whole: WholeFile) -> None:
         """Reads a file of the first format, which is one object with the session and its items."""
-        data = whole.content()
-        found = decode_object(data) if data is not None else None
+        found = whole_session(whole.content())
         if found is None:
             self._records.unparsed += 1
             return
-        self._session_meta(Row(), convert_or_none(found.get("session"), Meta) or Meta())
-        for item in as_list(found.get("items")):
-            known = convert_or_none(item, Item)
-            if known is None:
+        meta, items = found
+        self._session_meta(Row(), meta)
+        for item in items:
+            if item is None:
                 self._records.unparsed += 1
             else:
-                self._item_of(Row(timestamp=self.meta.timestamp if self.meta else None), known)
+                self._item_of(Row(timestamp=self.meta.timestamp if self.meta else None), item)
 
     def _end_part(self) -> None:
         whole, self._whole = self._whole, None
@@ -156,13 +153,27 @@ class CodexReader:
         try:
             row = rows.decode_item_row(line)
         except BROKEN:
-            return False
+            return self._took_damaged(line, head)
         self._item_of(row, row.payload)
+        return True
+
+    def _took_damaged(self, line: bytes, head: re.Match[bytes]) -> bool:
+        """Handles a damaged item that the first reading has counted; returns False for another."""
+        if not rows.is_only_counted(head, line):
+            return False
+        count = self._window.count
+        try:
+            row = rows.mended_row(line)
+            self._item_of(row, rows.decode_item(row.payload))
+        except (BadLine, *BROKEN):
+            self._records.unparsed += 1
+        if self._window.count == count:
+            self._add(Row(timestamp=head[1].decode("utf-8", "replace")), damaged_content(head[4]))
         return True
 
     def _counted_item(self, line: bytes, head: re.Match[bytes]) -> None:
         """Counts an item of which only the position is needed."""
-        _, timestamp, kind, item_id, _ = head.groups()
+        timestamp, _, kind, item_id, _ = head.groups()
         self._counts.item()
         self._answer.note(line if kind == b"message" else None)
         index = self._records.counted(timestamp.decode("utf-8", "replace"))
@@ -215,22 +226,16 @@ class CodexReader:
                 self._other(row, line)
 
     def _other(self, row: Row, line: bytes) -> None:
-        """Reads a row of an unknown kind, or of the oldest format, where a line is the item
-        itself.
-        """
-        found = None if row.type in rows.ROWS else decode_object(line)
-        if found is None or "payload" in found:
-            self._records.unknown_row(row.type or "none")
-        elif found.get("type") is None and "record_type" not in found and "id" in found:
-            self._session_meta(row, convert_or_none(found, Meta) or Meta())
-        elif "record_type" in found:
-            return
-        elif convert_or_none(found, Item) is not None and (
-            "role" in found or "call_id" in found or "summary" in found
-        ):
-            self._item_of(row, rows.decode_item(msgspec.Raw(msgspec.json.encode(found))))
-        else:
-            self._records.unknown_row(row.type or "none")
+        """Reads a row of an unknown kind, or of the oldest format."""
+        match bare_row(row, line):
+            case Meta() as meta:
+                self._session_meta(row, meta)
+            case Item() as item:
+                self._item_of(row, item)
+            case OtherState():
+                return
+            case None:
+                self._records.unknown_row(row.type or "none")
 
     def _session_meta(self, row: Row, meta: Meta) -> None:
         self._metas += 1
@@ -248,7 +253,7 @@ class CodexReader:
     # --- messages
 
     def _item_of(self, row: Row | rows.ItemRow, item: Item) -> None:
-        if row.metadata is not None and row.metadata.compaction_output:
+        if item.type == "message" and row.metadata is not None and row.metadata.compaction_output:
             self._counts.summarized()
             self._answer.note(None)
             return

@@ -360,3 +360,19 @@ class TestPeeking:
         assert head is not None
         assert isinstance(decoded, Notification)
         assert (head.method, head.params.thread_id) == (decoded.method, thread_id)
+
+
+@pytest.mark.parametrize("form", [b'"%b"', b"%b"])
+def test_an_id_that_is_too_long_is_refused_and_not_repeated(form: bytes) -> None:
+    digits = b"1" * 65_537
+    for member in (b'"method":"m"', b'"result":1'):
+        refused = jsonrpc.decode(b'{"id":%b,%b}' % (form % digits, member))
+        assert isinstance(refused, jsonrpc.Invalid)
+        assert refused.id == jsonrpc.NULL_ID
+        assert refused.message == "its id is longer than 65,536 bytes"
+
+
+def test_a_method_that_is_too_long_is_refused_under_its_id() -> None:
+    refused = jsonrpc.decode(b'{"id":7,"method":"%b"}' % (b"m" * 65_536))
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert (refused.id, refused.message) == (b"7", "its method is longer than 65,536 bytes")

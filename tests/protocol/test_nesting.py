@@ -20,7 +20,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def levels_of(text: bytes) -> int:
-    return finished(measure(text, UNLIMITED)).levels
+    return finished(measure(text, UNLIMITED, UNLIMITED)).levels
 
 
 def depth(value: Any) -> int:
@@ -74,7 +74,7 @@ def test_a_text_of_many_chunks_is_measured_as_if_it_were_read(
 ) -> None:
     piece = b"".join(pattern)
     text = b'["%b%b%b"]' % (b"a" * shift, piece * (200_000 // len(piece)), b"b" * rest)
-    extent = finished(measure(text, UNLIMITED))
+    extent = finished(measure(text, UNLIMITED, UNLIMITED))
     value = json.loads(text)
     assert (extent.values, extent.levels) == (values_in(value), depth(value))
 
@@ -130,7 +130,7 @@ def values_in(value: Any) -> int:
 @given(VALUES, st.integers(0, 12), st.booleans())
 def test_values_are_counted_outside_strings(value: Any, limit: int, is_ascii: bool) -> None:
     text = json.dumps(value, ensure_ascii=is_ascii).encode()
-    assert (finished(measure(text, limit)).values > limit) == (values_in(value) > limit)
+    assert (finished(measure(text, limit, UNLIMITED)).values > limit) == (values_in(value) > limit)
 
 
 @pytest.mark.parametrize("piece", [b"[],", b"1,", b'"",', b"{},", b'{"a":"b"},'])
@@ -149,6 +149,17 @@ def test_a_message_of_too_many_values_is_refused_under_its_id_and_not_read(piece
     batch = jsonrpc.decode(b"[%b0]" % values)
     assert isinstance(batch, jsonrpc.Invalid)
     assert "at most 1024 members" in batch.message
+
+
+@pytest.mark.parametrize("escape", [b"\\n", b'\\"', b"\\u0041", b"\\\\"])
+def test_a_message_of_too_many_escapes_is_refused_under_its_id_and_not_read(escape: bytes) -> None:
+    texts = escape * (jsonrpc.MAX_ESCAPES // escape.count(b"\\"))
+    message = b'{"id":7,"method":"m","params":["%b%b"]}'
+    assert isinstance(jsonrpc.decode(message % (texts, b"")), jsonrpc.Request)
+    refused = jsonrpc.decode(message % (texts, b"\\n"))
+    assert isinstance(refused, jsonrpc.Invalid)
+    assert (refused.code, refused.id) == (jsonrpc.INVALID_REQUEST, b"7")
+    assert "more than 2,500,000 backslashes" in refused.message
 
 
 def test_brackets_and_commas_of_a_long_text_are_no_values() -> None:

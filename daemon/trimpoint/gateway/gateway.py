@@ -17,7 +17,7 @@ from trimpoint_protocol.peer import Answered, Asked, Refused, Unexpected, Unread
 
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.gateway.ids.identity import Identity
-from trimpoint.gateway.ids.named_thread import LONGEST_BYTES, named_thread, over_long_member
+from trimpoint.gateway.ids.named_thread import named_thread
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Client, Clients
@@ -26,14 +26,13 @@ from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
 from trimpoint.gateway.transport.connection import ClientMessage, Connection
 from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
 
 DAEMON_PREFIX = "sidecar/"
-# No method has so long a name; each further step with megabytes of it keeps other clients waiting.
-MAX_METHOD_CHARS = 1_024
 
 
 class Routes(NamedTuple):
@@ -207,8 +206,8 @@ class Gateway:
             return self._use_profile(client_request)
         if client_request.method != "initialize":
             await require_initialized(client)
-        if client_request.is_large:
-            _refuse_over_long(client_request)
+        if len(client_request.message.wire) > CHECKED_BYTES:
+            check_sizes(client_request.message, client_request.members())
         await client_request.let_others_on()
         async with self._profiles.using(self._launch_of(client_request)) as served:
             if client_request.method == "initialize":
@@ -312,16 +311,6 @@ class Gateway:
                 AnswerIgnored(reason=Reason.REQUEST_EXPIRED, request_id=request_id),
             )
             log.info("answer_to_no_question", client=client.id)
-
-
-def _refuse_over_long(client_request: ClientRequest) -> None:
-    if len(client_request.method) > MAX_METHOD_CHARS:
-        problem = f"No method has a name of more than {MAX_METHOD_CHARS:,} characters."
-        raise Refusal(Reason.METHOD_NOT_FOUND, problem, "Send a method of docs/protocol.md.")
-    name = over_long_member(client_request.message.params)
-    if name is not None:
-        limit = f"{LONGEST_BYTES[name]:,} bytes"
-        raise Refusal(Reason.INVALID_PARAMS, f"`{name}` is longer than {limit}.")
 
 
 def _send_extension_answer(

@@ -6,6 +6,7 @@
 
 from trimpoint_protocol.jsonrpc.decoding import (
     MAX_BATCH_MEMBERS,
+    MAX_ESCAPES,
     MAX_LEVELS,
     MAX_VALUES,
     IdKey,
@@ -46,6 +47,7 @@ from trimpoint_protocol.jsonrpc.messages import (
 __all__ = [
     "INVALID_REQUEST",
     "MAX_BATCH_MEMBERS",
+    "MAX_ESCAPES",
     "MAX_LEVELS",
     "MAX_VALUES",
     "NULL_ID",

@@ -38,6 +38,7 @@ from trimpoint_protocol.jsonrpc.utf8 import is_utf8, is_utf8_in_steps
 
 __all__ = [
     "MAX_BATCH_MEMBERS",
+    "MAX_ESCAPES",
     "MAX_LEVELS",
     "MAX_VALUES",
     "IdKey",
@@ -58,6 +59,14 @@ would wait forever.
 MAX_VALUES = 250_000
 """Commas and opening brackets of one message: what is read in one go, while all other clients wait.
 """
+
+MAX_ESCAPES = 2_500_000
+"""Backslashes of one message, for the same reason. The longest prompt that Codex takes has
+1,048,576 characters, each of which may be written with two of them.
+"""
+
+MAX_NAME_BYTES = 64 * 1024
+"""An id or a method that is longer is refused unread."""
 
 MAX_BATCH_MEMBERS = 1024
 """A batch is taken in one go, while all other clients wait."""
@@ -107,6 +116,9 @@ _TOO_MANY_VALUES = (
     f"the message has more than {MAX_VALUES:,} values; a batch has at most {MAX_BATCH_MEMBERS} "
     "members"
 )
+_TOO_MANY_ESCAPES = (
+    f"its texts have more than {MAX_ESCAPES:,} backslashes; send them in several messages"
+)
 _TOO_DEEP = "the message is nested too deeply"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # The second branch eats every other escape, so that an escaped backslash never lends its half to a
@@ -137,9 +149,11 @@ def decode_in_steps(message: bytes | memoryview) -> Generator[None, None, Decode
     loop, which a large message would otherwise block.
     """
     wire = bytes(message)
-    extent = _plain_extent(wire) or (yield from measure(wire, MAX_VALUES))
+    extent = _plain_extent(wire) or (yield from _measured(wire))
     if extent.values > MAX_VALUES:
         return Invalid(INVALID_REQUEST, _TOO_MANY_VALUES, _id_near_the_start(wire))
+    if extent.escapes > MAX_ESCAPES:
+        return Invalid(INVALID_REQUEST, _TOO_MANY_ESCAPES, _id_near_the_start(wire))
     is_batch = wire.lstrip()[:1] == b"["
     return (yield from _decode_batch(wire) if is_batch else _decode_single(wire, extent))
 
@@ -232,6 +246,10 @@ def _plain_extent(wire: bytes) -> Extent | None:
     return Extent(0, brackets) if brackets <= MAX_LEVELS else None
 
 
+def _measured(wire: bytes) -> Generator[None, None, Extent]:
+    return measure(wire, MAX_VALUES, MAX_ESCAPES)
+
+
 def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
     try:
         members = _decode_batch_members(wire)
@@ -248,7 +266,7 @@ def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
         )
     decoded: list[Message] = []
     for member in map(bytes, members):
-        extent = _plain_extent(member) or (yield from measure(member, MAX_VALUES))
+        extent = _plain_extent(member) or (yield from _measured(member))
         message = yield from _decode_single(member, extent)
         decoded.append(message)
     return Batch(tuple(decoded))
@@ -277,6 +295,8 @@ def _decode_single(wire: bytes, extent: Extent) -> Generator[None, None, Message
         return _refuse(envelope, INVALID_REQUEST, 'jsonrpc must be "2.0" or absent')
     if envelope.id is not UNSET and _first_byte(envelope.id) not in _ID_STARTS:
         return _refuse(envelope, INVALID_REQUEST, "id must be a string, a number or null")
+    if envelope.id is not UNSET and len(envelope.id) > MAX_NAME_BYTES:
+        return _refuse(envelope, INVALID_REQUEST, f"its id is longer than {MAX_NAME_BYTES:,} bytes")
     if envelope.method is not UNSET:
         return _read_call(envelope, envelope.method, wire)
     return _read_reply(envelope, wire)
@@ -287,6 +307,10 @@ def _read_call(
 ) -> Request | Notification | Invalid:
     if _first_byte(method_text) != _QUOTE:
         return _refuse(envelope, INVALID_REQUEST, "method must be a string")
+    if len(method_text) > MAX_NAME_BYTES:
+        return _refuse(
+            envelope, INVALID_REQUEST, f"its method is longer than {MAX_NAME_BYTES:,} bytes"
+        )
     method = _decode_str(method_text)
     params = None if envelope.params is UNSET else envelope.params
     if params is not None and _first_byte(params) not in _PARAMS_STARTS:
@@ -360,7 +384,7 @@ def _refuse(envelope: _Envelope, code: int, message: str) -> Invalid:
 
 def _echo(id_text: Raw | UnsetType) -> bytes:
     """Returns the id for an error response; null if the id itself is invalid."""
-    if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS:
+    if id_text is UNSET or _first_byte(id_text) not in _ID_STARTS or len(id_text) > MAX_NAME_BYTES:
         return NULL_ID
     text = bytes(id_text)
     return text if _REPLACEMENT not in text and is_utf8(text) else NULL_ID

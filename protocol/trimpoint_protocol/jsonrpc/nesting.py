@@ -1,4 +1,4 @@
-"""Measures the depth and the number of values of JSON text without decoding it.
+"""Measures the depth and the number of values and escapes of JSON text without decoding it.
 
 Always true: each step examines at most `STEP_BYTES` bytes, so that a reader can return control to
 the event loop between steps. Inside a string only the end is searched for. Excessive nesting is
@@ -36,6 +36,8 @@ class Extent(NamedTuple):
     """
     levels: int
     """The most arrays and objects around anything."""
+    escapes: int = 0
+    """Backslashes. A reader pays for each of them several times what it pays for another byte."""
 
 
 def finished(steps: Generator[None, None, T]) -> T:
@@ -48,14 +50,15 @@ def finished(steps: Generator[None, None, T]) -> T:
             return result
 
 
-def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:
+def measure(text: bytes, max_values: int, max_escapes: int) -> Generator[None, None, Extent]:
     """Measures JSON text in steps and returns its extent. Stops when there are more than
-    `max_values` values; the depth is then not complete.
+    `max_values` values or `max_escapes` escapes; the rest is then not complete.
     """
-    values = depth = levels = chunks = start = 0
+    values = depth = levels = escapes = chunks = start = 0
     is_in_string = False
-    while start < len(text) and values <= max_values:
+    while start < len(text) and values <= max_values and escapes <= max_escapes:
         chunk = _whole_escapes(text, start)
+        escapes += chunk.count(b"\\")
         start += len(chunk)
         chunks += 1
         if chunks % _CHUNKS_PER_STEP == 0:
@@ -71,7 +74,7 @@ def measure(text: bytes, max_values: int) -> Generator[None, None, Extent]:
         if brackets:
             levels = max(levels, *accumulate(array("b", brackets), initial=depth))
             depth += 2 * brackets.count(b"\x01") - len(brackets)
-    return Extent(values, levels)
+    return Extent(values, levels, escapes)
 
 
 def _whole_escapes(text: bytes, start: int) -> bytes:

@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec import Raw
-from trimpoint.gateway.ids.named_thread import LONGEST_BYTES, named_thread, over_long_member
+from trimpoint.gateway.ids.named_thread import named_thread
 
 
 @pytest.mark.parametrize(
@@ -27,21 +27,3 @@ def test_a_request_names_a_thread_by_its_own_member_or_by_that_of_its_command(
 
 def test_a_request_without_parameters_names_none() -> None:
     assert named_thread(None) is None
-
-
-@pytest.mark.parametrize("name", LONGEST_BYTES)
-def test_an_id_or_a_name_beyond_its_longest_is_found(name: str) -> None:
-    longest = "x" * (LONGEST_BYTES[name] - 2)
-    assert over_long_member(Raw(b'{"%b":"%b"}' % (name.encode(), longest.encode()))) is None
-    assert over_long_member(Raw(b'{"%b":"%bx"}' % (name.encode(), longest.encode()))) == name
-
-
-def test_a_long_command_that_is_no_text_is_no_over_long_one() -> None:
-    words = b",".join([b'"word"'] * LONGEST_BYTES["command"])
-    assert over_long_member(Raw(b'{"command":[%b]}' % words)) is None
-
-
-@pytest.mark.parametrize("params", [b"[1]", b"null", b"{}", b'{"threadId":7}', b'{"a":"\xff"}'])
-def test_parameters_of_any_shape_hold_no_over_long_id(params: bytes) -> None:
-    assert over_long_member(Raw(params)) is None
-    assert over_long_member(None) is None

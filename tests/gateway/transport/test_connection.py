@@ -74,7 +74,7 @@ async def test_a_huge_message_arrives_whole_and_is_sent_whole() -> None:
 
 async def test_others_are_let_on_while_a_large_message_is_read() -> None:
     seen = Recorder()
-    text = jsonrpc.encode_request(b"1", "large", ['\\"[' * (3 * MIB)], versioned=False) + b"\n"
+    text = jsonrpc.encode_request(b"1", "large", ['\\"[' * (2 * MIB)], versioned=False) + b"\n"
     async with connected(seen) as talk:
         turns = 0
 

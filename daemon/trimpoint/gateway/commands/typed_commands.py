@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import anyio
 import msgspec
+from msgspec import Raw
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import CommandProgress
 
@@ -17,6 +18,7 @@ from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.commands.codex_tui.skill_menu import command_in
 from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
+from trimpoint.gateway.commands.large_input import read_head
 from trimpoint.gateway.commands.lone_messages import agent_message
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
@@ -90,7 +92,7 @@ class TypedCommands:
 
     def _playing(self, prompt: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
-            typed = typed_in(client_request.params().get("input"))
+            typed = _typed_in_any(client_request.params().get("input"))
             await client_request.let_others_on()
             if typed is None:
                 return await prompt(client_request)
@@ -101,8 +103,7 @@ class TypedCommands:
                 )
                 raise Refusal(Reason.USAGE, problem, "Send it without the attachments.")
             if len(typed.text) > MAX_PLAYED_CHARS:
-                problem = f"A command has at most {MAX_PLAYED_CHARS:,} characters."
-                raise Refusal(Reason.USAGE, f"{problem} Nothing was sent to the agent.")
+                raise _too_long()
             await self._run_command(client_request, thread_id, typed.parsed, typed.text)
             return None
 
@@ -111,7 +112,7 @@ class TypedCommands:
     def _refusing(self, take_input: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
             params = client_request.params()
-            typed = typed_in(params.get("input"))
+            typed = _typed_in_any(params.get("input"))
             running = self._played.by_id(str(params.get("expectedTurnId")))
             if typed is not None:
                 problem = (
@@ -231,6 +232,25 @@ class TypedCommands:
     def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
         message = {"method": method, "params": {"threadId": played.thread_id, **params}}
         self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
+
+
+def _typed_in_any(turn_input: Any) -> Typed | None:
+    """Returns the command in an input, of which a large one is still a `Raw`.
+
+    :raises Refusal: when it is a command that is too long.
+    """
+    if not isinstance(turn_input, Raw):
+        return typed_in(turn_input)
+    head = read_head(turn_input)
+    typed = typed_in(head.parts)
+    if typed is not None and head.is_cut:
+        raise _too_long()
+    return typed
+
+
+def _too_long() -> Refusal:
+    problem = f"A command has at most {MAX_PLAYED_CHARS:,} characters."
+    return Refusal(Reason.USAGE, f"{problem} Nothing was sent to the agent.")
 
 
 def typed_in(turn_input: Any) -> Typed | None:

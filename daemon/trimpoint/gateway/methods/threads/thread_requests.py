@@ -14,6 +14,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.ordered_request import LONG_DEADLINE_S, request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest
+from trimpoint.gateway.session.requests.sizes import CONTENT
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.errors import ThreadNotFound
@@ -73,16 +74,21 @@ class ThreadRequests:
             on_sent=client_request.on_sent,
         )
 
-    def mapped_params(self, client_request: ClientRequest) -> Raw | None:
+    def mapped_params(self, client_request: ClientRequest) -> Raw | dict[str, Raw] | None:
         """Returns the request's parameters with Codex's ids in them, or None if there are no
         parameters.
         """
-        params = client_request.message.params
-        return (
-            Raw(self._identity.to_provider(bytes(params), client_request.method))
-            if params is not None
-            else None
-        )
+        params, method = client_request.message.params, client_request.method
+        if params is None:
+            return None
+        content = CONTENT.get(method)
+        if content is None or not client_request.is_large:
+            return Raw(self._identity.to_provider(bytes(params), method))
+        # There is no id in content, and no time to look for one in megabytes.
+        others = dict(client_request.members())
+        carried = {name: others.pop(name) for name in (content.member,) if name in others}
+        mapped = self._identity.to_provider(msgspec.json.encode(others), method)
+        return {**msgspec.json.decode(mapped, type=dict[str, Raw]), **carried}
 
     def with_provider_id(
         self, client_request: ClientRequest, session: ReadySession
@@ -90,8 +96,8 @@ class ThreadRequests:
         """Returns the request's parameters with the id of the provider thread that serves the
         thread.
         """
-        params = msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Raw])
-        return {**params, "threadId": Raw(msgspec.json.encode(session.provider_thread_id))}
+        provider_id = Raw(msgspec.json.encode(session.provider_thread_id))
+        return {**client_request.members(), "threadId": provider_id}
 
     async def state_of(self, client_request: ClientRequest) -> ThreadState | None:
         """Returns the state of the thread that a request names, or None if it is not one of

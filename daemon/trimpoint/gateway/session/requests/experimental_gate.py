@@ -20,6 +20,7 @@ from trimpoint.codex.appserver.experimental import (
     experimental_api,
 )
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.request import ClientRequest
 
 log = structlog.get_logger()
@@ -82,11 +83,8 @@ def _params(client_request: ClientRequest) -> dict[str, Any] | None:
     request itself.
     """
     try:
-        return (
-            msgspec.json.decode(client_request.message.params or b"{}", type=dict[str, Any] | None)
-            or {}
-        )
-    except msgspec.ValidationError:
+        return client_request.params()
+    except Refusal:
         return None
 
 

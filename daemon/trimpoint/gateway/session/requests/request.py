@@ -6,14 +6,18 @@ from typing import Any
 import msgspec
 import structlog
 from anyio.lowlevel import checkpoint
+from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.peer import Asked
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.requests.sizes import CONTENT
 
 LARGE_MESSAGE_BYTES = 256 * 1024
+
+_decode_members = msgspec.json.Decoder(dict[str, Raw] | None).decode
 
 log = structlog.get_logger()
 
@@ -32,6 +36,7 @@ class ClientRequest:
         self.amend: Callable[[Any], Any] | None = None
         """Changes the result before it is sent."""
         self._asked = asked
+        self._members: tuple[Raw, dict[str, Raw]] | None = None
 
     @property
     def method(self) -> str:
@@ -43,20 +48,46 @@ class ClientRequest:
         """Returns whether each step with the whole message takes noticeable time."""
         return len(self.message.wire) > LARGE_MESSAGE_BYTES
 
+    def members(self) -> dict[str, Raw]:
+        """Returns the members of the parameters, each undecoded; none when the parameters are
+        absent. Of a large message they are found once.
+
+        :raises Refusal: when the parameters are not an object.
+        """
+        raw = self.message.params
+        if raw is None:
+            return {}
+        if self._members is not None and self._members[0] is raw:
+            return self._members[1]
+        try:
+            members: dict[str, Raw] = _decode_members(raw) or {}
+        except msgspec.ValidationError as error:
+            raise _not_an_object(self.method) from error
+        if self.is_large:
+            self._members = (raw, members)
+        return members
+
     def params(self) -> dict[str, Any]:
-        """Returns the parameters as an object, empty when they are absent.
+        """Returns the parameters as an object, empty when they are absent. The content of a large
+        message (`sizes.CONTENT`) stays undecoded: it is a `Raw`.
 
         :raises Refusal: when they are not an object.
         """
+        if self.is_large:
+            return self._params_beside_content()
         raw = self.message.params
-        if raw is None or bytes(raw) == b"null":
-            return {}
-        decoded = msgspec.json.decode(raw)
-        if not isinstance(decoded, dict):
-            raise Refusal(
-                Reason.INVALID_PARAMS, f"{self.method} takes its parameters as an object."
-            )
-        return as_dict(decoded)
+        decoded = None if raw is None else msgspec.json.decode(raw)
+        if not isinstance(decoded, dict | None):
+            raise _not_an_object(self.method)
+        return {} if decoded is None else as_dict(decoded)
+
+    def _params_beside_content(self) -> dict[str, Any]:
+        content = CONTENT.get(self.method)
+        left_raw = None if content is None else content.member
+        return {
+            name: text if name == left_raw else msgspec.json.decode(text)
+            for name, text in self.members().items()
+        }
 
     async def let_others_on(self) -> None:
         """Yields to the event loop if the message is large, so that other tasks run between two
@@ -90,6 +121,10 @@ class ClientRequest:
         if not self.is_answered:
             self.is_answered = True
             self.client.connection.refuse(self._asked, error.encode())
+
+
+def _not_an_object(method: str) -> Refusal:
+    return Refusal(Reason.INVALID_PARAMS, f"{method} takes its parameters as an object.")
 
 
 Handler = Callable[[ClientRequest], Awaitable[Any]]

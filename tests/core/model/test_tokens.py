@@ -8,6 +8,7 @@ import pytest
 from trimpoint.core.model.tokens import (
     IMAGE_TOKENS,
     ITEM_TOKENS,
+    SAMPLED_CHARS,
     estimate_text_tokens,
     estimate_tokens,
 )
@@ -61,6 +62,16 @@ EMOJI = "Done 🎉🚀"
 )
 def test_text_is_estimated_about_right(text: str, tokens: int, error: float) -> None:
     assert estimate_text_tokens(text) == pytest.approx(tokens, rel=error)
+
+
+@pytest.mark.parametrize("longer", [1, 10, 100_000, 3_000_000])
+def test_a_very_long_text_is_estimated_from_a_part_of_it(longer: int) -> None:
+    text = "".join(f"line {number} of é text, " for number in range(SAMPLED_CHARS // 20))
+    text = (text * (2 + longer // len(text)))[: SAMPLED_CHARS + longer]
+    # Cut where no piece is long enough to be sampled.
+    pieces = [text[start : start + 50_000] for start in range(0, len(text), 50_000)]
+    whole = sum(map(estimate_text_tokens, pieces))
+    assert estimate_text_tokens(text) == pytest.approx(whole, rel=0.02)
 
 
 def test_only_an_empty_text_has_zero_tokens() -> None:

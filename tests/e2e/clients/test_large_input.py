@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.clients.strangers import speaking, started
 from tests.e2e.conftest import Harness
-from tests.e2e.wire import JsonRpcClient
+from tests.e2e.wire import JsonRpcClient, Message
 
 pytestmark = pytest.mark.codex
 # Codex refuses a longer input with `input_too_large` (measured: 0.163).
@@ -79,14 +79,31 @@ async def test_a_large_prompt_that_is_a_command_or_no_text_is_refused(harness: H
         assert len(harness.model.requests) == before
 
 
+async def test_more_items_than_one_request_takes_are_refused_and_none_is_injected(
+    harness: Harness,
+) -> None:
+    def items(count: int) -> list[Message]:
+        part = {"type": "input_text", "text": "injected"}
+        return [{"type": "message", "role": "user", "content": [part]}] * count
+
+    async with speaking(harness) as wire:
+        thread_id = await cleared(wire, harness)
+        answer = await wire.ask("thread/inject_items", threadId=thread_id, items=items(2001))
+        assert answer["error"]["data"]["reason"] == "message_too_large"
+        await wire.result("thread/inject_items", threadId=thread_id, items=items(2000))
+        await prompt(wire, thread_id, "hello")
+        assert harness.model.requests[-1].texts().count("injected") == 2000
+
+
 async def test_what_no_parameter_can_be_is_refused_and_changes_nothing(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await cleared(wire, harness)
-        for params in (
+        refused: list[Message] = [
             {"effort": "x" * 200_000},
             {"unknown": ["x" * 1000] * 1500},
             {"outputSchema": [[]] * 60_000},
-        ):
+        ]
+        for params in refused:
             error = (await wire.ask("thread/settings/update", threadId=thread_id, **params))[
                 "error"
             ]

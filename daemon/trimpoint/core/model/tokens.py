@@ -25,6 +25,11 @@ depends on the image's size and the model and cannot be known offline.
 """
 ITEM_TOKENS: Final = 4
 """The tokens that separate one item from the next."""
+SAMPLED_CHARS: Final = 128 * 1024
+"""A longer text is estimated from pieces of it that are spread evenly and have this length
+together, because a megabyte takes 50 ms otherwise.
+"""
+_PIECE_CHARS = 4 * 1024
 # Sealed content is base64 of an envelope with encrypted text. Four bytes of that text are counted
 # as a token, which is an assumption.
 _SEALED_ENVELOPE_BYTES = 650
@@ -175,9 +180,17 @@ def _weigh_member(name: str, value: Any) -> float:
 
 
 def _weigh_text(text: str) -> float:
+    if len(text) > SAMPLED_CHARS:
+        return _weigh_text(_sample(text)) * (len(text) / SAMPLED_CHARS)
     kinds, foreign = split_by_kind(text)
     weight = _weigh_foreign(foreign) if foreign else 0.0
     return weight + sum(kinds.count(pattern) * each for pattern, each in _WEIGHTS)
+
+
+def _sample(text: str) -> str:
+    pieces = SAMPLED_CHARS // _PIECE_CHARS
+    starts = (len(text) * number // pieces for number in range(pieces))
+    return "".join(text[start : start + _PIECE_CHARS] for start in starts)
 
 
 def split_by_kind(text: str) -> tuple[bytes, str]:

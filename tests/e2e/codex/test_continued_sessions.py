@@ -115,19 +115,30 @@ async def test_the_models_next_input_holds_the_live_window(harness: Harness, age
 
 
 SCENES = {
-    "codex": ("codex-0.171.0", ["compacted-by-hand-sealed", "compacted-within-a-turn", "forked", "reverted-behind-a-compaction"]),
+    "codex": (
+        "codex-0.171.0",
+        ["compacted-by-hand-sealed", "compacted-within-a-turn", "compressed", "forked",
+         "forked-twice", "given-a-summary-sealed", "migrated", "reverted-behind-a-compaction",
+         "reverted-to-the-beginning", "with-a-summary-of-another-version"],
+    ),
     "claude": (
         "claude-code-2.1.332",
-        ["branched", "cleared", "compacted-automatically", "compacted-up-to-here", "forked",
-         "rewound-behind-a-compaction", "with-a-sub-agent"],
+        ["branched", "branched-behind-a-kept-beginning", "cleared", "compacted-automatically",
+         "compacted-from-here", "compacted-up-to-here", "forked", "queued", "rewound",
+         "rewound-behind-a-compaction", "torn-within-a-summary", "with-a-sub-agent"],
     ),
-    "gemini": ("gemini-cli-0.61.0", ["compressed", "rewound", "saved-and-resumed"]),
+    "gemini": (
+        "gemini-cli-0.61.0",
+        ["compressed", "compressed-twice", "resumed-and-compressed", "resumed-twice", "rewound",
+         "saved-and-resumed"],
+    ),
 }  # fmt: skip
 SUMMARIES = (
     "<conversation-summary",
     "This session is being continued",
     "<state_snapshot>",
     "SUMMARY:",
+    "Another language model started",
     "[An encrypted summary",
 )
 

@@ -66,7 +66,7 @@ def live_texts(session: FoundSession) -> list[str]:
             shown.append(f"SUMMARY:{item.text}")
         elif item.kind == "summary" and item.synthetic:
             shown.append(f"SUMMARY:{item.text.partition(chr(10))[2]}")
-        elif item.kind not in ("preamble", "notice"):
+        elif item.kind not in ("preamble", "notice") or item.text.startswith("<subagent_"):
             shown.append(text_of(item))
     return shown
 

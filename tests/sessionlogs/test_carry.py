@@ -135,3 +135,10 @@ def test_the_last_turns_alone_have_no_summary() -> None:
     done = given(Summary("S", 7), *talk(3), last=2)
     assert shown(done) == ["p1 ", "a1 ", "p2 ", "a2 "]
     assert given(*talk(2), last=5).left_out == []
+
+
+def test_what_a_sub_agent_has_reported_is_carried_over() -> None:
+    report = '<subagent_notification>\n{"status":{"completed":"found it"}}'
+    done = given(*talk(1), message("notice", report, "user"))
+    assert shown(done) == ["p0 ", "a0 ", report]
+    assert done.left_out == []

@@ -57,11 +57,11 @@ def _shown(item: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_live_window_is_the_models_last_input_and_its_answer(scene: Path) -> None:
     inputs = inputs_of(scene)
-    for session in sessions_in(scene):
-        *before, answer = live_texts(session)
+    windows = [live_texts(session) for session in sessions_in(scene)]
+    for *before, answer in windows:
         assert before in inputs
         assert answer.startswith("reply")
-    assert live_texts(sessions_in(scene)[-1])[:-1] == inputs[-1]
+    assert inputs[-1] in [window[:-1] for window in windows]
 
 
 def only_boundary(scene: str) -> tuple[u.Document, u.Boundary]:
@@ -234,3 +234,14 @@ def test_a_migrated_fork_counts_what_it_has_copied_once() -> None:
     assert [one.inherited for one in fork.compaction.boundaries] == [True, False, False]
     assert [one.inherited for one in again.compaction.boundaries] == [True, True]
     assert [one.usage.calls for one in (origin, fork, again)] == [6, 7, 1]
+
+
+def test_sub_agents_name_their_parent_and_count_only_their_own_calls() -> None:
+    main, alone, forked = map(document_of, sessions_in(NEWEST / "with-sub-agents"))
+    assert alone.lineage.parent == forked.lineage.parent == main.session.id
+    assert [one.usage.calls for one in (main, alone, forked)] == [6, 1, 1]
+    assert [one.text for one in alone.messages if one.kind == "prompt"] == [
+        "inner question of second"
+    ]
+    own = [one.text for one in forked.messages if one.kind == "prompt" and not one.inherited]
+    assert own == ["inner question of third"]

@@ -24,6 +24,7 @@ SCENES = (
     "codex-0.171.0/migrated",
     "codex-0.171.0/only-migrated",
     "codex-0.171.0/with-a-summary-of-another-version",
+    "codex-0.171.0/with-sub-agents",
     "claude-code-2.1.197/compacted-by-hand",
     "claude-code-2.1.197/cleared",
     "claude-code-2.1.332/branched",

@@ -22,8 +22,12 @@ from trimpoint.sessionlogs.live import LiveWindow, Summary
 OWN_SUMMARY = "<conversation-summary"
 MAX_OUTPUT_CHARS = 40_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-# What a person ran in a shell of the other program, which its model was sent.
-SHELL = ("<bash-input>", "<bash-stdout>", "<user_shell_command>")
+# Notices that tell the model what happened: what a person ran in a shell of the other program, and
+# what a sub-agent or a task in the background has reported.
+REPORTS = (
+    "<bash-input>", "<bash-stdout>", "<user_shell_command>",
+    "<subagent_notification>", "<task-notification>",
+)  # fmt: skip
 # A command that a person has defined; what it stands for is the next message.
 OWN_COMMAND = "<command-message>"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -141,7 +145,7 @@ class _Maker:
         elif item.kind == "summary" and item.index in summaries:
             yield self._summary(summaries[item.index]), None
         elif item.kind in ("preamble", "notice", "command") and not (
-            expanded or item.text.startswith(SHELL)
+            expanded or item.text.startswith(REPORTS)
         ):
             self._missing["instructions and notices of the other program"] += 1
         elif item.kind == "reasoning":

@@ -119,7 +119,8 @@ SCENES = {
         "codex-0.171.0",
         ["compacted-by-hand-sealed", "compacted-within-a-turn", "compressed", "forked",
          "forked-twice", "given-a-summary-sealed", "migrated", "reverted-behind-a-compaction",
-         "reverted-to-the-beginning", "with-a-summary-of-another-version"],
+         "reverted-to-the-beginning", "with-a-summary-of-another-version",
+         "with-sub-agents"],
     ),
     "claude": (
         "claude-code-2.1.332",

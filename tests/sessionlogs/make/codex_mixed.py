@@ -1,8 +1,9 @@
 """Scenes of Codex in which several things happen to one conversation, one on top of the other."""
 
 import base64
+import json
 
-from trimpoint.testkit import call, hang, http_error, reasoning, run, say
+from trimpoint.testkit import Reply, call, hang, http_error, reasoning, run, say
 
 from tests.sessionlogs.make.codex_stage import SceneRow, Stage
 
@@ -102,6 +103,21 @@ async def torn_twice(stage: Stage) -> None:
         await server.turn(thread, "fifth")
 
 
+async def with_sub_agents(stage: Stage) -> None:
+    """One sub-agent that begins with its task alone, and one that begins with the conversation."""
+    thread = await stage.begin()
+    await stage.server.turn(thread, "first")
+    for text, forks in (("second", False), ("third", True)):
+        arguments = json.dumps({"message": f"inner question of {text}", "fork_context": forks})
+        spawn = {"type": "function_call", "namespace": "multi_agent_v1", "name": "spawn_agent"}
+        stage.script.then(Reply(items=[spawn | {"arguments": arguments}]))
+        seen = len(stage.server.notifications)
+        content = [{"type": "text", "text": text}]
+        await stage.server.request("turn/start", threadId=thread, input=content)
+        await stage.server.until_turns_end(2, seen)
+    await stage.server.turn(thread, "fourth")
+
+
 MIXED: dict[str, SceneRow] = {
     "reverted-to-the-beginning": (reverted_to_the_beginning, False, []),
     "with-an-image": (with_an_image, False, []),
@@ -110,4 +126,5 @@ MIXED: dict[str, SceneRow] = {
     "interrupted": (interrupted, False, []),
     "failed-tools": (failed_tools, False, []),
     "torn-twice": (torn_twice, False, []),
+    "with-sub-agents": (with_sub_agents, False, ["features.multi_agent=true"]),
 }

@@ -76,6 +76,16 @@ class AppServer:
                     return one
             await self._changed.wait()
 
+    async def until_turns_end(self, count: int, seen: int) -> None:
+        """Waits until so many turns, of any threads, have ended behind the first `seen`
+        notifications.
+        """
+        while True:
+            new = self.notifications[seen:]
+            if sum(one.get("method") == "turn/completed" for one in new) >= count:
+                return
+            await self._changed.wait()
+
     async def stop(self) -> None:
         """Ends it, if it has not ended."""
         if self._process.returncode is None:

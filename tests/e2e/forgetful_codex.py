@@ -2,7 +2,7 @@
 
 `rest`: it reports that it is idle, but never the end of the turn. `deaf`: it answers no interrupt.
 `numb`: it answers the interrupt and does nothing. `late`: it answers no interrupt, and ends the
-turn when it is asked about the turn. `odd`: the end of the turn has an unknown form.
+turn when it is asked about the turn. `odd`: the end of the turn has an unknown form. `word`: as `rest`, with the status as a mere word.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 THREAD = "01900000-0000-7000-8000-00000000aaaa"
 turns: dict[str, dict[str, Any]] = {}
 status = {"type": "idle"}
+odd: dict[str, Any] = {}
 manner = ""
 
 
@@ -28,6 +29,7 @@ def thread() -> dict[str, Any]:
         "status": status,
         "preview": "",
         "name": None,
+        **odd,
     }
 
 
@@ -41,7 +43,10 @@ def begin(params: dict[str, Any]) -> dict[str, Any]:
 def carry_on(turn: dict[str, Any]) -> None:
     say("thread/status/changed", status={"type": "active", "activeFlags": []})
     say("turn/started", turn=turn)
-    if manner in ("rest", "told"):
+    if manner == "word":
+        odd["status"] = "idle"
+        say("thread/status/changed", status="idle")
+    elif manner in ("rest", "told"):
         status["type"] = "idle"
         if manner == "told":
             turn["status"] = "completed"

@@ -86,8 +86,15 @@ class CodexEvents:
         typed command, clients see it as part of that command's played turn.
         """
         shown = self._played.as_its_own(thread_id, message)
-        if shown is not None:
+        if shown is not None and self._played.compactions.note(thread_id, shown):
             self.publish(thread_id, shown)
+
+    def on_record(self, thread_id: str, record: ev.Record) -> None:
+        """Ends the turn of a compaction that has ended without it, as when Codex was killed.
+        Subscribed to the registry's records.
+        """
+        for message in self._played.compactions.endings(thread_id, record):
+            self.publish(thread_id, message)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Sends a run of notifications of one method that are identical up to the end of their

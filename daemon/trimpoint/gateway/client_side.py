@@ -7,6 +7,7 @@ from trimpoint.gateway.client_events import CodexEvents, ThreadEvents
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.compaction_turns import CompactionTurns
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.own_questions import OwnQuestions
 from trimpoint.gateway.session.played_turns import PlayedTurns
@@ -44,8 +45,9 @@ def build_client_side(
         clients, lambda: link.peer, events.on_request_opened, events.on_request_closed
     )
     startup = StartupNotifications()
-    played = PlayedTurns()
+    played = PlayedTurns(CompactionTurns())
     codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
+    engine.subscribe(codex_events.on_record)
     return ClientSide(
         clients,
         identity,

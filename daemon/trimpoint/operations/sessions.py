@@ -148,11 +148,12 @@ class Sessions:
         await self._runner.operation_ended(writer, wait_s)
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
-        """Ends the overflow recovery of the turn. Returns False when that turn is not being
-        recovered.
+        """Ends the overflow recovery of the turn, or of any turn if `turn_id` is empty. Returns
+        False when that turn is not being recovered.
         """
         writer = self._engine.loaded(thread_id)
-        if writer is None or writer.state.recovering_turn_id != turn_id:
+        recovering = writer.state.recovering_turn_id if writer is not None else None
+        if recovering is None or turn_id not in (recovering, ""):
             return False
         self._runner.recovery.interrupt(thread_id)
         return True
@@ -162,6 +163,12 @@ class Sessions:
         writer = self._engine.loaded(thread_id)
         operation = writer.state.open_operation if writer is not None else None
         return operation.id if operation is not None else None
+
+    def is_compacting(self, thread_id: str) -> bool:
+        """Returns whether a compaction is the thread's open operation."""
+        writer = self._engine.loaded(thread_id)
+        operation = writer.state.open_operation if writer is not None else None
+        return operation is not None and operation.kind == "compact"
 
     def begin_cancelling(self, thread_id: str) -> bool:
         """Begins to cancel the thread's compaction. Returns False when there is none that can be

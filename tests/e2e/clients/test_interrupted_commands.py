@@ -1,5 +1,7 @@
 """Played turns with the real Codex: a client can interrupt, steer and list them like any turn."""
 
+import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,6 +15,9 @@ from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
 pytestmark = pytest.mark.codex
+
+NOT_STEERABLE = {"activeTurnNotSteerable": {"turnKind": "compact"}}
+ACTIVE = {"type": "active", "activeFlags": []}
 
 
 class Setup:
@@ -41,11 +46,27 @@ class Setup:
 
         self.harness.script.at_compaction(held)
         turn_id = str((await self.prompt(text, clientUserMessageId="mine"))["result"]["turn"]["id"])
+        await self.until_summarizing()
+        return turn_id
+
+    async def compacting_natively(self) -> str:
+        """Sends Codex's own request, and waits until the model is asked for a summary."""
+        self.harness.script.at_compaction(lambda _: never(self))
+        after = len(self.wire.received)
+        await self.wire.result("thread/compact/start", threadId=self.thread_id)
+        started = await self.wire.received_after("turn/started", after, threadId=self.thread_id)
+        await self.until_summarizing()
+        return str(started["params"]["turn"]["id"])
+
+    async def until_summarizing(self) -> None:
         with anyio.fail_after(20):
             await self.harness.model.wait_for_request(
                 lambda request: request.kind == "inline_compaction"
             )
-        return turn_id
+
+    async def begin(self, kind: str) -> str:
+        """Begins a compaction, and returns the id of its turn."""
+        return await (self.compacting() if kind == "typed" else self.compacting_natively())
 
     async def ended(self, turn_id: str) -> dict[str, Any]:
         message = await self.wire.until(
@@ -218,6 +239,7 @@ async def test_a_command_takes_no_more_input(harness: Harness) -> None:
         setup.release.set()
         await setup.ended(turn_id)
     assert answer["error"]["data"]["reason"] == "already_in_progress"
+    assert answer["error"]["data"]["codexErrorInfo"] == NOT_STEERABLE
     assert not any(request.mentions("pile-on") for request in harness.model.turn_requests())
 
 
@@ -231,3 +253,93 @@ async def test_a_prompt_during_a_cancelled_compaction_is_answered_in_the_whole_c
         await setup.wire.result("turn/interrupt", threadId=setup.thread_id, turnId=turn_id)
         assert (await setup.ended(turn_id))["status"] == "interrupted"
     assert seen_turns(harness.model.turn_requests()[-1], 3) == [1, 2, 3]
+
+
+async def test_the_id_of_its_turn_means_nothing_in_another_thread(harness: Harness) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.compacting()
+        answer = await setup.wire.result("thread/start", cwd=str(harness.worktree))
+        other = {"threadId": answer["thread"]["id"]}
+        interrupted = await setup.wire.ask("turn/interrupt", **other, turnId=turn_id)
+        more = {"expectedTurnId": turn_id, "input": [{"type": "text", "text": "pile-on"}]}
+        steered = await setup.wire.ask("turn/steer", **other, **more)
+        setup.release.set()
+        assert (await setup.ended(turn_id))["status"] == "completed"
+    assert interrupted["error"]["message"] == "no active turn to interrupt"
+    assert steered["error"]["message"] == "no active turn to steer"
+
+
+@pytest.mark.parametrize("kind", ["typed", "native"])
+async def test_an_empty_turn_id_interrupts_a_compaction_as_it_does_any_turn(
+    harness: Harness, kind: str
+) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.begin(kind)
+        named = {"threadId": setup.thread_id, "turnId": ""}
+        assert await setup.wire.result("turn/interrupt", **named) == {}
+        assert (await setup.ended(turn_id))["status"] == "interrupted"
+        assert (await setup.operation())["phase"] == "cancelled"
+
+
+@pytest.mark.parametrize("kind", ["typed", "native"])
+async def test_a_compaction_is_listed_as_the_newest_turn_wherever_turns_are(
+    harness: Harness, kind: str
+) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.begin(kind)
+        named = {"threadId": setup.thread_id}
+        ask = setup.wire.result
+        newest = [
+            (await ask("thread/turns/list", **named))["data"][0],
+            (await ask("thread/turns/list", **named, sortDirection="asc"))["data"][-1],
+            (await ask("thread/read", **named, includeTurns=True))["thread"]["turns"][-1],
+        ]
+        page = (await ask("thread/turns/list", **named, sortDirection="asc", limit=1))["data"]
+        [row] = (await ask("thread/list"))["data"]
+        read = (await ask("thread/read", **named))["thread"]
+        setup.release.set()
+        await setup.ended(turn_id)
+        [rested] = (await ask("thread/list"))["data"]
+        listed = (await ask("thread/turns/list", **named))["data"]
+    assert {(turn["id"], turn["status"]) for turn in newest} == {(turn_id, "inProgress")}
+    assert len(page) == 1
+    assert page[0]["id"] != turn_id
+    assert row["status"] == read["status"] == ACTIVE
+    assert rested["status"] == {"type": "idle"}
+    assert len(listed) == 2
+
+
+@pytest.mark.parametrize("turn_id", ["", "another"])
+async def test_input_for_a_compaction_is_refused_at_once(harness: Harness, turn_id: str) -> None:
+    async with scene_in(harness) as setup:
+        running = await setup.compacting_natively()
+        more = {
+            "threadId": setup.thread_id,
+            "expectedTurnId": turn_id or running,
+            "input": [{"type": "text", "text": "pile-on"}],
+        }
+        answer = await setup.wire.ask("turn/steer", **more)
+        assert (await setup.operation())["phase"] == "compacting"
+        setup.release.set()
+        await setup.ended(running)
+    assert answer["error"]["data"]["codexErrorInfo"] == NOT_STEERABLE
+    assert not any(request.mentions("pile-on") for request in harness.model.turn_requests())
+
+
+@pytest.mark.parametrize("kind", ["typed", "native"])
+async def test_the_turn_of_a_compaction_ends_with_its_codex(harness: Harness, kind: str) -> None:
+    async with scene_in(harness) as setup:
+        turn_id = await setup.begin(kind)
+        os.kill(harness.child_pid(), signal.SIGKILL)
+        await setup.ended(turn_id)
+        await setup.talk.until_codex_answers()
+        await setup.wire.settled()
+        lines = [one for one in setup.wire.received if one.get("method") == "turn/completed"]
+        [*_, status] = [
+            one["params"]["status"]
+            for one in setup.wire.received
+            if one.get("method") == "thread/status/changed"
+        ]
+        setup.release.set()
+    assert [one["params"]["turn"]["id"] for one in lines] == [turn_id]
+    assert status == {"type": "idle"}

@@ -4,10 +4,12 @@ pages.
 
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
+from tests.e2e.wire import connect_socket
 
 pytestmark = pytest.mark.codex
 
@@ -100,3 +102,20 @@ async def test_an_archived_trimmed_thread_is_listed_among_the_archived_alone(
         await talk.client.request("thread/archive", threadId=trimmed)
         assert one_list(await pages(talk, archived=True)) == [trimmed]
         assert set(one_list(await pages(talk))) == {talk.thread_id, other}
+
+
+async def test_a_thread_is_listed_at_every_moment_of_a_trim(harness: Harness) -> None:
+    async with harness.conversation() as talk, connect_socket(harness.socket) as wire:
+        await wire.initialize()
+        for _ in range(2):
+            await talk.turn()
+        await wire.result("thread/list")
+        for text in ("/clear 1", "/clear"):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(talk.type, text)
+                # More than are answered while the command runs.
+                answers = [await wire.result("thread/list") for _ in range(30)]
+                loaded = [await wire.result("thread/loaded/list") for _ in range(30)]
+            shown = [[row["id"] for row in answer["data"]] for answer in answers]
+            assert shown == [[talk.thread_id]] * 30
+            assert all(answer["data"] == [talk.thread_id] for answer in loaded)

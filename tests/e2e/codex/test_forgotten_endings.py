@@ -84,11 +84,12 @@ async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str,
     return told["status"], error
 
 
+@pytest.mark.parametrize("manner", ["rest", "word"])
 async def test_a_turn_whose_end_is_never_told_ends_when_codex_rests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
 ) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
-        turn_id = await prompt(wire, thread_id, "rest")
+        turn_id = await prompt(wire, thread_id, manner)
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NEVER_TOLD)
 
 
@@ -102,12 +103,14 @@ async def test_how_it_ended_is_read_from_codex_where_codex_knows(
     assert "answered unheard" in str(entries)
 
 
+@pytest.mark.parametrize("is_named", [True, False], ids=["named", "whatever runs"])
 async def test_an_interrupt_that_is_not_answered_ends_the_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_named: bool
 ) -> None:
     async with forgetful(tmp_path, monkeypatch, answer_s=0.5) as (wire, thread_id):
         turn_id = await prompt(wire, thread_id, "deaf")
-        assert await wire.result("turn/interrupt", threadId=thread_id, turnId=turn_id) == {}
+        named = turn_id if is_named else ""
+        assert await wire.result("turn/interrupt", threadId=thread_id, turnId=named) == {}
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NOT_ANSWERED)
 
 

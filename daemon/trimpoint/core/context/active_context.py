@@ -333,9 +333,10 @@ def injectable_positions(items: Sequence[dict[str, Any]]) -> list[int]:
     ]
 
 
-def call_id(item: dict[str, Any]) -> Any:
+def call_id(item: dict[str, Any]) -> str | None:
     """Returns the id that a tool call and its result share, or None."""
-    return item.get("call_id")
+    shared = item.get("call_id")
+    return shared if isinstance(shared, str) else None
 
 
 def is_call(item: dict[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from trimpoint.core.context.active_context import (
 from trimpoint.core.context.pins import NOTE_PREFIX, pin_items, standing_pins
 from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.context.segments import INJECTED, ContextSegment, context_segments
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.lenient import as_dict, as_list, as_text
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.tokens import ITEM_TOKENS, estimate_tokens
 
@@ -179,11 +179,11 @@ def _match_key(item: dict[str, Any]) -> Any:
     """Returns a key that is equal for a recorded item and the same item as Codex sends it, with ids
     and labels added.
     """
-    kind = item.get("type")
+    kind = str(item.get("type"))
     if kind == "message":
-        return kind, item.get("role"), message_text(item)
+        return kind, str(item.get("role")), message_text(item)
     if kind == "reasoning":
-        return kind, item.get("encrypted_content"), str(item.get("summary"))
+        return kind, str(item.get("encrypted_content")), str(item.get("summary"))
     return kind, call_id(item), str(item.get("encrypted_content") or "")
 
 
@@ -256,7 +256,7 @@ def _parts(item: dict[str, Any]) -> Iterator[tuple[ItemClass, int]]:
 
 
 def _class_of_part(item: dict[str, Any], part: dict[str, Any]) -> ItemClass:
-    if part.get("type") in _IMAGES:
+    if as_text(part.get("type")) in _IMAGES:
         return ItemClass.IMAGE
     role, text = item.get("role"), str(part.get("text", "")).lstrip()
     if role == "assistant":

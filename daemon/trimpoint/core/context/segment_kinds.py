@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trimpoint.core.context.groups import ItemGroup
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.lenient import as_dict, as_list, as_text
 
 PREVIEW_CHARS = 120
 
@@ -105,7 +105,9 @@ def _entry_kind(role: str, detail: bytes) -> SegmentKind | None:
 
 
 def _command_kind(item: dict[str, Any]) -> SegmentKind:
-    actions = [as_dict(action).get("type") for action in as_list(item.get("commandActions"))]
+    actions = [
+        as_text(as_dict(action).get("type")) for action in as_list(item.get("commandActions"))
+    ]
     if actions and _READING.issuperset(actions):
         return SegmentKind.FILE_READ
     return SegmentKind.CHECK if _CHECK.search(str(item.get("command", ""))) else SegmentKind.COMMAND

@@ -14,3 +14,8 @@ def as_dict(value: Any) -> dict[str, Any]:
 def as_list(value: Any) -> list[Any]:
     """Returns a copy of `value` if it is an array, else an empty list."""
     return [*cast("Iterable[Any]", value)] if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """Returns `value` if it is a string, else an empty string."""
+    return value if isinstance(value, str) else ""

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.lenient import as_dict, as_list, as_text
 
 IMAGE_TOKENS: Final = 1_500
 """The estimate for one image. The true cost is between some hundred and some thousand tokens; it
@@ -167,14 +167,14 @@ def _weigh(value: Any) -> float:
     if not isinstance(value, dict):
         return float(value is not None)
     item = as_dict(value)
-    if item.get("type") in _IMAGES:
+    if as_text(item.get("type")) in _IMAGES:
         return IMAGE_TOKENS
     return sum(_weigh_member(name, member) for name, member in item.items() if name not in _FRAMING)
 
 
 def _weigh_member(name: str, value: Any) -> float:
     if name == "encrypted_content":
-        sealed_bytes = len(value or "") * 3 / 4 - _SEALED_ENVELOPE_BYTES
+        sealed_bytes = len(as_text(value)) * 3 / 4 - _SEALED_ENVELOPE_BYTES
         return max(0.0, sealed_bytes / _SEALED_BYTES_PER_TOKEN)
     return _weigh(value)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import anyio
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol.errors import ERROR_KINDS, Reason
+from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandProgress
 
 from trimpoint.core.model import invocations, slash
@@ -29,7 +29,7 @@ from trimpoint.gateway.session.codex_tui import (
     send_to_read_again,
 )
 from trimpoint.gateway.session.played_turns import PlayedTurn, PlayedTurns
-from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
+from trimpoint.gateway.session.requests.errors import Refusal, as_wire_error, not_steerable
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
@@ -113,7 +113,8 @@ class TypedCommands:
         async def handle(client_request: ClientRequest) -> Any:
             params = client_request.params()
             typed = _typed_in_any(params.get("input"))
-            running = self._played.by_id(str(params.get("expectedTurnId")))
+            thread_id = self._identity.thread_named_in(client_request)
+            running = self._played.running(thread_id, str(params.get("expectedTurnId")))
             if typed is not None:
                 problem = (
                     f"/{typed.name} is a command, and no part of a turn; nothing was sent to the "
@@ -121,17 +122,16 @@ class TypedCommands:
                 )
                 hint = "Send it as a prompt of its own when the turn has ended."
                 if client_request.method == "turn/steer":
-                    return client_request.refuse_with(_not_steerable(problem, hint))
+                    return client_request.refuse_with(not_steerable(Reason.USAGE, problem, hint))
                 raise Refusal(Reason.USAGE, problem, hint)
             if running is not None:
                 problem = (
                     f"The turn is the command /{running.command}, which takes no more input; "
                     "nothing was sent to the agent."
                 )
-                raise Refusal(
-                    Reason.ALREADY_IN_PROGRESS,
-                    problem,
-                    "Send a prompt; it waits until the command has ended.",
+                hint = "Send a prompt; it waits until the command has ended."
+                return client_request.refuse_with(
+                    not_steerable(Reason.ALREADY_IN_PROGRESS, problem, hint)
                 )
             await client_request.let_others_on()
             return await take_input(client_request)
@@ -290,21 +290,3 @@ def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:
         "clientId": params.get("clientUserMessageId"),
         "content": content,
     }
-
-
-def _not_steerable(message: str, hint: str) -> WireError:
-    """Returns the refusal in Codex's form for a turn that takes no input. Codex's terminal UI then
-    keeps the text, and sends it when the turn has ended.
-    """
-    code = ERROR_KINDS[Reason.USAGE].code
-    data = {
-        "reason": Reason.USAGE,
-        "retryable": False,
-        "hint": hint,
-        "message": message,
-        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}},
-        "additionalDetails": None,
-    }
-    return WireError(
-        code, message, raw=msgspec.json.encode({"code": code, "message": message, "data": data})
-    )

@@ -52,11 +52,6 @@ class Identity:
             else None
         )
 
-    def is_current(self, provider_thread_id: str) -> bool:
-        """Returns whether the provider thread serves a thread of ours at present."""
-        owner = self._engine.owner_of(provider_thread_id)
-        return owner is not None and self.provider_of(owner) == provider_thread_id
-
     def to_client(self, message: bytes) -> bytes:
         """Returns a message of Codex with its provider ids replaced by stable ids."""
         if not self._engine.renamed or not idmap.mentions_any(message, self._engine.renamed):

@@ -2,6 +2,7 @@
 any turn.
 
 They are not in the ledger: a played turn is listed while it runs, and disappears when it has ended.
+So is the turn of a compaction that no typed command has begun.
 """
 
 import time
@@ -13,10 +14,12 @@ from msgspec import Raw
 
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.gateway.session.compaction_turns import CompactionTurns
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
-# Answers in which Codex shows a thread's newest turn.
-SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list")
+# Answers in which Codex shows a thread's newest turn, or whether one is running.
+SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list", "thread/list")
+_ACTIVE = {"type": "active", "activeFlags": []}
 
 
 class PlayedTurn(msgspec.Struct, eq=False):
@@ -60,9 +63,10 @@ class PlayedTurn(msgspec.Struct, eq=False):
 
 
 class PlayedTurns:
-    """The played turns that are running."""
+    """The played turns that are running, and the turns of other `compactions`."""
 
-    def __init__(self) -> None:
+    def __init__(self, compactions: CompactionTurns) -> None:
+        self.compactions = compactions
         self._turns: dict[str, PlayedTurn] = {}
 
     def add(self, turn: PlayedTurn) -> None:
@@ -74,9 +78,14 @@ class PlayedTurns:
         self._turns.pop(turn.turn_id, None)
         turn.ended.set()
 
-    def by_id(self, turn_id: str) -> PlayedTurn | None:
-        """Returns the running played turn with this id, or None."""
-        return self._turns.get(turn_id)
+    def running(self, thread_id: str | None, turn_id: str) -> PlayedTurn | None:
+        """Returns the thread's running played turn with this id, or None."""
+        turn = self._turns.get(turn_id)
+        return turn if turn is not None and turn.thread_id == thread_id else None
+
+    def newest(self, thread_id: str) -> PlayedTurn | None:
+        """Returns the thread's newest running played turn, or None."""
+        return next(reversed(self._of(thread_id)), None)
 
     def runs_in(self, thread_id: str) -> bool:
         """Returns whether a played turn is executing in the thread; one that waits for a person's
@@ -116,7 +125,7 @@ class PlayedTurns:
 
     def _showing(self, inner: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
-            if self._turns:
+            if self._turns or self.compactions:
                 client_request.amend = lambda result: self._with_own(client_request, result)
             return await inner(client_request)
 
@@ -124,36 +133,46 @@ class PlayedTurns:
 
     def _with_own(self, client_request: ClientRequest, result: Any) -> Any:
         params = client_request.params()
-        own = self._of(str(params.get("threadId")))
+        answer = as_dict(msgspec.json.decode(result) if isinstance(result, bytes | Raw) else result)
+        if client_request.method == "thread/list":
+            return {**answer, "data": [self._with_status(row) for row in as_list(answer["data"])]}
+        own = self._listed_in(str(params.get("threadId")))
         if not own:
             return result
-        answer = as_dict(msgspec.json.decode(result) if isinstance(result, bytes | Raw) else result)
         if client_request.method == "thread/turns/list":
-            return {**answer, "data": _listed(as_list(answer.get("data")), own, params)}
+            return _with_listed(answer, own, params)
         thread = as_dict(answer.get("thread"))
         wants_turns = (
             params.get("includeTurns")
             if client_request.method == "thread/read"
             else not params.get("excludeTurns")
         )
-        turns = [
-            *as_list(thread.get("turns")),
-            *(_listed_turn(turn) for turn in own if wants_turns),
+        turns = [*as_list(thread.get("turns")), *(own if wants_turns else ())]
+        page = answer.get("initialTurnsPage")
+        if page is not None:
+            asked = as_dict(params.get("initialTurnsPage"))
+            answer = {**answer, "initialTurnsPage": _with_listed(as_dict(page), own, asked)}
+        return {**answer, "thread": {**thread, "turns": turns, "status": _ACTIVE}}
+
+    def _with_status(self, row: Any) -> Any:
+        is_active = row.get("id") in self.compactions.thread_ids or self._of(str(row.get("id")))
+        return {**row, "status": _ACTIVE} if is_active else row
+
+    def _listed_in(self, thread_id: str) -> list[dict[str, Any]]:
+        """Returns the thread's turns that are running here and not in its Codex thread."""
+        played = [
+            {**turn.as_object(items=[turn.prompt]), "itemsView": "full"}
+            for turn in self._of(thread_id)
         ]
-        return {
-            **answer,
-            "thread": {**thread, "turns": turns, "status": {"type": "active", "activeFlags": []}},
-        }
+        return [*self.compactions.of(thread_id), *played]
 
 
-def _listed(turns: list[Any], own: list[PlayedTurn], params: dict[str, Any]) -> list[Any]:
-    """Returns a page of turns with the running played turns added, if it is the first page in
-    descending order.
-    """
-    if params.get("cursor") is not None or params.get("sortDirection") == "asc":
-        return turns
-    return [*(_listed_turn(turn) for turn in reversed(own)), *turns]
-
-
-def _listed_turn(turn: PlayedTurn) -> dict[str, Any]:
-    return {**turn.as_object(items=[turn.prompt]), "itemsView": "full"}
+def _with_listed(
+    page: dict[str, Any], own: list[dict[str, Any]], params: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns a page of turns with the running turns added, if it is the one with the newest."""
+    turns = as_list(page.get("data"))
+    if params.get("sortDirection") == "asc":
+        has_newest = page.get("nextCursor") is None
+        return {**page, "data": [*turns, *own]} if has_newest else page
+    return page if params.get("cursor") is not None else {**page, "data": [*own[::-1], *turns]}

@@ -19,6 +19,7 @@ from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.routing.sub_agents import status_type
 from trimpoint.operations.routing.thread_messages import is_resting
 from trimpoint.operations.routing.turn_end_buffer import ENDED
 from trimpoint.threads.errors import EngineError
@@ -115,8 +116,7 @@ class LostEndings:
         """
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
         thread = as_dict((await self._ask("thread/read", params)).get("thread"))
-        status = as_dict(thread.get("status")).get("type")
-        return bool(thread) and not is_resting(status)
+        return bool(thread) and not is_resting(status_type(thread.get("status")))
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
         """Returns the turn in Codex's display form, or an object with only its id if Codex does not

@@ -82,5 +82,9 @@ class SubAgents:
 
 def status_in(message: CodexMessage) -> Any:
     """Returns the type of the status in a `thread/status/changed`."""
-    status = message.member("status")
+    return status_type(message.member("status"))
+
+
+def status_type(status: Any) -> Any:
+    """Returns the type of a thread's status, which is an object with a `type`, or the type."""
     return status if isinstance(status, str) else as_dict(status).get("type")

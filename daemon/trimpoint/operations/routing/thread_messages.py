@@ -17,7 +17,19 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
     """Yields the method and parameters of the notifications that end a turn as interrupted, for a
     Codex that has ended.
     """
-    yield "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
+    yield idle(thread_id)
+    yield ended_as_interrupted(thread_id, turn_id, reason)
+
+
+def idle(thread_id: str) -> tuple[str, dict[str, Any]]:
+    """Returns the method and parameters of the notification that a thread is idle."""
+    return "thread/status/changed", {"threadId": thread_id, "status": {"type": "idle"}}
+
+
+def ended_as_interrupted(thread_id: str, turn_id: str, reason: str) -> tuple[str, dict[str, Any]]:
+    """Returns the method and parameters of the notification that a turn has ended as
+    interrupted.
+    """
     error = {"message": reason, "codexErrorInfo": None, "additionalDetails": None}
     turn: dict[str, Any] = {
         "id": turn_id,
@@ -29,7 +41,7 @@ def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str
         "completedAt": None,
         "durationMs": None,
     }
-    yield "turn/completed", {"threadId": thread_id, "turn": turn}
+    return "turn/completed", {"threadId": thread_id, "turn": turn}
 
 
 def rests(message: CodexMessage) -> bool:

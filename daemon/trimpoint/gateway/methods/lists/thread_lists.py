@@ -72,10 +72,13 @@ class ThreadLists:
             decode_cursor(params.get("cursor")),
         )
         is_ours = cursor is not None or not params.get("cursor")
-        can_page = client_request.method == "thread/list" and is_ours and self.has_renewed()
-        if can_page and order is not None and limit is not None:
-            return await self._own_page(client_request, Asked(params, order, limit, cursor))
-        return await self.codex_page(client_request, params)
+        if client_request.method != "thread/list" or not is_ours or order is None or limit is None:
+            return await self.codex_page(client_request, params)
+        if not self.has_renewed():
+            page = await self.codex_page(client_request, params)
+            if not self.has_renewed():  # no trim has begun meanwhile
+                return page
+        return await self._own_page(client_request, Asked(params, order, limit, cursor))
 
     async def codex_page(
         self, client_request: ClientRequest, params: dict[str, Any]
@@ -193,10 +196,18 @@ class ThreadLists:
         return self.is_current_or_foreign(str(thread.get("id")))
 
     def is_current_or_foreign(self, provider_id: str) -> bool:
-        """Returns whether a provider thread serves a thread at present, or does not belong to a
-        thread of ours.
+        """Returns whether a provider thread serves a thread at present, or did so before a trim
+        that is under way, or does not belong to a thread of ours.
         """
-        return self._engine.owner_of(provider_id) is None or self._identity.is_current(provider_id)
+        owner = self._engine.owner_of(provider_id)
+        return owner is None or self._newest_provider(owner) == provider_id
+
+    def _newest_provider(self, thread_id: str) -> str:
+        """Returns the newest provider thread that a thread is known to have had, or an empty
+        string.
+        """
+        ids = self._engine.summaries[thread_id].provider_thread_ids
+        return next((one for one in reversed(ids) if one is not None), "")
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
         """Returns a row of Codex with stable ids, and with the creation time and preview of the
@@ -254,7 +265,7 @@ class ThreadLists:
 
     async def _row_fits(self, thread_id: str, params: dict[str, Any]) -> bool:
         """Returns whether a thread that Codex does not list passes the filters."""
-        provider_id = str(self._identity.provider_of(thread_id))
+        provider_id = self._newest_provider(thread_id)
         known = self._origins.get(provider_id) if not has_changing_filter(params) else None
         row = known or await self._read(thread_id)
         if row is None:
@@ -290,8 +301,10 @@ class Asked(NamedTuple):
 
 
 def _was_renewed(summary: ThreadSummary) -> bool:
-    current = summary.provider_thread_ids[-1] if summary.provider_thread_ids else None
-    return current is not None and current != summary.thread_id
+    # While a trim is under way, the newest is None: the next provider thread is being started.
+    return (
+        bool(summary.provider_thread_ids) and summary.provider_thread_ids[-1] != summary.thread_id
+    )
 
 
 def _fits(summary: ThreadSummary, params: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.gateway.session.requests.errors import Refusal, not_steerable
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
@@ -115,6 +115,12 @@ class TurnMethods:
         if thread_id is None:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
+        if self._sessions.is_compacting(thread_id):
+            problem = "The context is being compacted; nothing was sent to the agent."
+            hint = "Send a prompt; it waits until the compaction has ended."
+            return client_request.refuse_with(
+                not_steerable(Reason.ALREADY_IN_PROGRESS, problem, hint)
+            )
         expected = client_request.params().get("expectedTurnId")
         await client_request.let_others_on()
         session = await self._sessions.ready(thread_id)

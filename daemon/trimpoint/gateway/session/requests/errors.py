@@ -77,6 +77,23 @@ def wire_error(reason: Reason, message: str, hint: str = "", **facts: object) ->
     return WireError(kind.code, message, data)
 
 
+def not_steerable(reason: Reason, message: str, hint: str) -> WireError:
+    """Returns the refusal in Codex's form for a turn that takes no input. Codex's terminal UI then
+    keeps the text, and sends it when the turn has ended.
+    """
+    kind = ERROR_KINDS[reason]
+    data = {
+        "reason": reason,
+        "retryable": kind.retryable,
+        "hint": hint,
+        "message": message,
+        "codexErrorInfo": {"activeTurnNotSteerable": {"turnKind": "compact"}},
+        "additionalDetails": None,
+    }
+    raw = msgspec.json.encode({"code": kind.code, "message": message, "data": data})
+    return WireError(kind.code, message, raw=raw)
+
+
 def as_wire_error(error: Exception) -> WireError:
     """Returns the error object that the client receives for the exception `error`."""
     match error:

@@ -230,9 +230,14 @@ def test_turns_that_codex_had_compacted_come_back_only_by_force() -> None:
     thread.report(ev.TurnCompleted(turn_id, "completed"))
     thread.turn()
     thread.clear(1)
-    assert "in turn 3" in refusal(thread, Reason.DOES_NOT_FIT)
+    refused = refusal(thread, Reason.DOES_NOT_FIT)
+    assert "in turn 3" in refused
+    assert "comes back only with /revert 4 --context; /undo --force brings" in refused
+    thread.turn()
+    refused = refusal(thread, Reason.DOES_NOT_FIT)
+    assert "/revert 4 --context, without the turns since; /undo --force" in refused
     undo(thread, force=True)
-    assert len(thread.state.active_turns) == 4
+    assert len(thread.state.active_turns) == 5
 
 
 def test_a_compaction_of_codex_since_the_trim_needs_force_too() -> None:
@@ -241,7 +246,9 @@ def test_a_compaction_of_codex_since_the_trim_needs_force_too() -> None:
     turn_id = thread.begin_turn()
     thread.report(ev.EntryRecorded(turn_id, "c", "activity", "contextCompaction", "compacted"))
     thread.report(ev.TurnCompleted(turn_id, "completed"))
-    assert "in turn 3" in refusal(thread, Reason.DOES_NOT_FIT)
+    refused = refusal(thread, Reason.DOES_NOT_FIT)
+    assert "in turn 3" in refused
+    assert "cannot be had back" in refused
 
 
 # --- with reverts -----------------------------------------------------------------------------

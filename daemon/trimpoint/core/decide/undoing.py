@@ -15,6 +15,8 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.context.context_size import exceeds, window_of
 from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.provider_compactions import newest_own_compaction
+from trimpoint.core.decide.reverting import target_after
+from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.model.ledger import Boundary
@@ -135,13 +137,28 @@ def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
     if (index := _compacted_in(state, plan)) is not None:
         own = f"Codex compacted the context automatically in turn {index + 1}, and what it had then"
-        back = f"cannot be had back; {command} brings the turns back word for word."
-        return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}")
+        reverting = _reverting(state, plan)
+        back = "cannot be had back" if reverting is None else f"comes back only with {reverting}"
+        words = f"{command} brings the turns back word for word"
+        return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}; {words}.")
     window = window_of(state.usage, model_in(state.settings), policy)
     if window is None or not exceeds(plan.context, plan.opened, window):
         return None
     size = f"the context would hold more than the {window:,} tokens that fit into the window"
     return Rejected(Reason.DOES_NOT_FIT, f"Not undone: {size}. {command} does it all the same.")
+
+
+def _reverting(state: ThreadState, plan: UndoPlan) -> str | None:
+    """Returns the command that brings Codex's own summary back, which was in the context before the
+    trim; None if the present context begins with it, or no Codex thread has it.
+    """
+    if plan.opened.reason == "redo" or newest_own_compaction(state) is not None:
+        return None
+    kept = sum(turn.generation < plan.boundary.generation for turn in state.turns)
+    if not changes_context(state, kept) or target_after(state, kept).generation is None:
+        return None
+    since = ", without the turns since" if kept < len(state.turns) else ""
+    return f"/revert {kept} --context{since}"
 
 
 def _compacted_in(state: ThreadState, plan: UndoPlan) -> int | None:

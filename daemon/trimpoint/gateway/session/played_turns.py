@@ -19,7 +19,7 @@ from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 # Answers in which Codex shows a thread's newest turn, or whether one is running.
 SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list", "thread/list")
-_ACTIVE = {"type": "active", "activeFlags": []}
+_ACTIVE: dict[str, Any] = {"type": "active", "activeFlags": []}
 
 
 class PlayedTurn(msgspec.Struct, eq=False):

@@ -17,13 +17,13 @@ from trimpoint.gateway.session.requests.errors import Refusal
 MAX_METHOD_CHARS: Final = 1_024
 """No method has so long a name."""
 
-CHECKED_BYTES: Final = 48 * 1024
+CHECKED_BYTES: Final = 16 * 1024
 """Whatever a smaller request holds takes little time."""
 
 MAX_OTHER_BYTES: Final = 1024 * 1024
 """All of a request but its content, in bytes of JSON."""
 
-MAX_OTHER_VALUES: Final = 50_000
+MAX_OTHER_VALUES: Final = 20_000
 """The values in it. Each may be an id, which is looked up."""
 
 MAX_MEMBER_BYTES: Final = 128 * 1024

@@ -7,6 +7,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE
 from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.sessions import survey
 
@@ -15,6 +16,7 @@ from tests.sessionlogs.sessions import (
     THREAD,
     document_of,
     lines_of,
+    live_texts,
     meta,
     only_session,
     row,
@@ -381,3 +383,12 @@ def test_a_session_of_the_first_age_may_be_one_object(tmp_path: Path) -> None:
     assert [one.text for one in document.messages] == ["hi", "hello"]
     assert document.session.created_at == "2025-05-01T00:00:00Z"
     assert document.end.unparsed == 0
+
+
+def test_an_older_summary_with_other_words_stands_where_its_boundary_was(tmp_path: Path) -> None:
+    kept, other = said("user", "one", "u1"), said("user", f"{SUMMARY_PREFACE} …", "s1")
+    first = compacted("A SUMMARY", kept, said("user", f"{SUMMARY_PREFACE}:\nA SUMMARY", "s0"))
+    two, own = said("user", "two", "u2"), said("user", f"{SUMMARY_PREFACE}:\nB", "s2")
+    second = compacted(f"{SUMMARY_PREFACE}:\nB", kept, other, two, own)
+    write_rollout(tmp_path, 1, [meta(1), kept, first, two, second])
+    assert live_texts(only_session(tmp_path)) == ["one", "SUMMARY:", "two", "SUMMARY:B"]

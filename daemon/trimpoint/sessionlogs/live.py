@@ -102,7 +102,7 @@ def _ordered(
         if own is None:
             if boundary is boundaries[-1]:
                 placed += [_summary(boundary)] if _has_summary(boundary) else []
-            elif (kept := _kept_summary(boundary, left)) is not None:
+            elif (kept := _kept_summary(boundary, boundaries, left)) is not None:
                 placed.append(kept)
                 left = [one for one in left if one is not kept]
         elif not _keeps_beginning(boundary):
@@ -118,14 +118,28 @@ def _has_summary(boundary: u.BoundaryRecord) -> bool:
 
 
 def _kept_summary(
-    boundary: u.BoundaryRecord, later: list[u.MessageRecord]
+    boundary: u.BoundaryRecord, boundaries: list[u.BoundaryRecord], later: list[u.MessageRecord]
 ) -> u.MessageRecord | None:
-    """Returns the summary of a boundary, if a later boundary of Codex kept it as a message."""
-    summary = boundary.summary
-    if not summary:
-        return None
-    kept = (one for one in later if one.kind == "summary" and one.synthetic)
-    return next((one for one in kept if one.text.endswith(summary)), None)
+    """Returns the summary of a boundary, if a later boundary of Codex kept it as a message: by its
+    text, or the one that the next boundary kept and that is no other boundary's.
+    """
+    kept = [one for one in later if one.kind == "summary" and one.synthetic]
+    by_text = next((one for one in kept if _says(one, boundary)), None)
+    if by_text is not None:
+        return by_text
+    after = boundaries[boundaries.index(boundary) + 1]
+    return next(
+        (
+            one
+            for one in kept
+            if one.source_ref == after.source_ref and not any(_says(one, b) for b in boundaries)
+        ),
+        None,
+    )
+
+
+def _says(message: u.MessageRecord, boundary: u.BoundaryRecord) -> bool:
+    return bool(boundary.summary) and message.text.endswith(boundary.summary or "")
 
 
 def _keeps_beginning(boundary: u.BoundaryRecord) -> bool:

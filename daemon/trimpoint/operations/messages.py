@@ -128,8 +128,11 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _kept(paths: Sequence[str]) -> str:
-    """Returns the sentence about files that others have changed; empty if there are none."""
-    return f" Changed by others since, so not touched: {_listed(paths)}." if paths else ""
+    """Returns the sentence about files that others have changed, or that only git's rules of what
+    to ignore have made appear or disappear; empty if there are none.
+    """
+    why = "because others changed them since, or what git ignores has changed"
+    return f" Not touched, {why}: {_listed(paths)}." if paths else ""
 
 
 def _destination(state: ThreadState, reverting: Reverting) -> str:

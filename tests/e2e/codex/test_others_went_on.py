@@ -275,6 +275,28 @@ async def test_a_thread_that_another_program_has_archived_is_archived(harness: H
         assert seen_turns(await talk.turn(), 2) == [1, 2]
 
 
+async def test_a_prompt_on_it_says_why_and_it_stays_archived_until_somebody_unarchives_it(
+    harness: Harness,
+) -> None:
+    thread_id, provider_id = await begun(harness, 1)
+    async with another_program(harness, provider_id) as wire:
+        await wire.result("thread/archive", threadId=provider_id)
+    prompt = {"threadId": thread_id, "input": [{"type": "text", "text": "prompt-2."}]}
+    async with harness.daemon(), harness.client() as client:
+        with pytest.raises(RemoteError, match="is archived in Codex: another program") as refused:
+            await client.request("turn/start", **prompt)
+        assert refused.value.data["reason"] == "thread_archived"
+        assert "thread/unarchive" in refused.value.data["hint"]
+        with pytest.raises(RemoteError, match="is archived"):
+            await client.request("thread/resume", threadId=thread_id)
+        with pytest.raises(RemoteError, match="is archived"):
+            await client.request("turn/start", **prompt)
+        await client.request("thread/unarchive", threadId=thread_id)
+        talk = Conversation(client, thread_id, harness.model, harness.script)
+        talk.turns = 1
+        assert seen_turns(await talk.turn(), 2) == [1, 2]
+
+
 async def test_a_thread_that_another_program_took_out_of_the_archive_is_resumed(
     harness: Harness,
 ) -> None:

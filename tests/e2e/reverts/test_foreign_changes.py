@@ -120,6 +120,7 @@ async def test_ignored_files_stay_when_a_turn_changes_what_is_ignored(harness: H
     assert reverted["status"] == undone["status"] == "completed", (reverted, undone)
     assert reverted["files"]["written"] == [".gitignore"]
     assert reverted["files"]["removed"] == []
+    assert "or what git ignores has changed: mine.log, mine.tmp." in reverted["message"]
     assert there == before
     assert worktree_files(harness.worktree) == after
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from trimpoint_protocol.errors import ERROR_KINDS, Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import (
@@ -117,6 +118,25 @@ class Resumption:
                 writer.record_facts(
                     ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
                 )
-                raise
+            if writer.state.archived:
+                raise _archived_elsewhere() from error
         await self._link.request("thread/unarchive", {"threadId": provider_id})
         return await self._link.request("thread/resume", params)
+
+
+def _archived_elsewhere() -> ProviderError:
+    """Returns the refusal of a thread that Codex has archived and the ledger has not, for clients:
+    Codex's own names a command of another program, and no cause.
+    """
+    kind = ERROR_KINDS[Reason.THREAD_ARCHIVED]
+    message = (
+        "The thread is archived in Codex: another program archived it, or trimpoint's state "
+        "directory is a copy from before the thread's last trim."
+    )
+    hint = (
+        "Unarchive the thread with thread/unarchive or `trimpoint unarchive`; it then goes on from "
+        "what trimpoint and Codex know of it."
+    )
+    data = {"reason": Reason.THREAD_ARCHIVED, "retryable": kind.retryable, "hint": hint}
+    raw = msgspec.json.encode({"code": kind.code, "message": message, "data": data})
+    return ProviderError.read(Raw(raw))

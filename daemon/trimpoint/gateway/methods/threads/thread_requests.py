@@ -121,19 +121,14 @@ class ThreadRequests:
         has_successor = self._engine.summaries[thread_id].new_thread_id is not None
         if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
             self.refuse_archived(thread_id)
-        return self._engine.summaries[thread_id].archived
+        return self._is_archived_here(thread_id)
 
     def refuse_archived(self, thread_id: str) -> None:
         """Raises if the thread is archived.
 
         :raises Refusal: when the thread is archived.
         """
-        writer = self._engine.loaded(thread_id)
-        archived = (
-            writer.state.archived
-            if writer is not None
-            else self._engine.summaries[thread_id].archived
-        )
+        archived = self._is_archived_here(thread_id)
         successor = self._engine.summaries[thread_id].new_thread_id
         if archived and successor is not None:
             problem = f"The thread {thread_id} is archived; it went on as {successor}."
@@ -141,3 +136,9 @@ class ThreadRequests:
             raise Refusal(Reason.THREAD_ARCHIVED, problem, hint, new_thread_id=successor)
         if archived:
             raise Refusal(Reason.THREAD_ARCHIVED, f"The thread {thread_id} is archived.")
+
+    def _is_archived_here(self, thread_id: str) -> bool:
+        # The summary follows the writer's state only once the record is durable.
+        writer = self._engine.loaded(thread_id)
+        known = writer.state if writer is not None else self._engine.summaries[thread_id]
+        return known.archived

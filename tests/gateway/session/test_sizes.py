@@ -37,7 +37,7 @@ def test_an_id_or_a_name_beyond_its_longest_is_refused(name: str) -> None:
 
 
 def test_a_long_command_that_is_no_text_is_no_over_long_one() -> None:
-    words = b",".join([b'"many words are one"'] * 15_000)
+    words = b",".join([b'"%b"' % (b"x" * 60)] * 15_000)
     assert checked("m", b'{"command":[%b]}' % words) is None
 
 

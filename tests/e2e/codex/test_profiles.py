@@ -6,6 +6,7 @@ the version that sent the request.
 
 import os
 import signal
+import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -342,7 +343,7 @@ async def test_the_thread_of_a_sub_agent_is_found_with_the_codex_that_runs_it(
         read = await plain.request("thread/read", threadId=agent)
         meter = await plain.request("context/status", threadId=agent)
         with pytest.raises(RemoteError):
-            await plain.request("thread/read", threadId=agent.replace(agent[-1], "0", 1))
+            await plain.request("thread/read", threadId=str(uuid.uuid4()))
     assert read["thread"]["id"] == agent
     assert meter["threadId"] == agent
 

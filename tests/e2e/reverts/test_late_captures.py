@@ -219,6 +219,31 @@ async def test_the_files_of_a_failed_try_stay_when_unneeded_checkpoints_are_prun
     assert "a.txt" not in worktree_files(harness.worktree)
 
 
+async def test_a_try_that_was_not_captured_before_the_turn_went_on_is_captured_with_it(
+    harness: Harness,
+) -> None:
+    with_repository(harness.worktree)
+    async with harness.conversation() as talk:
+        await long_talk_with_long_end(talk)
+        go_on, after = anyio.Event(), len(talk.client.messages)
+        talk.script.then(run("echo one > a.txt"), held(overflow(), go_on))
+        talk.script.then(run("echo two > a.txt"), say("It fits."))
+        prompt = [{"type": "text", "text": "too much"}]
+        with anyio.fail_after(STEP_S):
+            await talk.client.request("turn/start", threadId=talk.thread_id, input=prompt)
+            await talk.client.expect(_has_run_a_command, after)
+            with captures_waiting(harness.worktree):
+                go_on.set()
+                ended = await talk.client.expect(_is_end_of_turn, after)
+        await edit(talk, "echo three > a.txt")
+        checkpoints = (await talk.snapshot())["checkpoints"]
+        outcome = await talk.type(f"/revert {TURNS}")
+    turn_id = ended["params"]["turn"]["id"]
+    assert [one["moment"] for one in checkpoints if one["turnId"] == turn_id].count("after") == 1
+    assert outcome["status"] == "completed", outcome
+    assert "a.txt" not in worktree_files(harness.worktree)
+
+
 def _has_captured(message: dict[str, Any]) -> bool:
     return message.get("params", {}).get("type") == "thread.checkpoint-captured"
 

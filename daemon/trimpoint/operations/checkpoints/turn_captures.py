@@ -72,7 +72,9 @@ class Baseline(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A capture to be made. `since_s` is when it was requested, by the event loop's clock."""
+    """A capture to be made. `since_s` is when it was requested, by the event loop's clock, and
+    `ended_at_ms` when the turn had ended, if it had.
+    """
 
     thread_id: str
     turn_id: str
@@ -80,6 +82,7 @@ class Wanted(NamedTuple):
     baseline: Baseline | None
     made: anyio.Event
     since_s: float
+    ended_at_ms: int | None
 
 
 class TurnCaptures:
@@ -234,7 +237,11 @@ class TurnCaptures:
             return  # the daemon is ending; the next daemon captures the turn
         made = anyio.Event()
         self._under_way.setdefault(thread_id, set()).add(made)
-        wanted = Wanted(thread_id, turn_id, moment, baseline, made, anyio.current_time())
+        writer = self._engine.loaded(thread_id)
+        turn = _turn(writer.state, turn_id) if writer is not None else None
+        ended_at_ms = turn.completed_at_ms if turn is not None else None
+        now = anyio.current_time()
+        wanted = Wanted(thread_id, turn_id, moment, baseline, made, now, ended_at_ms)
         self._tasks.start_soon(self._capture, wanted)
 
     async def _capture(self, wanted: Wanted) -> None:
@@ -243,9 +250,12 @@ class TurnCaptures:
             async with self.in_order(thread_id):
                 writer = await self._engine.thread(thread_id)
                 looked = wanted.baseline or await self._look(writer)
-                if wanted.moment == "after" and writer.state.running_turn_id == wanted.turn_id:
-                    return  # it is repeated after an overflow; the end of the repetition counts
-                writer.record_facts(*await self._facts(writer, wanted, looked))
+                if _is_repeated(writer.state, wanted):
+                    return
+                facts = await self._facts(writer, wanted, looked)
+                if _is_repeated(writer.state, wanted):
+                    return
+                writer.record_facts(*facts)
             if wanted.moment == "after" and looked.repository is not None:
                 self._tasks.start_soon(upkeep, looked.repository)
         except EngineError as error:
@@ -300,6 +310,14 @@ class TurnCaptures:
         """
         waited_s = anyio.current_time() - wanted.since_s
         return wanted.moment == "after" and waited_s > self._rules.completion_grace_s
+
+
+def _is_repeated(state: ThreadState, wanted: Wanted) -> bool:
+    """Returns whether the turn has gone on since it ended, after an overflow. Its changes could not
+    be told from those of others, and the end of the repetition is captured as well.
+    """
+    turn = _turn(state, wanted.turn_id) if wanted.moment == "after" else None
+    return turn is not None and turn.completed_at_ms != wanted.ended_at_ms
 
 
 async def _timely_facts(

@@ -84,7 +84,7 @@ class Reading:
         for _ in _feed(session, session.reader(records), records, self._first.sizes):
             yield records.take()
         yield records.take()
-        yield [records.usage.record()]
+        yield [self._first.records.usage.record()]
 
     def end(self, digest: str) -> u.EndRecord:
         """Returns the last record, after all others were taken."""

@@ -24,6 +24,7 @@ class MessageState(NamedTuple):
 
 ACTIVE = MessageState(True, 0, None)
 NEVER_LIVE = MessageState(False, 0, None)
+_NONE = -1
 
 
 class _Removal(NamedTuple):
@@ -51,7 +52,8 @@ class Fates:
     """The state of each message, asked for rising indices; and which boundaries were undone.
 
     `changed`: the line at which a message was written for the last time, if not at its first.
-    `withdrawn`: how many messages with an index turned out to be none.
+    `withdrawn`: how many messages with an index turned out to be none. `matches`: for each
+    boundary, the messages that its replacement repeats.
     """
 
     def __init__(
@@ -62,12 +64,14 @@ class Fates:
         undone: frozenset[int] = frozenset(),
         changed: Mapping[int, int] | None = None,
         withdrawn: Mapping[int, int] | None = None,
+        matches: Iterable["array[int]"] = (),
     ) -> None:
         self.count = count
         self.live = live
         self.undone = undone
         self.changed: Mapping[int, int] = changed or {}
         self._withdrawn: Counter[int] = Counter(withdrawn)
+        self._matches = iter(matches)
         self._ends: array[int] = array("q")
         self._states: list[MessageState] = []
         for end, state in _runs(count, live, removals):
@@ -80,10 +84,15 @@ class Fates:
 
     def withdraws(self, index: int) -> bool:
         """Returns whether the next message, which would have this index, is to be left out."""
-        if not self._withdrawn[index]:
+        if index not in self._withdrawn or not self._withdrawn[index]:
             return False
         self._withdrawn[index] -= 1
         return True
+
+    def next_matches(self, count: int) -> list[int | None]:
+        """Returns what `Window.note_matches` was given for the next boundary; of `count` items."""
+        found = next(self._matches, array("q", [_NONE] * count))
+        return [None if index == _NONE else index for index in found]
 
     def of(self, index: int) -> MessageState:
         """Returns what became of the message."""
@@ -139,6 +148,7 @@ class Window:
         self.boundaries = 0
         self.changed: dict[int, int] = {}
         self.withdrawn: Counter[int] = Counter()
+        self._matches: list[array[int]] = []
         self._undone: set[int] = set()
         self._begun: list[int] = []  # how many messages there were at each boundary
         self._removals: list[_Removal] = []
@@ -186,6 +196,11 @@ class Window:
         self.boundaries += 1
         self._begun.append(self.count)
         return removed
+
+    def note_matches(self, matches: Iterable[int | None]) -> None:
+        """Remembers for the second reading which messages the next boundary repeats."""
+        found = (_NONE if index is None else index for index in matches)
+        self._matches.append(array("q", found))
 
     def undo(self, boundaries: int) -> int:
         """Says that the newest boundaries, so many, are undone. Returns how many messages there
@@ -237,5 +252,11 @@ class Window:
         """Returns what became of each message, at the end of the log."""
         removals = ((removal.removed, removal.state) for removal in reversed(self._removals))
         return Fates(
-            self.count, self.live, removals, frozenset(self._undone), self.changed, self.withdrawn
+            self.count,
+            self.live,
+            removals,
+            frozenset(self._undone),
+            self.changed,
+            self.withdrawn,
+            self._matches,
         )

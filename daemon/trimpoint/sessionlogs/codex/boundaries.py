@@ -141,6 +141,16 @@ class PendingBoundary:
         )
 
 
+def note_said(kind: str, role: str | None, turn: Turn, pending: PendingBoundary | None) -> None:
+    """Notes a message of a turn, by which the trigger of a boundary before it may be known."""
+    if kind == "prompt":
+        turn.has_prompt = True
+        if pending is not None:
+            pending.decide(*(("auto", "pre_turn") if turn.started else (None, None)))
+    elif pending is not None and not turn.started and role != "user" and kind != "preamble":
+        pending.decide("auto", "mid_turn")
+
+
 class TokenCounts:
     """The newest counts of the context, each with the model's answer that it followed."""
 

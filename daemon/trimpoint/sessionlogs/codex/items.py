@@ -60,7 +60,7 @@ def kind_of_message(item: Item) -> str:
     kinds = labels.content_item_kinds if labels is not None and labels.content_item_kinds else []
     if "compaction.summary" in kinds:
         return "summary"
-    if any(kind.startswith("user.") for kind in kinds):
+    if kinds and any(kind.startswith("user.") for kind in kinds):
         return "prompt"
     text = text_of(item.content).lstrip()
     if text.startswith((SUMMARY_PREFACE, OWN_SUMMARY)):

@@ -2,12 +2,11 @@
 Pure.
 """
 
-from collections.abc import Iterable
-
 from trimpoint.sessionlogs.codex.items import kind_of_message, text_of
 from trimpoint.sessionlogs.codex.rows import Item
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.recent import Recent
+from trimpoint.sessionlogs.records import Records
 
 # More than any model's window holds, and little enough to keep the memory small at any length of
 # a log.
@@ -28,19 +27,37 @@ class KnownMessages:
 
     def add_text(self, index: int, role: str | None, text: str) -> None:
         """Adds a message by its text: a prompt, or a message without an id."""
-        for key in {_key(role, text), _key(role, text[:PREFIX_CHARS])}:
-            indices = self._by_text.get(key) or []
-            self._by_text.put(key, [*indices[-MAX_SAME:], index])
+        self._add_key(_key(role, text), index)
+        if len(text) > PREFIX_CHARS:
+            self._add_key(_key(role, text[:PREFIX_CHARS]), index)
+
+    def _add_key(self, key: int, index: int) -> None:
+        indices = self._by_text.get(key)
+        if indices is None:
+            indices = [index]
+        else:
+            indices.append(index)
+            del indices[:-MAX_SAME]
+        self._by_text.put(key, indices)
 
     def add_id(self, index: int, item_id: str) -> None:
         """Adds a message by its id."""
         self._by_id.put(hash(item_id), index)
 
-    def matches(self, items: Iterable[Item], live: Ranges) -> list[int | None]:
-        """Returns the index of the live message for each item, None if it is not in the log."""
+    def matches(self, items: list[Item], records: Records) -> list[int | None]:
+        """Returns the index of the live message for each item, None if it is not in the log. The
+        second reading knows it from the first one, and needs no message added.
+        """
+        if records.fates is not None:
+            return records.fates.next_matches(len(items))
+        found = self._found(items, records.window.live)
+        records.window.note_matches(found)
+        return found
+
+    def _found(self, items: list[Item], live: Ranges) -> list[int | None]:
         taken: set[int] = set()
         found: list[int | None] = []
-        for item in reversed(list(items)):
+        for item in reversed(items):
             index = self._match(item, live, taken)
             if index is not None:
                 taken.add(index)

@@ -173,14 +173,11 @@ class CodexReader:
 
     def _counted_item(self, line: bytes, head: re.Match[bytes]) -> None:
         """Counts an item of which only the position is needed."""
-        timestamp, _, kind, item_id, _ = head.groups()
-        self._counts.item()
-        self._answer.note(line if kind == b"message" else None)
-        index = self._records.counted(timestamp.decode("utf-8", "replace"))
+        self._answer.note(line if head[3] == b"message" else None)
+        index = self._records.counted(head[1].decode("utf-8", "replace"))
+        item_id = head[4]
         if item_id is not None:
             self._known.add_id(index, item_id.decode("utf-8", "replace"))
-        if self._pending is not None:
-            self._said(kind.decode(), None)
 
     def _take(self, row: Row, line: bytes) -> None:
         if row.ordinal is not None:
@@ -220,7 +217,7 @@ class CodexReader:
                 self._records.model = rows.decode_context(row.payload).model or self._records.model
             case "session_meta":
                 self._session_meta(row, rows.decode_meta(row.payload))
-            case _ if row.type in rows.SKIPPED:
+            case _ if row.type.encode() in rows.SKIPPED:
                 return
             case _:
                 self._other(row, line)
@@ -257,40 +254,35 @@ class CodexReader:
             self._counts.summarized()
             self._answer.note(None)
             return
-        role = item.role
+        role, records = item.role, self._records
         if role == "assistant" and self._answer.passes_over():
             return
         self._counts.item()
-        self._answer.note(item if role == "assistant" else None)
-        content = content_of(item, self._records)
+        content = content_of(item, records)
         index = self._add(row, content)
+        if records.wanted:
+            if self._pending is not None or content.kind == "prompt":
+                b.note_said(content.kind, role, self._turn, self._pending)
+            return
+        self._answer.note(item if role == "assistant" else None)
         if item.type == "message" and (role == "user" or item.id is None):
             self._known.add_text(index, role, content.text)
-        self._said(content.kind, role)
 
     def _add(self, row: Row | rows.ItemRow, content: Content, *, synthetic: bool = False) -> int:
-        index = self._records.message(
+        records = self._records
+        index = records.message(
             content,
             timestamp=row.timestamp,
-            source_ref=self._source(),
+            source_ref=u.SourceRef(file=self._part.name, line=self._line),
             synthetic=synthetic,
-            inherited=self._inherited,
+            inherited=self._part.inherited or self._copied_at is not None,
         )
-        if content.id is not None:
+        if content.id is not None and not records.wanted:
             self._known.add_id(index, content.id)
         return index
 
     def _source(self) -> u.SourceRef:
         return u.SourceRef(file=self._part.name, line=self._line)
-
-    def _said(self, kind: str, role: str | None) -> None:
-        pending, started = self._pending, self._turn.started
-        if kind == "prompt":
-            self._turn.has_prompt = True
-            if pending is not None:
-                pending.decide(*(("auto", "pre_turn") if started else (None, None)))
-        elif pending is not None and not started and role != "user" and kind != "preamble":
-            pending.decide("auto", "mid_turn")
 
     # --- turns and tokens
 
@@ -316,11 +308,13 @@ class CodexReader:
             self._counts.add(last.total_tokens)
         elif self._pending is not None and self._pending.post_tokens is None and last.total_tokens:
             self._pending.post_tokens = last.total_tokens
-        self._usage.total(total, last, inherited=self._inherited)
+        if not self._records.wanted:
+            self._usage.total(total, last, inherited=self._inherited)
 
     def _call_used(self, record: rows.UsageOfCall) -> None:
         self._counts.answered(record.response_id)
-        self._usage.call(record, inherited=self._inherited)
+        if not self._records.wanted:
+            self._usage.call(record, inherited=self._inherited)
 
     # --- boundaries and rewinds
 
@@ -332,7 +326,7 @@ class CodexReader:
         items = b.without_own_summary(b.replacement_of(compacted) or [])
         summary, sealed = b.summary_of(compacted)
         own = self._answer.withdraw(summary) or b.owns_newest_count(compacted, summary)
-        matches = self._known.matches(items, self._window.live)
+        matches = self._known.matches(items, self._records)
         kept = Ranges.of(index for index in matches if index is not None)
         if b.keeps_prompts(compacted):
             kept = self._records.live_prompts(b.MAX_KEPT_TOKENS)

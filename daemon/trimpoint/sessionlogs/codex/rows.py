@@ -23,9 +23,9 @@ match_head = re.compile(
 # Kinds of rows that say nothing that is read; those of the second line are events.
 SKIPPED = frozenset(
     {
-        "world_state", "thread_settings_applied", "retained_context", "inter_agent_communication",
-        "inter_agent_communication_metadata", "security_risk_score", "realtime_item",
-        "ghost_snapshot",
+        b"world_state", b"thread_settings_applied", b"retained_context",
+        b"inter_agent_communication", b"inter_agent_communication_metadata",
+        b"security_risk_score", b"realtime_item", b"ghost_snapshot",
     }
 )  # fmt: skip
 EVENTS = frozenset(
@@ -196,7 +196,6 @@ class Compacted(msgspec.Struct):
     compaction_response_id: str | None = None
 
 
-_SKIPPED = frozenset(kind.encode() for kind in SKIPPED)
 _EVENTS = frozenset(kind.encode() for kind in EVENTS)
 
 
@@ -244,7 +243,7 @@ def says_nothing(kind: bytes, payload_kind: bytes | None) -> bool:
     """Returns whether rows of this kind can be skipped without decoding."""
     if kind == b"event_msg":
         return payload_kind is not None and payload_kind not in _EVENTS
-    return kind in _SKIPPED
+    return kind in SKIPPED
 
 
 def row_of(line: bytes) -> Row:

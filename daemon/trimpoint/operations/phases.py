@@ -104,7 +104,7 @@ def _lost(count: int) -> list[str]:
     if not count:
         return []
     turns = "1 turn" if count == 1 else f"{count} turns"
-    return [f"tool calls and reasoning of {turns}, because Codex's files that held them are gone"]
+    return [f"tool calls and reasoning of {turns} (in no journal and no file of Codex)"]
 
 
 def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:

@@ -51,6 +51,7 @@ MAX_EXPORT_BYTES = 16 * 1024 * 1024
 DEFAULT_MAX_TOKENS = 150_000
 # How much of a window a session may fill: instructions, tools and the next answer need the rest.
 SHARE_OF_WINDOW = 0.75
+SEE_LIST = "sessions/list lists them, in a terminal trimpoint sessions."
 
 
 class SessionPlaces(NamedTuple):
@@ -176,7 +177,11 @@ class AgentSessionMethods:
         try:
             return session_named(self._homes, session_id, agent)
         except Ambiguous as error:
-            hint = "Give more of the id, or the agent." if error.ids else "See sessions/list."
+            hint = (
+                "Give more of the id, or the agent."
+                if error.ids
+                else "sessions/list lists them, in a terminal trimpoint sessions."
+            )
             raise Refusal(Reason.THREAD_NOT_FOUND, str(error), hint) from None
 
     def _exported(
@@ -219,7 +224,11 @@ def _folder(wanted: str | None) -> str:
             if wanted
             else "The session does not name its folder"
         )
-        raise Refusal(Reason.INVALID_PARAMS, f"{shown}.", "Set cwd to the folder to continue in.")
+        raise Refusal(
+            Reason.INVALID_PARAMS,
+            f"{shown}.",
+            "Give the folder to continue in: `cwd`, in a terminal --cwd.",
+        )
     return wanted
 
 

@@ -11,11 +11,8 @@ from typing import Any
 import anyio
 import msgspec
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import (
-    ClientMessage,
-    Connection,
-    Limits,
-)
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.streams.ends import SocketEnd
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.peer import Asked, Unreadable

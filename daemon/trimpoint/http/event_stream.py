@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import ClientMessage, Connection
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, encode_event
 from trimpoint.http.exchange import EVENT_STREAM, SECURITY_HEADERS

@@ -69,7 +69,7 @@ MAX_NAME_BYTES = 64 * 1024
 """An id or a method that is longer is refused unread."""
 
 MAX_BATCH_MEMBERS = 1024
-"""A batch is taken in one go, while all other clients wait."""
+"""A longer batch is refused as a whole."""
 IdKey: TypeAlias = str | int | Decimal | bytes | None
 
 
@@ -260,15 +260,16 @@ def _decode_batch(wire: bytes) -> Generator[None, None, Batch | Invalid]:
     if not members:
         return Invalid(INVALID_REQUEST, "a batch must not be empty")
     if len(members) > MAX_BATCH_MEMBERS:
-        return Invalid(
-            INVALID_REQUEST,
-            f"a batch has at most {MAX_BATCH_MEMBERS} members, this one has {len(members)}",
-        )
-    decoded: list[Message] = []
+        problem = f"a batch has at most {MAX_BATCH_MEMBERS} members, this one has {len(members)}"
+        return Invalid(INVALID_REQUEST, problem)
+    decoded, in_step = list[Message](), 0
     for member in map(bytes, members):
+        in_step += len(member)
+        if in_step > STEP_BYTES:
+            yield
+            in_step = 0
         extent = _plain_extent(member) or (yield from _measured(member))
-        message = yield from _decode_single(member, extent)
-        decoded.append(message)
+        decoded.append((yield from _decode_single(member, extent)))
     return Batch(tuple(decoded))
 
 

@@ -12,7 +12,8 @@ import anyio
 import pytest
 from trimpoint.gateway.transport import listeners
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import ClientMessage, Connection
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.listeners import (
     Accept,

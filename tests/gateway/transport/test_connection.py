@@ -2,14 +2,12 @@
 
 import asyncio
 import json
+from itertools import pairwise
 
 import pytest
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import (
-    ClientMessage,
-    Connection,
-    Limits,
-)
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.peer import Asked, Unreadable
 
@@ -74,7 +72,7 @@ async def test_a_huge_message_arrives_whole_and_is_sent_whole() -> None:
 
 async def test_others_are_let_on_while_a_large_message_is_read() -> None:
     seen = Recorder()
-    text = jsonrpc.encode_request(b"1", "large", ['\\"[' * (2 * MIB)], versioned=False) + b"\n"
+    text = jsonrpc.encode_request(b"1", "large", ['"[' * (2 * MIB)], versioned=False) + b"\n"
     async with connected(seen) as talk:
         turns = 0
 
@@ -86,11 +84,48 @@ async def test_others_are_let_on_while_a_large_message_is_read() -> None:
 
         loop = asyncio.get_running_loop()
         talk.connection._feed(text + request(2, "small"))  # all of it at once
-        talk.connection._read_frames()
+        talk.connection._handle_messages()
         count_turn()
         await seen.until(2)
     assert seen.methods == ["large", "small"]
     assert turns > 3
+
+
+@pytest.mark.parametrize("member_bytes", [10, 8_000])
+async def test_others_are_let_on_while_the_requests_of_a_batch_are_handled(
+    member_bytes: int,
+) -> None:
+    seen, turns = Recorder(), [0]
+
+    def count_turn() -> None:
+        turns.append(len(seen.got))
+        if len(seen.got) < 1_001:
+            loop.call_soon(count_turn)
+
+    members = [
+        jsonrpc.encode_request(b"%d" % n, f"m{n}", ["x" * member_bytes], versioned=False)
+        for n in range(1_000)
+    ]
+    async with connected(seen) as talk:
+        loop = asyncio.get_running_loop()
+        talk.connection._feed(b"[%b]\n" % b",".join(members) + request(2, "after"))
+        talk.connection._handle_messages()
+        count_turn()
+        await seen.until(1_001)
+    assert seen.methods == [*(f"m{n}" for n in range(1_000)), "after"]
+    assert max(b - a for a, b in pairwise(turns)) <= 512
+
+
+async def test_a_large_last_line_without_a_newline_is_read_in_steps() -> None:
+    seen = Recorder()
+    text = jsonrpc.encode_request(b"1", "large", ["x" * (4 * MIB)], versioned=False)
+    async with connected(seen) as talk:
+        talk.connection._feed(text)
+        talk.connection._end_input()
+        talk.connection._handle_messages()
+        assert seen.got == []
+        await seen.until(1)
+    assert seen.methods == ["large"]
 
 
 @pytest.mark.parametrize("versioned", [False, True])

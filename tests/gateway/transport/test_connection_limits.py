@@ -10,11 +10,8 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import (
-    ClientMessage,
-    Connection,
-    Limits,
-)
+from trimpoint.gateway.transport.connection import Connection, Limits
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.streams.ends import SocketEnd, dup_nonblocking
 from trimpoint.streams.reader import READ_CHUNK_BYTES
 from trimpoint_protocol.peer import Asked, Unreadable

@@ -10,19 +10,17 @@ for all other messages.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from itertools import count
 from typing import NoReturn, TypeAlias, assert_never
 
 import structlog
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.jsonrpc.framing import Malformed, TooLarge, Truncated
+from trimpoint_protocol.jsonrpc.framing import Malformed, TooLarge
 from trimpoint_protocol.peer import (
     Answered,
     Asked,
-    Message,
     Peer,
     Refused,
     Unexpected,
@@ -31,13 +29,12 @@ from trimpoint_protocol.peer import (
 
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal, malformed, too_large
+from trimpoint.gateway.transport.inbox import ClientMessage, Inbox, NoMessage
 from trimpoint.gateway.transport.limits import Limits
 from trimpoint.gateway.transport.wire import (
     CloseCode,
     Dialect,
     Ended,
-    OddFrame,
-    Received,
     Reply,
     StreamWire,
     Wire,
@@ -46,10 +43,9 @@ from trimpoint.gateway.transport.wire import (
 from trimpoint.streams.reader import StreamReader
 from trimpoint.streams.writer import DropRule, StreamWriter
 
-# A chunk may hold a hundred thousand tiny frames; other clients get their turn in between.
-_FRAMES_PER_TURN = 512
-# A larger frame is the last one of its turn.
-_LARGE_FRAME_BYTES = 256 * 1024
+# A chunk may hold a hundred thousand tiny frames, and a batch a thousand requests; other clients
+# get their turn in between.
+_MESSAGES_PER_TURN = 512
 # In these dialects the client closes the connection after a close frame (RFC 6455, 5.5.1).
 _CLOSED_BY_THE_CLIENT = frozenset({Dialect.WEBSOCKET, Dialect.WEBSOCKET_LINES})
 
@@ -57,10 +53,6 @@ _log = structlog.get_logger("trimpoint.gateway.transport.connection")
 _numbers = count(1)
 
 
-ClientMessage: TypeAlias = Message[NoReturn]
-"""A message from a client. Its responses are all `Unexpected` here, because a request to many
-clients is encoded once and not sent through a connection's own peer.
-"""
 OnMessage: TypeAlias = Callable[["Connection", ClientMessage], None]
 
 
@@ -88,9 +80,8 @@ class Connection:
         """Whether the client connected over the Unix socket or stdio, not over HTTP."""
         self._wire = wire or StreamWire(limits.max_message_bytes)
         self._peer: Peer[NoReturn] = Peer(encode=self._wire.encode)
-        self._frames: deque[Received] = deque()
-        self._frames_turn: asyncio.Handle | None = None
-        self._large: Generator[None, None, list[ClientMessage]] | None = None
+        self._inbox = Inbox(self._peer, self._on_odd_frame, self._on_decoded)
+        self._next_turn: asyncio.Handle | None = None
         self._pending_replies = 0
         self._has_eof = False
         self._lingers = False
@@ -196,7 +187,7 @@ class Connection:
             _log.info("client_connected", client=self.id, peer=self.peer, dialect=self.dialect)
             if self._transport.received:
                 self._feed(self._transport.received)
-                self._read_frames()
+                self._handle_messages()
             self._update_io()
             await self._closed.wait()
         finally:
@@ -205,7 +196,7 @@ class Connection:
     def _on_chunk(self, data: bytes) -> None:
         if not self._lingers:  # after our close frame, further bytes of the client are ignored
             self._feed(data)
-            self._read_frames()
+            self._handle_messages()
 
     def _on_end_of_input(self, error: OSError | None) -> None:
         if error is not None:
@@ -214,86 +205,53 @@ class Connection:
             self._shut("the client closed it")
         else:
             self._end_input()
-            self._read_frames()
+            self._handle_messages()
 
     def _feed(self, data: bytes) -> None:
         self.heard_at = self._loop.time()
-        self._frames.extend(self._wire.feed(data))
+        self._inbox.add(self._wire.feed(data))
 
     def _end_input(self) -> None:
         if self._transport.is_peer_gone:
             self._shut("the client closed it")
             return
         self._has_eof = True
-        self._frames.extend(self._wire.eof())
+        self._inbox.add(self._wire.eof())
         self._start_grace(
             self._limits.half_close_grace_s, "the client waited too long for its answers"
         )
 
-    def _read_frames(self) -> None:
-        self._frames_turn = None
-        for _ in range(_FRAMES_PER_TURN):
-            if not self._frames or self._is_full:
+    def _handle_messages(self) -> None:
+        self._next_turn = None
+        for _ in range(_MESSAGES_PER_TURN):
+            if not self._inbox or self._is_full:
                 break
-            frame = self._frames.popleft()
             try:
-                for message in self._messages_in(frame):
+                if self._inbox.step_into_large():
+                    break
+                if (message := self._inbox.pop()) is not None:
                     self._on_message(self, message)
             except Exception:
                 # A defect closes this connection only, because its request would wait forever.
                 _log.exception("message_not_handled", client=self.id)
                 self.close("internal error", CloseCode.INTERNAL_ERROR)
-            if isinstance(frame, bytes) and len(frame) > _LARGE_FRAME_BYTES:
-                break
         self._update_io()
 
-    def _messages_in(self, frame: Received) -> list[ClientMessage]:
-        if not isinstance(frame, bytes):
-            messages = self._on_odd_frame(frame)
-        elif len(frame) > _LARGE_FRAME_BYTES:
-            messages = self._step_into(frame)
-        else:
-            messages = self._peer.read(frame)
+    def _on_decoded(self, messages: list[ClientMessage]) -> None:
         self._pending_replies += sum(map(_is_owed, messages))
         self._peer.versioned = self._peer.versioned or any(map(_is_versioned, messages))
-        return messages
 
-    def _step_into(self, frame: bytes) -> list[ClientMessage]:
-        """Decodes one more step of a large frame. Puts the frame back to the front of the queue
-        until its last step.
-        """
-        self._large = self._large or self._peer.read_in_steps(frame)
-        try:
-            next(self._large)
-        except StopIteration as end:
-            self._large = None
-            messages: list[ClientMessage] = end.value
-            return messages
-        self._frames.appendleft(frame)
-        return []
-
-    def _on_odd_frame(self, frame: OddFrame) -> list[ClientMessage]:
+    def _on_odd_frame(self, frame: NoMessage) -> None:
         match frame:
             case TooLarge(size_bytes):
                 self._refuse(*too_large(size_bytes, self._limits.max_message_bytes))
             case Malformed(reason):
                 self._refuse(*malformed(reason))
                 self.close(f"it sent no message: {reason}")
-            case Truncated(received):
-                return self._last_messages(received)
             case Reply(data):
                 self._outbox.append(data)
             case Ended(reason):
                 self.close(reason)
-        return []
-
-    def _last_messages(self, received: bytes) -> list[ClientMessage]:
-        """Returns the messages of a last line without a newline, as `printf` sends it, or none if
-        the line is cut off.
-        """
-        messages = self._peer.read(received)
-        is_cut = isinstance(messages[0], Unreadable) and messages[0].batch is None
-        return [] if is_cut else messages
 
     def _refuse(self, reason: Reason, message: str, hint: str) -> None:
         self.send(encode_refusal(reason, message, hint, versioned=self._peer.versioned))
@@ -303,13 +261,13 @@ class Connection:
         change.
         """
         is_ending = self.closed_because is not None
-        if self._frames and not self._is_full and self._frames_turn is None:
-            self._frames_turn = self._loop.call_soon(self._read_frames)
-        if self._frames or (is_ending and not self._lingers) or self._has_eof:
+        if self._inbox and not self._is_full and self._next_turn is None:
+            self._next_turn = self._loop.call_soon(self._handle_messages)
+        if self._inbox or (is_ending and not self._lingers) or self._has_eof:
             self._reader.pause()
         else:
             self._reader.resume()
-        is_answered = self._has_eof and not self._frames and not self._pending_replies
+        is_answered = self._has_eof and not self._inbox and not self._pending_replies
         if (is_ending or is_answered) and not self._outbox.queued_bytes:
             self._end_output()
 
@@ -337,7 +295,7 @@ class Connection:
 
     def _begin_end(self, reason: str, *, lingers: bool) -> None:
         self.closed_because, self._lingers = reason, lingers
-        self._frames.clear()
+        self._inbox.clear()
         self._start_grace(self._limits.close_grace_s, reason)
 
     def _end_with_daemon(self) -> None:
@@ -364,7 +322,7 @@ class Connection:
         self._closed.set()
         if self._grace is not None:
             self._grace.cancel()
-        self._frames.clear()
+        self._inbox.clear()
         self._reader.close()
         self._outbox.close()
         self._transport.close()

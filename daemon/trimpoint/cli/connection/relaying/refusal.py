@@ -13,7 +13,8 @@ from trimpoint_protocol.peer import Asked
 
 from trimpoint.cli.exits import CliError
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import ClientMessage, Connection
+from trimpoint.gateway.transport.connection import Connection
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.gateway.transport.limits import Limits
 from trimpoint.logging import configure_logging
 

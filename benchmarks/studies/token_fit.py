@@ -1,5 +1,5 @@
-"""Fits the weights of `trimpoint.core.model.tokens` to a real tokenizer, and reports the error of
-the estimate: `scripts/fit-tokens`.
+"""Fits the weights of `trimpoint.core.model.text_weight` to a real tokenizer, and reports the
+errors of the estimate: `scripts/fit-tokens`.
 
 The corpus consists of installed files (Python, C headers, JavaScript, translations) and of seeded
 random text, so the figures differ slightly between machines. The weights are fitted to every other
@@ -23,13 +23,15 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
-from trimpoint.core.model.tokens import (
+from trimpoint.core.model.text_weight import (
     FEATURES,
     OTHER_WEIGHT,
     SCRIPTS,
-    estimate_text_tokens,
-    split_by_kind,
+    Script,
+    kinds_in,
+    pattern_codes,
 )
+from trimpoint.core.model.tokens import estimate_text_tokens
 
 PIECE_CHARACTERS = 4_000
 PIECES = 40
@@ -100,14 +102,19 @@ def counted(text: str) -> tuple[Row, float]:
     """Returns how often each weight applies to the text, and the tokens of the text that are not
     fitted.
     """
-    kinds, foreign = split_by_kind(text)
-    counts = [float(sum(map(kinds.count, feature.patterns))) for feature in FEATURES]
-    left = len(foreign)
-    for script in SCRIPTS:
-        found = len(script.characters.findall(foreign))
-        counts.append(float(found))
-        left -= found
-    return counts, left * OTHER_WEIGHT
+    # A text begins as after a line break.
+    kinds = pattern_codes(b"n") + kinds_in(text)[1:]
+    counts = [
+        float(sum(kinds.count(pattern_codes(pattern)) for pattern in feature.patterns))
+        for feature in FEATURES
+    ]
+    found = [sum(_is_in(script, character) for character in text) for script in SCRIPTS]
+    left = sum(not character.isascii() for character in text) - sum(found)
+    return [*counts, *map(float, found)], left * OTHER_WEIGHT
+
+
+def _is_in(script: Script, character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in script.ranges)
 
 
 def least_squares(rows: Sequence[Row], targets: Sequence[float]) -> Row:

@@ -9,8 +9,10 @@ from trimpoint.core.model.tokens import (
     IMAGE_TOKENS,
     ITEM_TOKENS,
     SAMPLED_CHARS,
+    SAMPLED_TOTAL_CHARS,
     estimate_text_tokens,
     estimate_tokens,
+    estimate_total,
 )
 
 from tests.core.given import raw, raw_message
@@ -127,3 +129,23 @@ def test_numbers_and_flags_in_an_item_count_as_one_each() -> None:
         estimate_tokens(raw(type="web_search_call", action={"page": 3, "live": True, "site": None}))
         == ITEM_TOKENS + 2
     )
+
+
+def test_texts_of_one_item_are_weighed_each_from_its_beginning() -> None:
+    texts = [PROSE, "\nlines\n", "clear", "清除 it", "\n", "3"]
+    parts = [{"type": "input_text", "text": text} for text in texts]
+    alone = [raw(type="message", role="user", content=[part]) for part in parts]
+    together = estimate_tokens(raw(type="message", role="user", content=parts)) - ITEM_TOKENS
+    # Each estimate is rounded.
+    apart = sum(estimate_tokens(item) - ITEM_TOKENS for item in alone)
+    assert abs(together - apart) <= len(texts) / 2
+
+
+def test_many_items_cost_what_each_costs_and_very_large_ones_about_that() -> None:
+    items = [raw_message("user", f"{n} {text}") for n in range(50) for text in (PROSE, CODE)]
+    assert estimate_total(items) == sum(map(estimate_tokens, items))
+    large = items * (4 * SAMPLED_TOTAL_CHARS // sum(map(len, items)))
+    image = raw(type="message", role="user", content=[{"type": "input_image", "image_url": "x"}])
+    costs = sum(map(estimate_tokens, large))
+    assert estimate_total(large) == pytest.approx(costs, rel=0.02)
+    assert estimate_total([*large, image]) == estimate_total(large) + ITEM_TOKENS + IMAGE_TOKENS

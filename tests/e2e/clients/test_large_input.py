@@ -88,8 +88,18 @@ async def test_more_items_than_one_request_takes_are_refused_and_none_is_injecte
 
     async with speaking(harness) as wire:
         thread_id = await cleared(wire, harness)
-        answer = await wire.ask("thread/inject_items", threadId=thread_id, items=items(2001))
-        assert answer["error"]["data"]["reason"] == "message_too_large"
+        parts = [{"type": "input_text", "text": "injected"}] * 11_000
+        many_values = [{"type": "message", "role": "user", "content": parts}]
+        megabytes = [
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "x" * 9_000_000}],
+            }
+        ]
+        for refused in (items(2001), many_values, megabytes):
+            answer = await wire.ask("thread/inject_items", threadId=thread_id, items=refused)
+            assert answer["error"]["data"]["reason"] == "message_too_large"
         await wire.result("thread/inject_items", threadId=thread_id, items=items(2000))
         await prompt(wire, thread_id, "hello")
         assert harness.model.requests[-1].texts().count("injected") == 2000

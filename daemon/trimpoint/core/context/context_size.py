@@ -20,7 +20,7 @@ from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.events import GenerationOpened
 from trimpoint.core.model.ledger import Entry
 from trimpoint.core.model.state import Generation, ThreadState
-from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
+from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens, estimate_total
 from trimpoint.core.model.usage import SampleSource, UsageTotals, model_in
 
 BASELINE_TOKENS = 12_000
@@ -77,7 +77,7 @@ def context_size(state: ThreadState, policy: Policy) -> ContextSize:
 
 def _estimated_size(state: ThreadState) -> ContextSize:
     overhead = overhead_tokens(state)
-    used = overhead + sum(map(estimate_tokens, conversation_items(state)))
+    used = overhead + estimate_total(conversation_items(state))
     return ContextSize(
         used,
         is_estimate=True,
@@ -183,14 +183,14 @@ def opened_weights(state: ThreadState, opened: GenerationOpened) -> Iterator[int
     yield from _pin_weights(state, opened.pins)
     skipped, given = opened.skipped_items, frozenset(opened.turn_ids)
     for turn in (turn for turn in state.active_turns if turn.id in given):
-        yield sum(map(estimate_tokens, turn.injected_before))
+        yield estimate_total(turn.injected_before)
         if turn.items:
             placed = placed_items(state, turn)
-            yield sum(estimate_tokens(item) for at, item in placed if at >= skipped)
+            yield estimate_total(item for at, item in placed if at >= skipped)
         else:  # the items are read from the rollout only when they are needed
             yield sum(map(_unrecorded_tokens, state.entries_of(turn)))
         skipped = 0
-    yield sum(map(estimate_tokens, state.active_injected))
+    yield estimate_total(state.active_injected)
 
 
 def _pin_weights(state: ThreadState, pin_ids: tuple[str, ...]) -> Iterator[int]:
@@ -280,7 +280,7 @@ def _injected_tokens(state: ThreadState, turn_index: int) -> int:
     """
     pruned = (one.pruned_injected for one in state.trim_points if one.turn_index == turn_index)
     left = state.turns[turn_index].injected_before[max(pruned, default=0) :]
-    return sum(map(estimate_tokens, left))
+    return estimate_total(left)
 
 
 def _entries(state: ThreadState, turn_index: int) -> list[Entry]:

@@ -7,7 +7,7 @@ from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import FirstCall, ThreadState
-from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.model.usage import UsageSample, add_report, model_in, overflowed
 
 
@@ -33,7 +33,7 @@ def weigh_injected(state: ThreadState, items: Iterable[bytes]) -> None:
     will include them.
     """
     if state.running_turn_id is None:
-        state.usage.unreported += sum(map(estimate_tokens, items))
+        state.usage.unreported += estimate_total(items)
 
 
 def change_settings(state: ThreadState, event: ev.SettingsChanged, at_ms: int) -> None:

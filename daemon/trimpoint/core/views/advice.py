@@ -23,7 +23,7 @@ from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, 
 from trimpoint.core.decide.trimming import compact, trim
 from trimpoint.core.model.decision import Accepted, Policy, Stamp
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.views.meter import context_status
 
 COMFORTABLE: Final = 0.35
@@ -51,7 +51,7 @@ def trim_advice(state: ThreadState, policy: Policy) -> ContextAdvice:
 def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:
     overhead = overhead_tokens(state)
     newest_first = reversed(state.active_turns)
-    weights = (sum(map(estimate_tokens, turn_items(state, turn))) for turn in newest_first)
+    weights = (estimate_total(turn_items(state, turn)) for turn in newest_first)
     fitting = takewhile(
         lambda kept: (
             kept[0] < state.active_turn_count and (kept[0] <= 1 or kept[1] <= COMFORTABLE * window)

@@ -23,7 +23,7 @@ from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_und
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import Reverting, ThreadState
-from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.tokens import estimate_total
 from trimpoint.core.model.usage import model_in
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
@@ -159,7 +159,7 @@ def planned_revert_change(state: ThreadState, reverting: Reverting, policy: Poli
         after = before
     else:
         overhead = overhead_tokens(state)
-        tokens = overhead + sum(map(estimate_tokens, target_items(state, target)))
+        tokens = overhead + estimate_total(target_items(state, target))
         note = NEW_SESSION if overhead else None
         after = ContextSize(tokens, is_estimate=True, is_unknown=False, note=note)
     return token_change(before, after, window_of(state.usage, model_in(state.settings), policy))
@@ -198,7 +198,7 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     pinned = pin_items(state, [pin.id for pin in pins])
     injected = state.active_injected if kept else ()
     items = context_items(state, command.summary, 0, kept, pinned=pinned, injected=injected)
-    return sum(map(estimate_tokens, items))
+    return estimate_total(items)
 
 
 def _tokens_after_undo(state: ThreadState, command: wire.UndoTrim) -> int | None:

@@ -25,7 +25,7 @@ from trimpoint.codex.notifications.translate import translate
 from trimpoint.codex.notifications.watches import TurnOutcome, TurnWatch
 from trimpoint.core.context.active_context import message_text
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.tokens import estimate_total
 
 GUIDANCE_PREFIX = "Additional summarization guidance: "
 INTERRUPT_DEADLINE_S = 5.0
@@ -59,7 +59,7 @@ def carried_usage(usage: Raw | None, injected: list[bytes]) -> tuple[ev.AnyEvent
     It is the first usage that is known of the new generation.
     """
     heard = translate(CodexMessage(USAGE_UPDATED, usage), 0, b"{}") if usage is not None else ()
-    weight = sum(estimate_tokens(item) for item in injected)
+    weight = estimate_total(injected)
     estimates = [fact for fact in heard if isinstance(fact, ev.UsageReported) and not fact.input]
     return tuple(
         msgspec.structs.replace(fact, last_total=fact.last_total + weight) for fact in estimates

@@ -16,7 +16,7 @@ from trimpoint_protocol.shapes import agent_sessions as a
 from trimpoint_protocol.unified import Agent
 
 from trimpoint.codex.appserver.launch import LaunchProfile
-from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.core.model.tokens import estimate_total
 from trimpoint.gateway.methods.agent_sessions.own_sessions import own_sessions
 from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
@@ -240,6 +240,6 @@ def _continued(thread_id: str, cwd: str, window: LiveWindow, given: Carried) -> 
         cwd=cwd,
         turns=len(given.turns),
         items=len(given.items),
-        est_tokens=sum(map(estimate_tokens, given.items)),
+        est_tokens=estimate_total(given.items),
         left_out=given.left_out,
     )

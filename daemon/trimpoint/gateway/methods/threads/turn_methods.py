@@ -20,9 +20,10 @@ from trimpoint.core.context.injections import injection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.turn_starts import TurnStarts
+from trimpoint.gateway.methods.threads.injected_items import read_items
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
-from trimpoint.gateway.session.requests.errors import Refusal, not_steerable
+from trimpoint.gateway.session.requests.errors import not_steerable
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
@@ -45,8 +46,6 @@ NEED_SESSION = frozenset(
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
 )  # fmt: skip
-# What is recorded at once; the tokens of each item are estimated.
-MAX_ITEMS = 2_000
 # These start a turn too.
 BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
 
@@ -158,8 +157,7 @@ class TurnMethods:
             return await self._requests.forward(client_request)
         self._requests.refuse_archived(thread_id)
         await client_request.let_others_on()
-        items = _items(client_request.members().get("items", Raw(b"[]")))
-        await client_request.let_others_on()
+        items = await read_items(client_request)
         session = await self._sessions.ready(thread_id)
         request = {**client_request.members(), "threadId": session.provider_thread_id}
         await self._request_recorded(
@@ -197,17 +195,6 @@ class TurnMethods:
             if writer.read_only is None:
                 await writer.flush()
             client_request.answer(self._identity.to_client(bytes(raw)))
-
-
-def _items(text: Raw) -> list[bytes]:
-    items = msgspec.json.decode(text, type=list[Raw])
-    if len(items) > MAX_ITEMS:
-        raise Refusal(
-            Reason.MESSAGE_TOO_LARGE,
-            f"thread/inject_items takes at most {MAX_ITEMS:,} items, not {len(items):,}.",
-            "Inject them in several requests.",
-        )
-    return [bytes(item) for item in items]
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

@@ -73,6 +73,15 @@ class CodexSchema:
         variants = [variant["properties"] for variant in self._older[union]["oneOf"]]
         return {str(one["method"]["enum"][0]): one.get("params", {}) for one in variants}
 
+    def members(self, schema: Any) -> dict[str, Any]:
+        """Returns the schema of each member that an object with this schema can have."""
+        if "$ref" in schema:
+            return self.members(self._definition(schema))
+        found = dict(schema.get("properties", {}))
+        for variant in [variant for kind in VARIANTS for variant in schema.get(kind, ())]:
+            found |= self.members(variant)
+        return found
+
     def answers(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns the schemas of responses by name: those that Codex sends, and those that clients
         send.

@@ -184,6 +184,14 @@ async def test_an_invalid_rest_request_is_refused_with_a_reason(
     assert told["title"]
 
 
+async def test_a_request_over_http_may_be_no_larger_than_over_the_socket(
+    harness: Harness, talk: Conversation
+) -> None:
+    command = {"type": "thread.context.trim", "many": [[]] * 30_000}
+    answer = await post(harness, f"/api/v1/threads/{talk.thread_id}/dispatch", command)
+    assert answer.json()["reason"] == "message_too_large"
+
+
 async def test_a_dispatched_command_is_answered_once_it_is_durable(
     harness: Harness, talk: Conversation
 ) -> None:

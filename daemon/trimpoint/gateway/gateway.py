@@ -25,7 +25,7 @@ from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, 
 from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
-from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.gateway.session.requests.request import ClientRequest, Handler, members_of
 from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.inbox import ClientMessage
@@ -208,7 +208,8 @@ class Gateway:
         if client_request.method != "initialize":
             await require_initialized(client)
         if len(client_request.message.wire) > CHECKED_BYTES:
-            check_sizes(client_request.message, client_request.members())
+            size_bytes = len(client_request.message.wire)
+            check_sizes(client_request.method, size_bytes, client_request.members())
         await client_request.let_others_on()
         async with self._profiles.using(self._launch_of(client_request)) as served:
             if client_request.method == "initialize":
@@ -272,6 +273,8 @@ class Gateway:
         caller has to run `call.after`.
         """
         try:
+            if params is not None and len(params) > CHECKED_BYTES:
+                check_sizes(method, len(params), members_of(method, params))
             async with self._profiles.using(self._launch_for(params, b"")) as served:
                 return await self._extension_result(served, method, params, call)
         except Refusal as refusal:

@@ -16,7 +16,7 @@ def checked(method: str, params: bytes) -> Refusal | None:
     wire = b'{"id":1,"method":"%b","params":%b}' % (method.encode(), params)
     request = client_request(FakeClient(Clients()), wire)
     try:
-        sizes.check_sizes(request.message, request.members())
+        sizes.check_sizes(method, len(wire), request.members())
     except Refusal as refusal:
         return refusal
     return None

@@ -59,10 +59,7 @@ class ClientRequest:
             return {}
         if self._members is not None and self._members[0] is raw:
             return self._members[1]
-        try:
-            members: dict[str, Raw] = _decode_members(raw) or {}
-        except msgspec.ValidationError as error:
-            raise _not_an_object(self.method) from error
+        members = members_of(self.method, raw)
         if self.is_large:
             self._members = (raw, members)
         return members
@@ -121,6 +118,17 @@ class ClientRequest:
         if not self.is_answered:
             self.is_answered = True
             self.client.connection.refuse(self._asked, error.encode())
+
+
+def members_of(method: str, params: Raw) -> dict[str, Raw]:
+    """Returns the members of a method's parameters, each undecoded.
+
+    :raises Refusal: when the parameters are not an object.
+    """
+    try:
+        return _decode_members(params) or {}
+    except msgspec.ValidationError as error:
+        raise _not_an_object(method) from error
 
 
 def _not_an_object(method: str) -> Refusal:

@@ -29,13 +29,17 @@ MAX_OTHER_VALUES: Final = 20_000
 MAX_MEMBER_BYTES: Final = 128 * 1024
 """A member that no person writes and no program generates, in bytes of JSON."""
 
-_LONG_MEMBERS = frozenset(
+LONG_MEMBERS: Final = frozenset(
     {
-        "additionalContext", "baseInstructions", "command", "config", "developerInstructions",
-        "dynamicTools", "edits", "migrationItems", "objective", "outputSchema", "prompt", "text",
-        "value",
+        "_meta", "additionalContext", "arguments", "baseInstructions", "collaborationMode",
+        "command", "config", "developerInstructions", "dynamicTools", "edits", "env", "event",
+        "excludedThreadIds", "history", "initialItems", "itemIds", "itemTypeResults",
+        "migrationItems", "objective", "outputSchema", "payload", "prompt",
+        "realtimeEndInstructions", "realtimeStartInstructions", "target", "text", "threads",
+        "toolOutput", "value",
     }
 )  # fmt: skip
+"""Members that people or programs write; they are limited only with all else."""
 
 LONGEST_BYTES: Final = {
     "threadId": 1_024,
@@ -45,6 +49,10 @@ LONGEST_BYTES: Final = {
     "beforeTurnId": 1_024,
     "name": 64 * 1_024,
     "cursor": 64 * 1_024,
+    # What is searched for becomes a regular expression, among others; that takes 1 µs a character.
+    "query": 16 * 1_024,
+    "search": 16 * 1_024,
+    "searchTerm": 16 * 1_024,
     # Linux has no path of more than 4 KiB, and a byte of it takes up to 6 in JSON.
     "cwd": 6 * 4_096,
     # Linux runs no command of more than 128 KiB, and a byte of it takes up to 6 in JSON.
@@ -80,29 +88,30 @@ CONTENT: Final[Mapping[str, Content]] = {
 """The methods that carry content, and where."""
 
 
-def check_sizes(request: jsonrpc.Request, members: Mapping[str, Raw]) -> None:
-    """Returns if the request is no larger than it may be. `members` are those of its parameters.
+def check_sizes(method: str, size_bytes: int, members: Mapping[str, Raw]) -> None:
+    """Returns if a request is no larger than it may be. `size_bytes` is that of all of it, and
+    `members` are those of its parameters.
 
     :raises Refusal: when a part of it is larger than any can be.
     """
-    if len(request.method) > MAX_METHOD_CHARS:
+    if len(method) > MAX_METHOD_CHARS:
         problem = f"No method has a name of more than {MAX_METHOD_CHARS:,} characters."
         raise Refusal(Reason.METHOD_NOT_FOUND, problem, "Send a method of docs/protocol.md.")
     for name, limit in LONGEST_BYTES.items():
         if name in members and len(members[name]) > limit and _starts(members[name], _TEXT):
             raise Refusal(Reason.INVALID_PARAMS, f"`{name}` is longer than {limit:,} bytes.")
-    content = CONTENT.get(request.method)
+    content = CONTENT.get(method)
     carried = members.get(content.member) if content is not None else None
     if content is not None and carried is not None and not _starts(carried, content.starts):
         raise Refusal(Reason.INVALID_PARAMS, f"`{content.member}` is of another type.")
     others = {name: text for name, text in members.items() if text is not carried}
     beside = f" beside `{content.member}`" if content is not None else ""
-    if len(request.wire) - len(carried or b"") > MAX_OTHER_BYTES:
-        raise _too_large(f"{request.method} takes at most {MAX_OTHER_BYTES:,} bytes{beside}.")
+    if size_bytes - len(carried or b"") > MAX_OTHER_BYTES:
+        raise _too_large(f"{method} takes at most {MAX_OTHER_BYTES:,} bytes{beside}.")
     if _values_in(others) > MAX_OTHER_VALUES:
-        raise _too_large(f"{request.method} takes at most {MAX_OTHER_VALUES:,} values{beside}.")
+        raise _too_large(f"{method} takes at most {MAX_OTHER_VALUES:,} values{beside}.")
     for name, text in others.items():
-        if len(text) > MAX_MEMBER_BYTES and name not in _LONG_MEMBERS:
+        if len(text) > MAX_MEMBER_BYTES and name not in LONG_MEMBERS:
             raise _too_large(f"`{name[:40]}` is larger than {MAX_MEMBER_BYTES:,} bytes.")
 
 

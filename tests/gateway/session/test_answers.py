@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.gateway.session.answers import ANSWERS, is_for_session, read_answer
+from trimpoint.gateway.session.answers import ANSWERS, MAX_ANSWER_BYTES, is_for_session, read_answer
 
 from tests.e2e.conftest import CODEX_BIN
 from tests.gateway.codex_schema import CodexSchema
@@ -57,6 +57,13 @@ def test_a_word_as_the_only_member_of_an_object_is_that_word() -> None:
     assert is_answer(COMMAND, {"decision": {"accept": None}})
     assert not is_answer(COMMAND, {"decision": {"accept": None, "decline": None}})
     assert not is_answer(COMMAND, {"decision": {}})
+
+
+def test_only_the_answer_of_a_tool_may_have_megabytes() -> None:
+    megabytes = "x" * MAX_ANSWER_BYTES
+    assert not is_answer(COMMAND, {"decision": "accept", "note": megabytes})
+    image = {"type": "inputImage", "imageUrl": f"data:image/png;base64,{megabytes}"}
+    assert is_answer("item/tool/call", {"contentItems": [image], "success": True})
 
 
 def test_any_object_answers_a_request_that_is_not_known() -> None:

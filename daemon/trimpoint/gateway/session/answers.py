@@ -6,11 +6,12 @@ follow Codex's own schema, 0.133 to 0.171; `tests/gateway/session/test_answers.p
 with it. Additional members are allowed, here as in Codex.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+_TOOL_CALL = "item/tool/call"
 _Nothing: TypeAlias = UnsetType | None
 """The value of a choice that is an object's only member; Codex reads it as the choice itself."""
 
@@ -151,12 +152,15 @@ class _Reviewed(Struct, frozen=True):
     decision: _Review | _ReviewDecision
 
 
+MAX_ANSWER_BYTES: Final = 1024 * 1024
+"""A larger result is no answer, unless it is that of a tool, which may hold images."""
+
 ANSWERS: dict[str, type[Struct]] = {
     "item/commandExecution/requestApproval": _CommandApproval,
     "item/fileChange/requestApproval": _FileApproval,
     "item/permissions/requestApproval": _PermissionsGranted,
     "item/tool/requestUserInput": _InputAnswered,
-    "item/tool/call": _ToolCalled,
+    _TOOL_CALL: _ToolCalled,
     "mcpServer/elicitation/request": _Elicited,
     "account/chatgptAuthTokens/refresh": _TokensRefreshed,
     "attestation/generate": _Attested,
@@ -174,6 +178,8 @@ def read_answer(method: str, result: Raw) -> Struct | None:
     """Returns the part of a client's answer that Codex needs, or None if Codex would take the
     result as a refusal.
     """
+    if len(result) > MAX_ANSWER_BYTES and method != _TOOL_CALL:
+        return None
     try:
         return _DECODERS.get(method, _ANY_OBJECT).decode(result)
     except (msgspec.MsgspecError, UnicodeDecodeError):

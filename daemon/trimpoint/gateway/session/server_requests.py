@@ -269,13 +269,11 @@ def _pass_on(refusal: Reply, request_id: Raw, answerer: Answerer) -> None:
     if isinstance(refusal, jsonrpc.Response):
         answerer.respond(request_id, refusal.result)
         return
-    error = as_dict(msgspec.json.decode(refusal.error))
-    code, message = error.get("code"), error.get("message")
-    answerer.respond_error(
-        request_id,
-        code if isinstance(code, int) else _METHOD_NOT_FOUND,
-        message if isinstance(message, str) else "No client answers this.",
-    )
+    error = jsonrpc.error_object(refusal.error)
+    if error is None:
+        answerer.respond_error(request_id, _METHOD_NOT_FOUND, "No client answers this.")
+    else:
+        answerer.respond_error(request_id, error.code, error.message)
 
 
 def _outcome(answer: msgspec.Struct) -> str:

@@ -112,7 +112,7 @@ class Api:
         return _json(await self._ask("context/status", _thread(exchange)))
 
     async def _dispatch(self, exchange: Exchange) -> Response:
-        command = _body(exchange.request, dict[str, Any])
+        command = _body(exchange.request, dict[str, msgspec.Raw])
         command = {"commandId": new_uuid7(), **command, **_thread(exchange)}
         return _json(await self._ask("orchestration/dispatch", {"command": command}))
 

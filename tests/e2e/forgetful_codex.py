@@ -2,7 +2,10 @@
 
 `rest`: it reports that it is idle, but never the end of the turn. `deaf`: it answers no interrupt.
 `numb`: it answers the interrupt and does nothing. `late`: it answers no interrupt, and ends the
-turn when it is asked about the turn. `odd`: the end of the turn has an unknown form. `word`: as `rest`, with the status as a mere word.
+turn when it is asked about the turn. `odd`: the end of the turn has an unknown form. `word`: as
+`rest`, with the status as a mere word. `denying`: it refuses the interrupt, because no turn runs.
+`contrary`: so, and says that it is at work. `busy`: so, and reports an item; when it is asked about
+the thread, it reports a name. A manner of `ENDS`: the end of the turn does not name it.
 """
 
 import json
@@ -10,6 +13,12 @@ import sys
 from typing import Any
 
 THREAD = "01900000-0000-7000-8000-00000000aaaa"
+ENDS: dict[str, dict[str, Any]] = {
+    "no turn": {},
+    "null turn": {"turn": None},
+    "number": {"turn": {"id": 5, "status": "completed"}},
+    "other turn": {"turn": {"id": "another", "items": [], "status": "completed", "error": None}},
+}
 turns: dict[str, dict[str, Any]] = {}
 status = {"type": "idle"}
 odd: dict[str, Any] = {}
@@ -52,6 +61,10 @@ def carry_on(turn: dict[str, Any]) -> None:
             turn["status"] = "completed"
             turn["items"] = [{"type": "agentMessage", "id": "a", "text": "answered unheard"}]
         say("thread/status/changed", status=status)
+    elif manner in ENDS:
+        status["type"] = "idle"
+        say("thread/status/changed", status=status)
+        say("turn/completed", **ENDS[manner])
     elif manner == "odd":
         status["type"] = "idle"
         say("turn/completed", turn={**turn, "status": ["?"], "error": "boom"})
@@ -90,18 +103,19 @@ def main() -> None:
             manner = params["input"][0]["text"]
         if method == "turn/interrupt" and manner in ("deaf", "late"):
             continue
-        if method == "turn/interrupt" and manner == "denying":
-            status["type"] = "idle"
-            print(
-                json.dumps(
-                    {"id": message["id"], "error": {"code": -32600, "message": "no active turn"}}
-                ),
-                flush=True,
-            )
+        if method == "turn/interrupt" and manner in ("denying", "contrary", "busy"):
+            status["type"] = "idle" if manner == "denying" else "active"
+            if manner == "busy":
+                item = {"type": "agentMessage", "id": "a", "text": "at work"}
+                say("item/completed", turnId=[*turns][-1], item=item)
+            error = {"code": -32600, "message": "no active turn"}
+            print(json.dumps({"id": message["id"], "error": error}), flush=True)
             continue
         print(json.dumps({"id": message["id"], "result": answer(method, params)}), flush=True)
         if method == "turn/start":
             carry_on([*turns.values()][-1])
+        if method == "thread/read" and manner == "busy":
+            say("thread/name/updated", threadName="asked")
         if method == "thread/turns/list" and manner == "late":
             say("turn/completed", turn={**[*turns.values()][-1], "status": "interrupted"})
 

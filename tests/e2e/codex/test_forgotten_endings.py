@@ -16,6 +16,7 @@ from trimpoint.config.sections import Config
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations import build
 from trimpoint.operations.provider.lost_endings import (
+    DENIED,
     NEVER_TOLD,
     NOT_ANSWERED,
     NOT_ENDED,
@@ -66,11 +67,11 @@ async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str,
     """
 
     def is_its_end(one: object) -> bool:
-        return (
-            isinstance(one, dict)
-            and one.get("method") == "turn/completed"
-            and one["params"]["turn"]["id"] == turn_id
-        )
+        match one:
+            case {"method": "turn/completed", "params": {"turn": {"id": named}}}:
+                return bool(named == turn_id)
+            case _:
+                return False
 
     told = (await wire.until(is_its_end))["params"]["turn"]
     await wire.settled()
@@ -132,14 +133,39 @@ async def test_an_interrupt_that_changes_nothing_ends_the_turn(
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NOT_ENDED)
 
 
+@pytest.mark.parametrize("manner", ["denying", "contrary"])
 async def test_a_turn_that_codex_does_not_know_any_more_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
+) -> None:
+    async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
+        turn_id = await prompt(wire, thread_id, manner)
+        await wire.received_after("turn/started")
+        answer = await wire.ask("turn/interrupt", threadId=thread_id, turnId=turn_id)
+        assert answer["error"]["message"] == "no active turn"
+        assert await ended(wire, thread_id, turn_id) == ("interrupted", DENIED)
+
+
+async def test_a_turn_that_began_only_after_a_refused_interrupt_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
-        turn_id = await prompt(wire, thread_id, "denying")
-        answer = await wire.ask("turn/interrupt", threadId=thread_id, turnId=turn_id)
-        assert answer["error"]["message"] == "no active turn"
+        turn_id = await prompt(wire, thread_id, "busy")
+        await wire.ask("turn/interrupt", threadId=thread_id, turnId=turn_id)
+        await wire.received_after("thread/name/updated")
+        await wire.settled()
+        thread = (await wire.result("orchestration/snapshot", threadId=thread_id))["thread"]
+        assert [one["status"] for one in thread["turns"]] == ["running"]
+
+
+@pytest.mark.parametrize("manner", forgetful_codex.ENDS)
+async def test_a_turn_whose_end_does_not_name_it_ends_when_codex_rests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
+) -> None:
+    async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):
+        turn_id = await prompt(wire, thread_id, manner)
         assert await ended(wire, thread_id, turn_id) == ("interrupted", NEVER_TOLD)
+        thread = (await wire.result("orchestration/snapshot", threadId=thread_id))["thread"]
+        assert [one["id"] for one in thread["turns"]] == [turn_id]
 
 
 async def test_a_turn_with_an_odd_end_leaves_the_thread_free(

@@ -1,8 +1,8 @@
 """Ends turns whose end Codex never reports, so that no thread stays busy for ever.
 
 Codex reports that a thread is idle, and then that its turn has ended. If the second report is
-missing, or an interrupt has no effect, Codex is asked how the turn ended. If it does not tell, the
-turn ends as interrupted, with the reason as its error. Each wait is bounded.
+missing, or an interrupt is refused or has no effect, Codex is asked how the turn ended. If it does
+not tell, the turn ends as interrupted, with the reason as its error. Each wait is bounded.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ log = structlog.get_logger()
 
 NEVER_TOLD = "Codex is idle and never reported how the turn ended."
 NOT_ENDED = "Codex took the interrupt and did not end the turn. It may still be at work on it."
+DENIED = "Codex has no such turn running and never reported how it ended."
 NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on the turn."
 # An interrupted session lacks the end of one turn, or of a few if prompts were queued.
 _NEWEST_TURNS = 25
@@ -66,11 +67,17 @@ class LostEndings:
         """Starts the wait for the turn's end, after Codex has answered an interrupt."""
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
 
-    def denied(self, thread_id: str, turn_id: str) -> None:
+    def entries_of(self, thread_id: str) -> int:
+        """Returns how many entries the thread has; more of them mean that its turn goes on."""
+        writer = self._engine.loaded(thread_id)
+        return 0 if writer is None else len(writer.state.entries)
+
+    def denied(self, thread_id: str, turn_id: str, entries: int) -> None:
         """Starts the wait for the turn's end, after Codex has answered that the turn is not
-        running. The turn may have only just begun.
+        running. The turn may have only just begun; then the thread gets more entries than the
+        `entries` that it had before the interrupt.
         """
-        self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
+        self._watch_for(thread_id, turn_id, self.limits.after_rest_s, DENIED, entries)
 
     async def end(self, thread_id: str, turn_id: str, why: str) -> None:
         """Ends a turn about which Codex reports nothing more, unless it has ended; `why` is its
@@ -89,20 +96,25 @@ class LostEndings:
         if writer is not None and (turn_id := writer.state.running_turn_id) is not None:
             self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 
-    def _watch_for(self, thread_id: str, turn_id: str, within_s: float, why: str) -> None:
+    def _watch_for(
+        self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int = 0
+    ) -> None:
         writer = self._engine.loaded(thread_id)
         if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
             return
         self._watched.add((turn_id, why))
-        self._tasks.start_soon(self._watch, thread_id, turn_id, within_s, why)
+        self._tasks.start_soon(self._watch, thread_id, turn_id, within_s, why, entries)
 
-    async def _watch(self, thread_id: str, turn_id: str, within_s: float, why: str) -> None:
+    async def _watch(
+        self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int
+    ) -> None:
         try:
             await anyio.sleep(within_s)
             writer = self._engine.loaded(thread_id)
             if writer is None or not _runs(writer.state, turn_id):
                 return
-            if why == NEVER_TOLD and await self._is_at_work(writer.state):
+            goes_on = why == NEVER_TOLD or (why == DENIED and len(writer.state.entries) > entries)
+            if goes_on and await self._is_at_work(writer.state):
                 return
             await self.end(thread_id, turn_id, why)
         except EngineError as error:

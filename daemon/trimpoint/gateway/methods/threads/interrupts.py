@@ -5,6 +5,7 @@ not answer.
 from typing import Any
 
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.jsonrpc import INVALID_REQUEST
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
@@ -90,13 +91,15 @@ class Interrupts:
         self, client_request: ClientRequest, thread_id: str, turn_id: str
     ) -> Any:
         turn_id = turn_id or self._running_turn(thread_id)
+        entries = self._lost.entries_of(thread_id)
         try:
             await self._requests.forward(client_request, deadline_s=self._lost.limits.answer_s)
         except ProviderTimeout:
             await self._lost.end(thread_id, turn_id, NOT_ANSWERED)
             return {}
-        except ProviderError:
-            self._lost.denied(thread_id, turn_id)
+        except ProviderError as error:
+            if error.code == INVALID_REQUEST:
+                self._lost.denied(thread_id, turn_id, entries)
             raise
         self._lost.interrupted(thread_id, turn_id)
         return None

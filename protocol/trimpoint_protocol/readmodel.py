@@ -118,7 +118,9 @@ class ThreadOperation(WireStruct, frozen=True, kw_only=True):
 
 
 class PendingRequest(WireStruct, frozen=True, kw_only=True):
-    """A request of Codex (approval, user input, tool call) without an answer yet."""
+    """A request of Codex (approval, user input, tool call) without an answer yet, or, with the
+    `method` `subAgent`, a sub-agent that is at work.
+    """
 
     id: str
     method: str

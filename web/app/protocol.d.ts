@@ -777,7 +777,7 @@ export type OrchestrationThread = {
 };
 
 /**
- * A request of Codex (approval, user input, tool call) without an answer yet.
+ * A request of Codex (approval, user input, tool call) without an answer yet, or, with the `method` `subAgent`, a sub-agent that is at work.
  */
 export type PendingRequest = {
     id: string;

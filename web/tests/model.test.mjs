@@ -7,6 +7,8 @@ import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
 import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
 import { wishesOf } from "../app/model/permissions.js";
+import { busyWords, linesOf } from "../app/model/fleet.js";
+import { blockerOf } from "../app/model/state.js";
 import { asTyped, piecesOf } from "../app/model/query.js";
 
 test("heights know where each row begins, also after rows changed", () => {
@@ -135,4 +137,23 @@ test("a diff is shown file by file, without git's own lines", () => {
         { path: "empty", text: "new file mode 100644" },
     ]);
     assert.deepEqual(filesOf(""), []);
+});
+
+test("a sub-agent at work is no question of the agent", () => {
+    const state = { turns: [], operation: null, pendingRequests: [{ id: "a", method: "subAgent" }] };
+    assert.equal(blockerOf(state), "a sub-agent is at work");
+    state.pendingRequests.push({ id: "b", method: "item/tool/requestUserInput" });
+    assert.equal(blockerOf(state), "the agent waits for an answer");
+    assert.equal(busyWords("request: subAgent"), "a sub-agent is at work");
+    assert.equal(busyWords("request: item/tool/requestUserInput"), "the agent waits for an answer");
+    assert.equal(busyWords("turn: running"), "a turn is running");
+    assert.equal(busyWords("operation: clear"), "clear is under way");
+    const event = (type, payload) => ({ type: `thread.${type}`, payload, eventId: type, occurredAt: "" });
+    const lines = linesOf([
+        event("request-opened", { requestId: "a", method: "subAgent" }), event("request-closed", { requestId: "a", outcome: "resolved" }),
+        event("request-opened", { requestId: "b", method: "m" }), event("request-closed", { requestId: "b", outcome: "resolved" }),
+    ]);
+    assert.deepEqual(lines.map(({ text }) => text), [
+        "A sub-agent began to work", "The sub-agent rests", "The agent asks", "The question ended: resolved",
+    ]);
 });

@@ -269,6 +269,10 @@ MESSAGES: list[tuple[Message, str]] = [
         "? The agent asks (m).",
     ),
     (
+        said("orchestration/event", type="thread.request-opened", payload={"method": "subAgent"}),
+        "↳ A sub-agent is at work.",
+    ),
+    (
         said("orchestration/event", type="thread.context-lost", payload={"message": "gone"}),
         "! gone",
     ),

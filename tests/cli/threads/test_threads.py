@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from rich.console import Console
 from trimpoint.cli.connection.known_threads import KnownThread, known
-from trimpoint.cli.views.threads_view import by_place, thread_groups
+from trimpoint.cli.views.threads_view import busy_words, by_place, thread_groups
 from trimpoint.testkit import held, say
 from trimpoint_protocol.methods import ThreadOverview
 
@@ -47,6 +47,21 @@ def test_the_list_fits_the_terminal_and_keeps_the_end_of_each_id(width: int) -> 
     ] * 3
     assert any("working" in line for line in shown)
     assert any("archived" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("busy", "words"),
+    [
+        ("turn: running", "working"),
+        ("turn: starting", "starting"),
+        ("operation: clear", "clear"),
+        ("request: item/tool/requestUserInput", "waits for an answer"),
+        ("request: subAgent", "sub-agent at work"),
+        ("", ""),
+    ],
+)
+def test_why_a_thread_is_busy_is_said_in_words(busy: str, words: str) -> None:
+    assert busy_words(busy) == words
 
 
 @pytest.mark.codex

@@ -105,6 +105,12 @@ def test_a_busy_thread_says_with_what_and_since_when() -> None:
     }
 
 
+def test_a_thread_whose_sub_agent_works_is_told_to_wait_and_not_to_answer() -> None:
+    block = BusyReason("request", "q", 1_764_000_000_000, "subAgent")
+    said = on_the_wire(CommandRefused(Reason.REQUEST_PENDING, "A sub-agent is at work.", block))
+    assert said["data"]["hint"] == "Wait until the sub-agent has ended."
+
+
 @pytest.mark.parametrize(
     "error",
     [ValueError(SECRET), KeyError(SECRET), OSError(13, "denied", SECRET), RuntimeError(SECRET)],

@@ -6,6 +6,9 @@
  * @import {Entry, Point, ThreadState, Turn} from "./shapes.js"
  */
 
+/** The method of a pending request that stands for a sub-agent at work. */
+export const SUB_AGENT = "subAgent";
+
 const ENDED = new Set(["ready", "failed", "cancelled"]);
 
 /**
@@ -129,6 +132,24 @@ export function runningTurn(state) {
  */
 export function isOperating(state) {
     return state.operation !== null && !ENDED.has(state.operation.phase);
+}
+
+/**
+ * Returns what keeps commands from running now, in words.
+ * @param {ThreadState} state
+ * @returns {string | null}
+ */
+export function blockerOf(state) {
+    if (state.pendingRequests.some((one) => one.method !== SUB_AGENT)) {
+        return "the agent waits for an answer";
+    }
+    if (runningTurn(state)) {
+        return "a turn is running";
+    }
+    if (state.pendingRequests.length > 0) {
+        return "a sub-agent is at work";
+    }
+    return isOperating(state) ? `${state.operation?.kind} is under way` : null;
 }
 
 /**

@@ -6,7 +6,7 @@
  * @import {Thread} from "../store/thread.js"
  * @import {CommandInfo} from "../protocol.js"
  */
-import { isOperating, runningTurn } from "../model/state.js";
+import { blockerOf, runningTurn } from "../model/state.js";
 import { isRefused } from "../store/app.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
@@ -23,7 +23,7 @@ export function Composer({ app, thread }) {
     const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
     const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
     const menu = useMenu(app, text, setText, box);
-    const blocker = blockerOf(thread);
+    const blocker = thread.state && blockerOf(thread.state);
     const isCommand = menu.isCommand;
     const isArchived = thread.state?.archived ?? false;
     const readOnly = thread.state?.readOnly ?? null;
@@ -134,24 +134,6 @@ export function Composer({ app, thread }) {
 /** @param {Thread} thread */
 function isRunning(thread) {
     return thread.state !== null && runningTurn(thread.state) !== null;
-}
-
-/** Returns what keeps commands from running now, in words.
- * @param {Thread} thread
- * @returns {string | null}
- */
-function blockerOf(thread) {
-    const state = thread.state;
-    if (state === null) {
-        return null;
-    }
-    if (state.pendingRequests.length > 0) {
-        return "the agent waits for an answer";
-    }
-    if (runningTurn(state)) {
-        return "a turn is running";
-    }
-    return isOperating(state) ? `${state.operation?.kind} is under way` : null;
 }
 
 /** @param {Thread} thread */

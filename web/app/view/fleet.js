@@ -6,7 +6,7 @@
  * @import {FleetLine} from "../model/fleet.js"
  */
 import { age, folderName } from "../model/format.js";
-import { linesOf } from "../model/fleet.js";
+import { busyWords, linesOf } from "../model/fleet.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Dialog } from "./dialogs.js";
 import { Answer } from "./markdown.js";
@@ -119,7 +119,7 @@ function factsOf(thread) {
     const facts = [
         thread.host,
         thread.online ? "" : "offline",
-        thread.online && thread.busy ? `busy: ${thread.busy}` : "",
+        thread.online && thread.busy ? busyWords(thread.busy) : "",
         thread.percent === null || thread.percent === undefined ? "" : `context ${Math.round(thread.percent)} % full`,
         thread.turns ? `${thread.turns} turn${thread.turns === 1 ? "" : "s"}` : "",
         thread.compactions ? `compacted ×${thread.compactions}` : "",

@@ -13,6 +13,7 @@ from trimpoint.cli.exits import Exit
 from trimpoint.cli.fleet_commands.hub_client import Person, chosen_thread, with_hub
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import short_age
+from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.core.context.context_size import percent_text
 from trimpoint.fleet.reading import ThreadOfHost, events_of, hosts, new_events, threads
 
@@ -79,7 +80,7 @@ async def _threads(arguments: argparse.Namespace, person: Person) -> int:
 def _cells(one: ThreadOfHost, *, is_there: bool) -> list[Text]:
     thread = one.thread
     percent = percent_text(thread.percent) if thread.percent is not None else ""
-    state = "archived" if thread.archived else thread.busy or ""
+    state = "archived" if thread.archived else busy_words(thread.busy or "")
     return [
         Text(one_line(one.host), "cyan" if is_there else "dim"),
         Text(one_line(thread.id)[-8:]),

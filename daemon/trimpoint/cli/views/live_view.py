@@ -23,6 +23,7 @@ from trimpoint.cli.views.timeline_view import (
     with_glyph,
 )
 from trimpoint.codex.notifications.translate import activity_title
+from trimpoint.core.model.decision import SUB_AGENT
 from trimpoint.core.model.operations import Phase, is_open
 
 LINE_CELLS = 20
@@ -251,7 +252,11 @@ class LiveView:
                     "yellow",
                 )
             case "thread.request-opened":
-                self.note(f"? The agent asks ({payload.get('method')}).", "yellow")
+                method = payload.get("method")
+                if method == SUB_AGENT:
+                    self.note("↳ A sub-agent is at work.")
+                else:
+                    self.note(f"? The agent asks ({method}).", "yellow")
             case "thread.context-lost":
                 self.note(f"! {one_line(str(payload.get('message')))}", "red")
             case _:

@@ -13,6 +13,7 @@ from trimpoint.cli.connection.known_threads import KnownThread, place_of
 from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age
 from trimpoint.cli.views.context_view import SMALL_BAR_CELLS, small_context
+from trimpoint.core.model.decision import SUB_AGENT
 
 _NARROW_COLUMNS = 76
 LEGEND = "✂ trimmed: cleared or compressed   ⤵ compacted: a summary took its place"
@@ -119,4 +120,6 @@ def busy_words(busy: str) -> str:
     kind, _, detail = busy.partition(": ")
     if kind == "turn" and detail in {"running", ""}:
         return "working"
+    if kind == "request":
+        return "sub-agent at work" if detail == SUB_AGENT else "waits for an answer"
     return one_line(detail or kind, 60)

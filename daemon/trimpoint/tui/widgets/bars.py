@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import duration
+from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.tui.model.state import ChatState, LinkState, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
 
@@ -97,10 +98,9 @@ def _words(state: ChatState) -> str:
     busy = state.busy
     if busy is None:
         return ""
-    kind, _, detail = busy.partition(": ")
-    if kind == "turn":
+    if busy.startswith("turn"):
         return "writing" if state.live.is_writing else "working"
-    return one_line(detail or kind, 60)
+    return busy_words(busy)
 
 
 def _queued(state: ChatState) -> list[Text]:

@@ -15,6 +15,7 @@ from trimpoint.codex.appserver.errors import (
     ProviderTimeout,
 )
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
+from trimpoint.core.model.decision import SUB_AGENT, BusyReason
 from trimpoint.core.views.view import blocker
 from trimpoint.git.errors import GitError
 from trimpoint.threads.errors import EngineError
@@ -29,6 +30,12 @@ DEFAULT_HINTS = {
     Reason.THREAD_ARCHIVED: "Unarchive the thread with thread/unarchive.",
     Reason.NOT_ENOUGH_MESSAGES: "Use --force to compact it all the same, or /clear to drop it.",
 }
+
+
+def _hint_of(block: BusyReason | None) -> str:
+    """Returns the hint where what keeps the thread busy needs another than its reason has."""
+    is_sub_agent = block is not None and block.detail == SUB_AGENT
+    return "Wait until the sub-agent has ended." if is_sub_agent else ""
 
 
 class Refusal(Exception):
@@ -101,7 +108,8 @@ def as_wire_error(error: Exception) -> WireError:
             return WireError(error.code, error.message, raw=bytes(error.raw))
         case EngineError():
             block = blocker(error.block) if error.block is not None else msgspec.UNSET
-            return wire_error(error.reason, str(error), error.hint, blocker=block)
+            hint = error.hint or _hint_of(error.block)
+            return wire_error(error.reason, str(error), hint, blocker=block)
         case Refusal():
             successor = error.new_thread_id or msgspec.UNSET
             return wire_error(error.reason, error.message, error.hint, new_thread_id=successor)

@@ -75,6 +75,16 @@ class Recording:
         self.said: list[Said] = []
         self._asked: dict[tuple[Speaker, int, str], str] = {}
         self._connections = 0
+        self._running: set[str] = set()
+        self._rests = anyio.Event()
+
+    async def until_at_rest(self) -> None:
+        """Returns when the server has told the end of each turn whose beginning it has told. What
+        is typed before becomes a part of that turn.
+        """
+        while self._running:
+            self._rests = anyio.Event()
+            await self._rests.wait()
 
     async def relay(self, ui: ByteStream, server: ByteStream) -> None:
         """Passes everything on both ways until either side ends."""
@@ -111,6 +121,11 @@ class Recording:
         if kind == "request":
             self._asked[speaker, connection, number] = method
         self.said.append(Said(speaker, kind, method, message.get("params")))
+        if method == "turn/started":
+            self._running.add(message["params"]["turn"]["id"])
+        elif method == "turn/completed":
+            self._running.discard(message["params"]["turn"]["id"])
+            self._rests.set()
 
 
 @asynccontextmanager

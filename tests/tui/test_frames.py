@@ -43,7 +43,7 @@ DOCUMENTED = (
 )
 
 
-async def _tour(terminal: Terminal) -> None:
+async def _tour(terminal: Terminal, recording: Recording) -> None:
     """What a person does in an hour, typed."""
     for keys, wanted in (
         ("Say one thing.", "• one thing"),
@@ -59,6 +59,9 @@ async def _tour(terminal: Terminal) -> None:
     ):
         await terminal.types(keys)
         await terminal.shows(wanted)
+        with anyio.fail_after(STEP_S):
+            await recording.until_at_rest()
+        await terminal.shows(lambda text: "esc to interrupt" not in text)
     await terminal.types("/exit")
     await terminal.ends()
 
@@ -102,7 +105,7 @@ async def _toured(codex: Path, *, straight: bool) -> Digest:
         async with server, recorded(place, harness.socket) as recording:
             remote = ("--remote", f"unix://{place}", "-C", str(harness.worktree))
             async with terminal_ui(harness, codex, *remote) as terminal:
-                await _tour(terminal)
+                await _tour(terminal, recording)
         return _digest(harness, recording)
 
 

@@ -10,7 +10,8 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.model import slash
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.dispatch import Call
-from trimpoint.gateway.session.requests.errors import WireError, wire_error
+from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error, wire_error
+from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.limits import Limits
@@ -112,6 +113,7 @@ class Api:
         return _json(await self._ask("context/status", _thread(exchange)))
 
     async def _dispatch(self, exchange: Exchange) -> Response:
+        _check_size("orchestration/dispatch", exchange.request.body)
         command = _body(exchange.request, dict[str, msgspec.Raw])
         command = {"commandId": new_uuid7(), **command, **_thread(exchange)}
         return _json(await self._ask("orchestration/dispatch", {"command": command}))
@@ -281,6 +283,18 @@ def _last_event(request: Request) -> int | None:
         return int(header)
     query: EventsQuery = _read(request.query, EventsQuery)
     return query.after
+
+
+def _check_size(method: str, command: bytes) -> None:
+    """Returns if a command is no larger than its method takes, without decoding it.
+
+    :raises Refused: when it is.
+    """
+    try:
+        if len(command) > CHECKED_BYTES:
+            check_sizes(method, len(command), {"command": msgspec.Raw(command)})
+    except Refusal as refusal:
+        raise Refused(problem_of(as_wire_error(refusal))) from refusal
 
 
 def _body(request: Request, shape: type[Any]) -> Any:

@@ -27,7 +27,7 @@ async def test_a_huge_message_is_passed_on_and_answered(harness: Harness) -> Non
         )["error"]
         assert error["data"]["input_error_code"] == "input_too_large"
         outcome = await wire.result(
-            "commands/execute", threadId=thread_id, text="/clear " + "x" * 3_000_000
+            "commands/execute", threadId=thread_id, text="/clear " + "x" * 1_000_000
         )
         assert outcome["reason"] == "usage"
         assert len(outcome["message"]) < 1000

@@ -17,6 +17,8 @@ from tests.deadlines import STEP_S
 ROWS, COLUMNS = 40, 110
 # Keys that come faster count as a paste, in which Enter is a newline (measured: 0.171).
 PAUSE_S = 0.5
+# How long a program may take to show what is typed; one that does not show it gets Enter after it.
+ECHO_S = 10.0
 
 _CURSOR_QUERY = re.compile(rb"\x1b\[6n")
 _DEVICE_QUERY = re.compile(rb"\x1b\[0?c")
@@ -64,7 +66,13 @@ class Terminal:
     async def types(self, text: str, *, enter: bool = True) -> None:
         """Types into it, as a person would."""
         await self._pause()
+        word = text.split()[-1] if text.split() else ""
+        shown = self.text.count(word)
         os.write(self._fd, text.encode())
+        if enter and word:
+            # A slow program would read Enter together with the text, as one paste.
+            with anyio.move_on_after(ECHO_S):
+                await self.shows(lambda screen: screen.count(word) > shown)
         await self._pause()
         if enter:
             os.write(self._fd, b"\r")

@@ -47,6 +47,23 @@ def test_usage_that_is_only_an_estimate_has_no_parts() -> None:
     assert fact == ev.UsageReported("t", 4_321, 30_200, None, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("image", "shown"),
+    [
+        ({"type": "image", "url": "https://example.com/a.png"}, "https://example.com/a.png"),
+        ({"type": "image", "url": "data:image/png;base64,AAAA"}, "data:image/png;base64"),
+        ({"type": "localImage", "path": "/a,b.png"}, "/a,b.png"),
+    ],
+)
+def test_the_text_of_a_prompt_names_an_image_without_its_data(
+    image: dict[str, Any], shown: str
+) -> None:
+    item = {"type": "userMessage", "id": "i", "content": [image, {"type": "text", "text": "look"}]}
+    fact = heard("item/completed", turnId="t", item=item)
+    assert isinstance(fact, ev.EntryRecorded)
+    assert fact.text == f"[{image['type']}: {shown}]\nlook"
+
+
 ERRORS = pytest.mark.parametrize(
     ("info", "message", "kind"),
     [

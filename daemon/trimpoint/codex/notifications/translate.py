@@ -244,7 +244,10 @@ def _input_text(part: dict[str, Any]) -> str:
     kind = part.get("type")
     if kind == "text":
         return str(part.get("text", ""))
-    return f"[{kind}: {part.get('name') or part.get('path') or part.get('url') or ''}]"
+    url = str(part.get("url") or "")
+    # The data of an image can have megabytes, and the detail of the entry has it.
+    shown = url.partition(",")[0] if url.startswith("data:") else url
+    return f"[{kind}: {part.get('name') or part.get('path') or shown}]"
 
 
 def _is_plain(item: dict[str, Any]) -> bool:

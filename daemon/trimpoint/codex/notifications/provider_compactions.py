@@ -23,7 +23,7 @@ class ProviderCompactions:
         """
         method = message.method
         if method == "item/started":
-            if _MARK in bytes(message.params) and message.object("item").get("type") == COMPACTION:
+            if _MARK in message.line and message.object("item").get("type") == COMPACTION:
                 self._under_way.add(provider_thread_id)
         elif provider_thread_id in self._under_way:
             if method == "rawResponseItem/completed":

@@ -246,7 +246,7 @@ def _input_text(part: dict[str, Any]) -> str:
         return str(part.get("text", ""))
     url = str(part.get("url") or "")
     # The data of an image can have megabytes, and the detail of the entry has it.
-    shown = url.partition(",")[0] if url.startswith("data:") else url
+    shown = url[: url.find(",")] if url.startswith("data:") and "," in url else url
     return f"[{kind}: {part.get('name') or part.get('path') or shown}]"
 
 

@@ -145,7 +145,7 @@ test("a sub-agent at work is no question of the agent", () => {
     state.pendingRequests.push({ id: "b", method: "item/tool/requestUserInput" });
     assert.equal(blockerOf(state), "the agent waits for an answer");
     assert.equal(busyWords("request: subAgent"), "a sub-agent is at work");
-    assert.equal(busyWords("request: item/tool/requestUserInput"), "the agent waits for an answer");
+    assert.equal(busyWords("request: item/tool/requestUserInput"), "waits for an answer");
     assert.equal(busyWords("turn: running"), "a turn is running");
     assert.equal(busyWords("operation: clear"), "clear is under way");
     const event = (type, payload) => ({ type: `thread.${type}`, payload, eventId: type, occurredAt: "" });
@@ -154,6 +154,6 @@ test("a sub-agent at work is no question of the agent", () => {
         event("request-opened", { requestId: "b", method: "m" }), event("request-closed", { requestId: "b", outcome: "resolved" }),
     ]);
     assert.deepEqual(lines.map(({ text }) => text), [
-        "A sub-agent began to work", "The sub-agent rests", "The agent asks", "The question ended: resolved",
+        "The agent asks", "The question ended: resolved",
     ]);
 });

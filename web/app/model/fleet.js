@@ -30,19 +30,20 @@ const WORDS = {
     "thread.renamed": ({ name }) => (name ? `Renamed: ${name}` : "Renamed"),
     "thread.archived": () => "Archived",
     "thread.unarchived": () => "Unarchived",
-    "thread.request-opened": ({ method }) => (method === SUB_AGENT ? "A sub-agent began to work" : "The agent asks"),
+    "thread.request-opened": () => "The agent asks",
     "thread.request-closed": ({ outcome }) => `The question ended: ${outcome ?? "answered"}`,
 };
 
 /**
- * Returns the lines that a person wants of a thread's events, oldest first.
+ * Returns the lines that a person wants of a thread's events, oldest first; none of its sub-agents.
  * @param {EventEnvelope[]} events
  * @returns {FleetLine[]}
  */
 export function linesOf(events) {
-    const opened = events.filter(({ type }) => type === "thread.request-opened").map(({ payload }) => /** @type {any} */ (payload));
-    const subAgents = new Set(opened.filter(({ method }) => method === SUB_AGENT).map(({ requestId }) => requestId));
-    return events.map((event) => lineOf(event, subAgents)).filter((line) => line !== null);
+    const payloads = events.map(({ payload }) => /** @type {any} */ (payload));
+    const subAgents = new Set(payloads.filter(({ method }) => method === SUB_AGENT).map(({ requestId }) => requestId));
+    const said = events.filter((_, at) => !subAgents.has(payloads[at].requestId));
+    return said.map(lineOf).filter((line) => line !== null);
 }
 
 /**
@@ -50,25 +51,23 @@ export function linesOf(events) {
  * @param {string} busy as an overview has it: the kind, and what it is
  */
 export function busyWords(busy) {
-    const [kind, what = ""] = busy.split(": ");
+    const [kind, what] = busy.split(": ");
     if (kind === "request") {
-        return what === SUB_AGENT ? "a sub-agent is at work" : "the agent waits for an answer";
+        return what === SUB_AGENT ? "a sub-agent is at work" : "waits for an answer";
     }
-    return kind === "turn" ? "a turn is running" : `${what || kind} is under way`;
+    return kind === "turn" ? "a turn is running" : `${what} is under way`;
 }
 
 /**
  * @param {EventEnvelope} event
- * @param {Set<string>} subAgents the requests that stand for sub-agents
  * @returns {FleetLine | null}
  */
-function lineOf({ type, payload, eventId: key, occurredAt: at, askedBy }, subAgents) {
+function lineOf({ type, payload, eventId: key, occurredAt: at, askedBy }) {
     if (type === "thread.entry-recorded") {
         const { kind, role, text } = /** @type {any} */ (payload);
         return kind === "message" && text ? { key, at, kind: "said", who: role, text } : null;
     }
-    const isSubAgents = type === "thread.request-closed" && subAgents.has(/** @type {any} */ (payload).requestId);
-    const words = isSubAgents ? "The sub-agent rests" : WORDS[type]?.(payload);
+    const words = WORDS[type]?.(payload);
     const asked = askedBy ?? /** @type {any} */ (payload).askedBy;
     return words ? { key, at, kind: "done", who: "", text: asked ? `${words} (asked by ${asked})` : words } : null;
 }

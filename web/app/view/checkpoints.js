@@ -120,7 +120,7 @@ function RevertDialog({ app, thread, number, close }) {
                 <p dir="auto">${preview.message}</p>
                 <${Paths} title="To be written" paths=${preview.files?.written ?? []} />
                 <${Paths} title="To be removed" paths=${preview.files?.removed ?? []} />
-                <${Paths} title="Not touched: others changed them, or what git ignores has changed" paths=${preview.files?.kept ?? []} />
+                <${Paths} title="Not touched: changed by others or new ignore rules" paths=${preview.files?.kept ?? []} />
                 <${Paths} title="Would be lost" paths=${refusals} />
             `}
             <div class="dialog-foot">

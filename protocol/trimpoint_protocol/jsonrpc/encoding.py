@@ -24,24 +24,13 @@ def encode_request(id_text: Text, method: str, params: object = None, *, version
     """Encodes a request. `params`: bytes and Raw are inserted as JSON text, None is left out,
     anything else is encoded.
     """
-    opening = _opening(versioned)
-    if params is None:
-        return b'%b"id":%b,"method":%b}' % (opening, id_text, _encode(method))
-    # In one go, because each step would copy the parameters.
-    return b'%b"id":%b,"method":%b,"params":%b}' % (
-        opening,
-        id_text,
-        _encode(method),
-        _text(params),
-    )
+    members = _call_members(method, params)
+    return b"".join((_opening(versioned), b'"id":', id_text, b",", *members))
 
 
 def encode_notification(method: str, params: object = None, *, versioned: bool) -> bytes:
     """Encodes a notification; `params` as in `encode_request`."""
-    opening = _opening(versioned)
-    if params is None:
-        return b'%b"method":%b}' % (opening, _encode(method))
-    return b'%b"method":%b,"params":%b}' % (opening, _encode(method), _text(params))
+    return b"".join((_opening(versioned), *_call_members(method, params)))
 
 
 def encode_result(id_text: Text, result: object, *, versioned: bool) -> bytes:
@@ -77,6 +66,15 @@ def encode_batch(messages: Iterable[Text]) -> bytes:
 
 def _opening(versioned: bool) -> bytes:
     return b'{"jsonrpc":"2.0",' if versioned else b"{"
+
+
+def _call_members(method: str, params: object) -> tuple[Text, ...]:
+    """Returns the end of a call in parts, because joining them in steps would copy parameters of
+    megabytes each time.
+    """
+    if params is None:
+        return b'"method":', _encode(method), b"}"
+    return b'"method":', _encode(method), b',"params":', _text(params), b"}"
 
 
 def _text(value: Any) -> Text:

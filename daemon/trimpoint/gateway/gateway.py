@@ -207,8 +207,8 @@ class Gateway:
             return self._use_profile(client_request)
         if client_request.method != "initialize":
             await require_initialized(client)
-        if len(client_request.message.wire) > CHECKED_BYTES:
-            size_bytes = len(client_request.message.wire)
+        size_bytes = len(client_request.message.wire)
+        if size_bytes > CHECKED_BYTES:
             check_sizes(client_request.method, size_bytes, client_request.members())
         await client_request.let_others_on()
         async with self._profiles.using(self._launch_of(client_request)) as served:

@@ -84,7 +84,7 @@ class Fates:
 
     def withdraws(self, index: int) -> bool:
         """Returns whether the next message, which would have this index, is to be left out."""
-        if index not in self._withdrawn or not self._withdrawn[index]:
+        if not self._withdrawn.get(index):
             return False
         self._withdrawn[index] -= 1
         return True

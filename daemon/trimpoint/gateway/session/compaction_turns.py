@@ -27,10 +27,9 @@ class CompactionTurns:
         """Returns whether a turn of a compaction is running."""
         return bool(self._turns)
 
-    @property
-    def thread_ids(self) -> set[str]:
-        """Returns the ids of the threads in which a turn of a compaction is running."""
-        return set(self._turns)
+    def runs_in(self, thread_id: str) -> bool:
+        """Returns whether a turn of a compaction is running in the thread."""
+        return thread_id in self._turns
 
     def of(self, thread_id: str) -> list[dict[str, Any]]:
         """Returns the thread's running turn as Codex lists it, or nothing."""

@@ -155,7 +155,8 @@ class PlayedTurns:
         return {**answer, "thread": {**thread, "turns": turns, "status": _ACTIVE}}
 
     def _with_status(self, row: Any) -> Any:
-        is_active = row.get("id") in self.compactions.thread_ids or self._of(str(row.get("id")))
+        thread_id = str(row.get("id"))
+        is_active = self.compactions.runs_in(thread_id) or self._of(thread_id)
         return {**row, "status": _ACTIVE} if is_active else row
 
     def _listed_in(self, thread_id: str) -> list[dict[str, Any]]:

@@ -273,9 +273,9 @@ class CodexReader:
         index = records.message(
             content,
             timestamp=row.timestamp,
-            source_ref=u.SourceRef(file=self._part.name, line=self._line),
+            source_ref=self._source(),
             synthetic=synthetic,
-            inherited=self._part.inherited or self._copied_at is not None,
+            inherited=self._inherited,
         )
         if content.id is not None and not records.wanted:
             self._known.add_id(index, content.id)

@@ -15,8 +15,6 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.core.context.context_size import exceeds, window_of
 from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.provider_compactions import newest_own_compaction
-from trimpoint.core.decide.reverting import target_after
-from trimpoint.core.evolve.revert_folds import changes_context
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp
 from trimpoint.core.model.ledger import Boundary
@@ -150,13 +148,14 @@ def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected
 
 def _reverting(state: ThreadState, plan: UndoPlan) -> str | None:
     """Returns the command that brings Codex's own summary back, which was in the context before the
-    trim; None if the present context begins with it, or no Codex thread has it.
+    trim; None if the present context begins with it.
+
+    The Codex thread of the last turn before the trim has it: had an undo since then given the
+    turns in full, no compaction before it would count.
     """
     if plan.opened.reason == "redo" or newest_own_compaction(state) is not None:
         return None
     kept = sum(turn.generation < plan.boundary.generation for turn in state.turns)
-    if not changes_context(state, kept) or target_after(state, kept).generation is None:
-        return None
     since = ", without the turns since" if kept < len(state.turns) else ""
     return f"/revert {kept} --context{since}"
 

@@ -19,7 +19,7 @@ from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.e2e.conversation import AnswersByPrompt
 from tests.e2e.expectation import Piece, pieces
-from tests.http.test_listeners import free_port
+from tests.ports import free_port
 from tests.tools import VENV, missing
 
 pytestmark = pytest.mark.codex

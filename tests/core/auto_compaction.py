@@ -8,7 +8,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint_protocol import readmodel as rm
 
 from tests.core.given import Conversation, started
-from tests.core.model.test_usage import call, complete
+from tests.core.usage import call, complete
 
 WINDOW = 100_000
 COMPACT = Policy(auto="compact", overflow_recovery=True)

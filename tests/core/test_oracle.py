@@ -14,8 +14,8 @@ from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint_protocol import commands as wire
 
-from tests.core.context.test_pins import act, pin, said, shown, unpin
 from tests.core.given import client, raw_message, started
+from tests.core.pinning import act, pin, said, shown, unpin
 
 FREE = Policy(discard=DiscardPolicy(floor_tokens=0))
 SEEDS, STEPS = range(80), 45

@@ -7,7 +7,6 @@ skipped. TRIMPOINT_REQUIRE_DESKTOP=1 makes that a failure.
 
 import os
 import signal
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ from trimpoint.testkit import say
 from tests.cli.stage import CliHarness
 from tests.deadlines import SCENARIO_S
 from tests.desktop.devtools import DevTools, devtools
+from tests.ports import free_port
 
 REQUIRED = bool(os.environ.get("TRIMPOINT_REQUIRE_DESKTOP"))
 HAS_QT = find_spec("PySide6") is not None and find_spec("PySide6.QtWebEngineCore") is not None
@@ -121,12 +121,6 @@ async def test_without_qt_the_command_says_how_to_get_it(stage: CliHarness) -> N
     ended = await stage.run("desktop", PYTHONPATH=path)
     assert ended.code == 1
     assert "[desktop]'" in ended.err
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def children_of(pid: int) -> list[int]:

@@ -184,6 +184,32 @@ class Conversation:
                 await self.client.request("commands/execute", threadId=self.thread_id, text=text)
             )
 
+    async def complete(self, command: str) -> None:
+        """Types a slash command that must complete."""
+        outcome = await self.type(command)
+        assert outcome["status"] == "completed", outcome
+
+    async def inject(self, text: str) -> None:
+        """Injects a message after the last turn."""
+        await self.begin_act()
+        item = {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": text}],
+        }
+        await self.client.request("thread/inject_items", threadId=self.thread_id, items=[item])
+
+    async def fork(self) -> "Conversation":
+        """Forks the thread at its end, and returns the fork."""
+        await self.begin_act()
+        forked = await self.client.request(
+            "thread/fork", threadId=self.thread_id, sandbox="danger-full-access"
+        )
+        assert forked["thread"]["forkedFromId"] == self.thread_id
+        fork = Conversation(self.client, forked["thread"]["id"], self.model, self.script)
+        fork.turns = self.turns
+        return fork
+
     async def until_codex_answers(self) -> None:
         """Waits until Codex answers again after it was killed. Requests that are refused meanwhile
         are repeated.
@@ -218,6 +244,11 @@ class Conversation:
             await self.timeline(limit=1000),
         )
         return counts_of(await self.snapshot()), shown_lines(opened), shown_lines(shut)
+
+
+def aborted(request: ModelRequest) -> bool:
+    """Returns whether the model's input contains the notice of an interrupted turn."""
+    return request.mentions("interrupted the previous turn")
 
 
 def seen_turns(request: ModelRequest, turns: int) -> list[int]:

@@ -290,3 +290,14 @@ class ItemsSeen:
             if not is_preamble(item) and "id" in item:
                 first = self._by_id.setdefault(item["id"], item)
                 assert item == first, f"shown as {item}, the first time as {first}"
+
+
+def numbered(*numbers: int) -> list[Piece]:
+    """Returns the items of the numbered turns with tool calls."""
+    return [piece for number in numbers for piece in _numbered(number)]
+
+
+def _numbered(number: int) -> list[Piece]:
+    output = f"tool-output-{number}"
+    said = Piece("user", f"prompt-{number}."), Piece("assistant", f"answer-{number}.")
+    return [said[0], Piece("call", f"echo {output}"), Piece("output", output), said[1]]

@@ -5,7 +5,6 @@ disk.
 import os
 import shutil
 import signal
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import anyio
 from anyio.abc import Process
 
 from tests.deadlines import STEP_S
+from tests.ports import free_port
 from tests.tools import VENV, missing
 
 
@@ -22,12 +22,6 @@ def binary() -> str:
         return named
     found = shutil.which("nats-server", path=str(VENV / "bin")) or shutil.which("nats-server")
     return found or missing("nats-server")
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 class Server:

@@ -9,36 +9,15 @@ import anyio
 import pytest
 from trimpoint.fleet.hub.connection import connected
 from trimpoint.fleet.hub.errors import HubUnreachable
-from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import hosts, new_events
 
 from tests.deadlines import STEP_S
-from tests.fleet.servers import (
-    Cluster,
-    Server,
-    free_port,
-    running_cluster,
-    running_leaf,
-    running_server,
-)
-from tests.fleet.stage import Desk, desk, make_streams, place, section, until, until_mirrored
+from tests.fleet.cluster import NAMES, leader_of, says_all_the_time
+from tests.fleet.servers import running_cluster, running_leaf, running_server
+from tests.fleet.stage import desk, make_streams, place, section, until, until_mirrored
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
-NAMES = Names("default")
-
-
-async def leader_of(cluster: Cluster) -> Server:
-    """Returns the server that leads the stream of events."""
-    async with connected(place(cluster.urls)) as hub:
-        info = await vars(hub)["_js"].stream_info(NAMES.stream)
-    assert info.cluster is not None
-    return cluster.named(str(info.cluster.leader))
-
-
-async def says_all_the_time(one: Desk, stop: anyio.Event) -> None:
-    while not stop.is_set():
-        await one.say("on and on", times=3)
-        await anyio.sleep(0.005)
 
 
 async def test_no_event_is_missing_after_the_leader_was_killed_and_one_server_cut_off(

@@ -8,8 +8,9 @@ from trimpoint.config.sections import Config
 from trimpoint.doctor import fleet
 from trimpoint.doctor.findings import Finding, Installation
 
-from tests.fleet.servers import free_port, running_server
+from tests.fleet.servers import running_server
 from tests.fleet.stage import section
+from tests.ports import free_port
 
 import anyio.to_thread  # isort: skip
 

@@ -22,8 +22,9 @@ from trimpoint.fleet.roles import Rights, Role, rights_of
 from trimpoint.fleet.setup import HubFolder, Members, Node
 
 from tests.deadlines import STEP_S
-from tests.fleet.servers import Server, free_port, running_server
+from tests.fleet.servers import Server, running_server
 from tests.fleet.stage import HOST, THREAD, Desk, desk, make_streams, section, until
+from tests.ports import free_port
 from tests.tools import missing
 
 pytestmark = pytest.mark.processes

@@ -15,9 +15,9 @@ import anyio
 import pytest
 from trimpoint.fleet.names import Names
 
+from tests.fleet.cluster import leader_of, says_all_the_time
 from tests.fleet.servers import Cluster, Server
 from tests.fleet.stage import desk, make_streams, section, until, until_mirrored
-from tests.fleet.test_cluster import leader_of, says_all_the_time
 
 pytestmark = pytest.mark.processes
 NAMES = Names("default")

@@ -24,8 +24,9 @@ from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.shapes import fleet as f
 
 from tests.deadlines import STEP_S
-from tests.fleet.servers import Server, free_port, running_server
+from tests.fleet.servers import Server, running_server
 from tests.fleet.stage import HOST, THREAD, Desk, desk, make_streams, place, section, until
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 # What the test holds a message back from.

@@ -21,7 +21,7 @@ from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.http.stage import Wire
-from tests.http.test_listeners import free_port
+from tests.ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROOT = DOCS.parent

@@ -23,6 +23,7 @@ from trimpoint.http.tcp_listener import Address, address_of, bind
 from tests.codex.children import REAL_CODEX
 from tests.deadlines import STEP_S
 from tests.http.stage import Stage, Wire
+from tests.ports import free_port
 
 
 @asynccontextmanager
@@ -35,12 +36,6 @@ async def running(
             config, folder / "state", profile, http_listeners=handed_over
         ) as daemon:
             yield daemon
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 async def said(port: int, request: bytes) -> bytes:

@@ -1,10 +1,12 @@
 """Sessions for tests: those of the fixtures, and logs that a test writes itself."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.sessionlogs.catalogue import found_sessions
 from trimpoint.sessionlogs.export import document, ndjson
 from trimpoint.sessionlogs.homes import Homes
@@ -104,3 +106,15 @@ def said(role: str, text: str, item_id: str | None = None, at: int = 0) -> dict[
 def meta(number: int, **more: Any) -> dict[str, Any]:
     """The first row of a rollout."""
     return row("session_meta", {"id": f"{THREAD}{number}", "cwd": "/p", **more})
+
+
+def members(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a value at which another value can stand."""
+    if isinstance(value, dict):
+        items: list[tuple[Any, Any]] = list(as_dict(value).items())
+    else:
+        items = list(enumerate(as_list(value)))
+    for key, one in items:
+        yield value, key
+        if isinstance(one, dict | list):
+            yield from members(one)

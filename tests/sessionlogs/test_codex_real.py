@@ -1,12 +1,11 @@
 """Sessions that the real Codex wrote, read back: what is live is what its model was sent."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from trimpoint_protocol import unified as u
 
+from tests.sessionlogs.model_inputs import inputs_of
 from tests.sessionlogs.sessions import (
     FIXTURES,
     document_of,
@@ -21,37 +20,6 @@ NEWEST = FIXTURES / "codex-0.171.0"
 SCENES = sorted(
     path.parent for home in FIXTURES.glob("codex-*") for path in home.glob("*/inputs.json")
 )
-PREAMBLES = (
-    "# AGENTS.md instructions",
-    "<environment_context>",
-    "<permissions instructions>",
-    "<skills_instructions>",
-)
-
-
-def inputs_of(scene: Path) -> list[list[str]]:
-    """What the model was sent each time, in the words of the unified form."""
-    inputs = json.loads((scene / "inputs.json").read_text())
-    return [[shown for item in one["input"] for shown in _shown(item)] for one in inputs]
-
-
-def _shown(item: dict[str, Any]) -> list[str]:
-    if item["type"] == "compaction":
-        return ["SUMMARY:None"]
-    if item["type"] == "compaction_trigger":
-        return []
-    if item["type"] == "reasoning":
-        return [part["text"] for part in item["summary"]]
-    if "output" in item:
-        return [item["output"]]
-    if "arguments" in item:
-        return [json.dumps(json.loads(item["arguments"]))]
-    text = "".join(part.get("text", "") for part in item["content"])
-    if item["role"] == "developer" or text.startswith(PREAMBLES):
-        return []
-    if text.startswith("Another language model"):
-        return [f"SUMMARY:{text.partition(chr(10))[2] or 'SUMMARY'}"]
-    return [text]
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")

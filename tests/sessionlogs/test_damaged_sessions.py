@@ -22,13 +22,13 @@ from tests.sessionlogs.sessions import (
     document_of,
     homes,
     lines_of,
+    members,
     meta,
     only_session,
     row,
     said,
     write_rollout,
 )
-from tests.sessionlogs.test_hostile_folders import members
 
 SCENES = (
     "codex-0.163.0/compacted-by-hand",

@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.sessionlogs.catalogue import Query, found_sessions, listed
 from trimpoint.sessionlogs.export import ndjson
 from trimpoint.sessionlogs.live import live_window
@@ -20,7 +18,7 @@ from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import Reading
 
-from tests.sessionlogs.sessions import FIXTURES, THREAD, homes, meta, said, write_rollout
+from tests.sessionlogs.sessions import FIXTURES, THREAD, homes, members, meta, said, write_rollout
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 PLACES = {
@@ -76,18 +74,6 @@ JSON = st.recursive(
     ),
     max_leaves=6,
 )
-
-
-def members(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a value at which another value can stand."""
-    if isinstance(value, dict):
-        items: list[tuple[Any, Any]] = list(as_dict(value).items())
-    else:
-        items = list(enumerate(as_list(value)))
-    for key, one in items:
-        yield value, key
-        if isinstance(one, dict | list):
-            yield from members(one)
 
 
 @settings(max_examples=120, deadline=None)

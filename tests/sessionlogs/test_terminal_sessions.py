@@ -5,7 +5,6 @@ model was sent, after compactions, rewinds, clears, branches and forks.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from trimpoint.sessionlogs.carry import carried
@@ -13,54 +12,12 @@ from trimpoint.sessionlogs.live import Summary, live_window
 from trimpoint.sessionlogs.sessions import FoundSession, Reading
 from trimpoint_protocol import unified as u
 
+from tests.sessionlogs.model_inputs import requests_of, worded
 from tests.sessionlogs.sessions import FIXTURES, document_of, sessions_in, texts
 
 CLAUDE = FIXTURES / "claude-code-2.1.332"
 GEMINI = FIXTURES / "gemini-cli-0.61.0"
 SCENES = sorted(path.parent for home in (CLAUDE, GEMINI) for path in home.glob("*/inputs.json"))
-# What the programs put around what was said; of commands, only what they print stands in the log.
-AROUND = (
-    "<system-reminder>", "<local-command", "<command-", "<session_context>", "<task-notification>",
-    "[The previous response was interrupted",
-)  # fmt: skip
-QUEUED = "The user sent a new message while you were working:"
-WORDS = 60
-
-
-def requests_of(scene: Path) -> list[list[str]]:
-    """What the model was sent each time, in words."""
-    return [list(_sent(one)) for one in json.loads((scene / "inputs.json").read_text())]
-
-
-def _sent(messages: list[dict[str, Any]]) -> Iterator[str]:
-    answered: set[str] = set()
-    for message in messages:
-        content: Any = message.get("content") or message.get("parts")
-        parts: list[dict[str, Any]] = [{"text": content}] if isinstance(content, str) else content
-        for part in parts:
-            match part:
-                # Gemini CLI sends a result once more each time that its session is resumed.
-                case {"functionResponse": {"id": str(call_id)}} if call_id in answered:
-                    continue
-                case {"functionResponse": {"id": str(call_id)}}:
-                    answered.add(call_id)
-                case _:
-                    pass
-            yield from _worded(_words_in(part))
-
-
-def _words_in(part: dict[str, Any]) -> str:
-    match part:
-        case {"text": str(text)}:
-            return text
-        case {"input": call} | {"functionCall": {"args": call}}:
-            return json.dumps(call)
-        case {"functionResponse": {"response": {"output": str(output)}}}:
-            return output
-        case {"content": [{"text": str(text)}, *_]} | {"content": str(text)}:
-            return text
-        case _:
-            raise AssertionError(part)
 
 
 def live_words(session: FoundSession) -> list[str]:
@@ -72,19 +29,11 @@ def _live(item: u.MessageRecord | Summary) -> Iterator[str]:
     assert isinstance(item, u.MessageRecord)
     if item.kind == "notice" and item.role != "user":
         return
-    yield from _worded(item.text)
+    yield from worded(item.text)
     for call in item.tool_calls:
-        yield from _worded(json.dumps(call.arguments))
+        yield from worded(json.dumps(call.arguments))
     for result in item.tool_results:
-        yield from _worded(result.output)
-
-
-def _worded(text: str) -> Iterator[str]:
-    text = text.strip()
-    if text.startswith(QUEUED):  # what was typed while the model worked
-        text = text.splitlines()[1]
-    if text and not text.startswith(AROUND):
-        yield text[:WORDS]
+        yield from worded(result.output)
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -79,3 +79,8 @@ async def until_counted(locator: Any, count: int) -> None:
     from playwright.async_api import expect
 
     await cast("Any", expect)(locator).to_have_count(count, timeout=STEP_S * 1000)
+
+
+async def shown(page: Any) -> list[str]:
+    rows = await page.locator(".list-row").all_inner_texts()
+    return [" ".join(row.split()) for row in rows]

@@ -13,9 +13,8 @@ from trimpoint.testkit import run, say
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.effort import longer
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import needs_browser, shown, until_counted
 from tests.web.stage import Stage
-from tests.web.test_page import shown
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 

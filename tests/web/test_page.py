@@ -10,7 +10,7 @@ import pytest
 from trimpoint.http.static_files import default_folder
 from trimpoint.testkit import hang, run, say
 
-from tests.web.browser import CUT, needs_browser, until_counted
+from tests.web.browser import CUT, needs_browser, shown, until_counted
 from tests.web.stage import Stage, logged_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
@@ -249,8 +249,3 @@ async def test_the_page_asks_no_other_host_and_stays_small(stage: Stage) -> None
     ]
     packed = sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files)
     assert packed <= MOST_BYTES
-
-
-async def shown(page: Any) -> list[str]:
-    rows = await page.locator(".list-row").all_inner_texts()
-    return [" ".join(row.split()) for row in rows]

@@ -7,9 +7,8 @@ from trimpoint.testkit import ModelRequest, Reply, say
 from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import CODEX_BIN
 from tests.tui.stage import attached
-from tests.web.browser import needs_browser, until_counted
+from tests.web.browser import needs_browser, shown, until_counted
 from tests.web.stage import Stage, logged_in
-from tests.web.test_page import shown
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 

@@ -14,8 +14,8 @@ import pytest
 from trimpoint.cli.connection.client import connect
 
 from tests.cli.stage import DEADLINE_S, CliHarness, Running
+from tests.service.service_manager import Manager
 from tests.service.systemd import tool
-from tests.service.test_notify import Manager
 
 pytestmark = pytest.mark.codex
 

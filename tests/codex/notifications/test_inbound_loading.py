@@ -4,51 +4,18 @@ notification is lost or reordered.
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
-import msgspec
 import pytest
 from anyio.abc import TaskGroup
-from msgspec import Raw
-from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 
+from tests.codex.notifications.inbound import Listener, say, without_delay
 from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
-
-
-class Listener:
-    """A client sink that records its messages, and can be waited for."""
-
-    def __init__(self) -> None:
-        self.heard: list[tuple[str | None, str]] = []
-        self.changed = anyio.Event()
-
-    def publish(self, thread_id: str | None, message: CodexMessage) -> None:
-        self.heard.append((thread_id, message.method))
-        self.changed.set()
-        self.changed = anyio.Event()
-
-    def publish_compaction(self, thread_id: str, message: CodexMessage) -> None: ...
-
-    def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None: ...
-
-    def ask(self, thread_id: str | None, request_id: Raw, method: str, params: Raw) -> None: ...
-
-    def expire_server_requests(self, reason: str) -> None: ...
-
-    async def hears(self, count: int) -> list[str]:
-        while len(self.heard) < count:
-            await self.changed.wait()
-        return [method for _, method in self.heard]
-
-
-async def without_delay(thread_id: str) -> None:
-    """Delays no end of a turn."""
 
 
 @asynccontextmanager
@@ -69,12 +36,6 @@ async def evicted(
         inbound = NotificationRouter(engine, listener, without_delay, tasks)
         with anyio.fail_after(STEP_S):
             yield engine, inbound, listener, tasks
-
-
-def say(inbound: NotificationRouter, method: str, **params: Any) -> None:
-    encoded = msgspec.json.encode({"threadId": THREAD, **params})
-    line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
-    inbound.on_notification(method, Raw(encoded), line)
 
 
 def name_a_thread(inbound: NotificationRouter) -> None:

@@ -23,7 +23,7 @@ from trimpoint.operations.routing.sub_agents import SubAgents
 from trimpoint.operations.routing.thread_messages import rests
 from trimpoint.threads.registry import ThreadRegistry
 
-from tests.codex.notifications.test_inbound_loading import Listener, say, without_delay
+from tests.codex.notifications.inbound import Listener, say, without_delay
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 ODD: list[Any] = [None, True, 7, -1.5, "odd", "", [], [7], {}, {"odd": [1]}]

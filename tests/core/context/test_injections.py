@@ -21,8 +21,8 @@ from trimpoint.operations.messages import ready_message
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
-from tests.core.context.test_pins import act, said
 from tests.core.given import Conversation, client, compact, raw_message, started, texts, trim
+from tests.core.pinning import act, said
 
 
 def inject(thread: Conversation, *words: str, role: str = "user") -> None:

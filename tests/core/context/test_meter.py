@@ -28,7 +28,7 @@ from tests.core.given import (
     started,
     user,
 )
-from tests.core.model.test_usage import WINDOW, call, complete, made_up
+from tests.core.usage import WINDOW, call, complete, made_up
 
 PROMPT = "What is in this folder, and what of it matters to somebody who is new here?"
 MODELS = Policy(model_windows={"gpt-5": 100_000})

@@ -15,7 +15,6 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.model.invocations import Pin, Pins, Unpin, UsageError
 from trimpoint.core.model.slash import parse
-from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.trim_outcome import planned_change
@@ -25,31 +24,10 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.readmodel import ContextTrimPointDivider
 
 from tests.core.given import Conversation, activity, client, started, texts, trim
+from tests.core.pinning import act, pin, said, shown, unpin
 
 NOTE = "<pinned-note>Python 3.8 only</pinned-note>"
 WINDOW = Policy(model_windows={"gpt-5": 1_000})
-
-
-def pin(thread: Conversation, *turns: int | str, **arguments: Any) -> None:
-    act(thread, client(wire.PinContext, turns=list(turns) or None, **arguments))
-
-
-def unpin(thread: Conversation, *pins: int | str) -> None:
-    act(thread, client(wire.UnpinContext, pins=list(pins) or None))
-
-
-def act(thread: Conversation, command: Any) -> None:
-    thread.do(command)
-    if thread.state.open_operation is not None:
-        thread.settle()
-
-
-def shown(state: ThreadState) -> list[str]:
-    return texts(conversation_items(state))
-
-
-def said(*numbers: int) -> list[str]:
-    return [text for n in numbers for text in (f"prompt of turn-{n}", f"answer of turn-{n}")]
 
 
 def summary(thread: Conversation) -> str:

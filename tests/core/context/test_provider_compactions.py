@@ -27,7 +27,7 @@ from tests.core.given import (
     texts,
     trim,
 )
-from tests.core.model.test_usage import call, complete
+from tests.core.usage import call, complete
 
 WINDOW = 100_000
 

@@ -22,7 +22,7 @@ from tests.core.auto_compaction import (
     succeed,
 )
 from tests.core.given import client, started
-from tests.core.model.test_usage import call, complete, made_up
+from tests.core.usage import call, complete, made_up
 
 
 def test_a_critical_context_is_compacted_when_the_turn_has_ended() -> None:

@@ -16,7 +16,7 @@ from tests.core.auto_compaction import (
     succeed,
 )
 from tests.core.given import SETTINGS, Conversation, raw, started
-from tests.core.model.test_usage import call, complete
+from tests.core.usage import call, complete
 
 
 def test_after_two_failures_in_a_row_it_stops_and_says_why() -> None:

@@ -13,8 +13,8 @@ from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.trim_outcome import undo_command
 
-from tests.core.context.test_pins import pin
 from tests.core.given import THREAD, Conversation, started, trim
+from tests.core.pinning import pin
 
 LONG = DROPPED_AT_ONCE + 500
 

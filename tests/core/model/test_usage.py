@@ -7,22 +7,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.usage import SampleSource, TokenCounts, UsageSample, model_in
 
 from tests.core.given import SETTINGS, Conversation, raw, started
-
-WINDOW = 258_400
-
-
-def call(
-    turn_id: str, given: int, running_total: int, window: int | None = WINDOW
-) -> ev.UsageReported:
-    """Returns the usage of a model call with this many input tokens and ten output tokens, four of
-    them for reasoning.
-    """
-    return ev.UsageReported(turn_id, given + 10, running_total, window, given, given // 2, 10, 4)
-
-
-def made_up(turn_id: str, last_total: int, running_total: int) -> ev.UsageReported:
-    """Returns a report that belongs to no model call."""
-    return ev.UsageReported(turn_id, last_total, running_total, WINDOW)
+from tests.core.usage import WINDOW, call, complete, made_up
 
 
 def counts(*given: int) -> TokenCounts:
@@ -38,11 +23,6 @@ def after(*reports: ev.UsageReported) -> Conversation:
     thread.begin_turn()
     thread.report(*reports)
     return thread
-
-
-def complete(thread: Conversation, turn_id: str, error_kind: str = "") -> None:
-    status = "failed" if error_kind else "completed"
-    thread.report(ev.TurnCompleted(turn_id, status, error_kind or None, error_kind=error_kind))
 
 
 def test_each_model_call_is_counted_and_the_last_says_what_the_context_holds() -> None:

@@ -19,9 +19,8 @@ from trimpoint_protocol import unified as u
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
+from tests.sessionlogs.model_inputs import AROUND, WORDS, inputs_of, requests_of
 from tests.sessionlogs.sessions import FIXTURES, THREAD, meta, row, said, sessions_in, write_rollout
-from tests.sessionlogs.test_codex_real import inputs_of
-from tests.sessionlogs.test_terminal_sessions import AROUND, WORDS, requests_of
 
 HOMES = {
     "codex": FIXTURES / "codex-0.171.0" / "compacted-by-hand",

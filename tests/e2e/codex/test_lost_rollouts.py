@@ -8,9 +8,7 @@ import pytest
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
-from tests.e2e.expectation import Piece, pieces
-from tests.e2e.trims.test_injected_items import run
-from tests.e2e.trims.test_segments import numbered
+from tests.e2e.expectation import Piece, numbered, pieces
 
 pytestmark = pytest.mark.codex
 
@@ -56,7 +54,7 @@ async def test_tool_calls_of_a_pruned_turn_come_from_the_journal_when_codex_has_
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
-        await run(talk, "/clear")
+        await talk.complete("/clear")
         await talk.turn()
         delete_rollouts(harness.codex_home)
         outcome = await talk.type("/revert 2 --context")

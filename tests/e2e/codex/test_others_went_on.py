@@ -9,8 +9,9 @@ from typing import Any
 import anyio
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.testkit import run, say
+from trimpoint.testkit import say
 
+from tests.e2e.codex.another_program import another_program, provider_thread_of, turn
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, connect_to_codex
@@ -22,35 +23,6 @@ pytestmark = [
         reason="names to Codex itself the thread that the first daemon began"
     ),
 ]
-
-
-@asynccontextmanager
-async def another_program(
-    harness: Harness, thread_id: str, **settings: Any
-) -> AsyncIterator[JsonRpcClient]:
-    """Yields a Codex without a daemon that has resumed the thread."""
-    async with connect_to_codex(harness) as wire:
-        await wire.initialize()
-        await wire.result("thread/resume", threadId=thread_id, **settings)
-        yield wire
-
-
-async def turn(wire: JsonRpcClient, harness: Harness, thread_id: str, number: int) -> str:
-    harness.script.then(run(f"echo tool-output-{number}"), say(f"answer-{number}."))
-    prompt = [{"type": "text", "text": f"prompt-{number}."}]
-    answer = await wire.result("turn/start", threadId=thread_id, input=prompt)
-    turn_id = str(answer["turn"]["id"])
-    await wire.until(
-        lambda one: one.get("method") == "turn/completed" and one["params"]["turn"]["id"] == turn_id
-    )
-    return turn_id
-
-
-def provider_thread_of(harness: Harness) -> str:
-    """Returns the id of the newest Codex thread, which serves the only thread."""
-    return max(
-        path.stem[-36:] for path in harness.codex_home.glob("sessions/*/*/*/rollout-*.jsonl")
-    )
 
 
 async def begun(harness: Harness, turns: int, *commands: str) -> tuple[str, str]:

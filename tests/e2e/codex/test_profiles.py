@@ -17,11 +17,10 @@ import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client, RemoteError, connect
 from trimpoint.codex.appserver.experimental import experimental_api
-from trimpoint.testkit import ModelRequest, Reply, held, say, throwaway_codex_home
+from trimpoint.testkit import ModelRequest, held, say, throwaway_codex_home
 
 from tests.deadlines import STEP_S
-from tests.e2e.clients.test_handles import start
-from tests.e2e.codex.test_sub_agents import SPAWN
+from tests.e2e.codex.sub_agents import replies_of_both
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import connect_socket
@@ -324,18 +323,13 @@ async def test_broadcasts_of_a_codex_reach_only_clients_of_its_profile(
 async def test_the_thread_of_a_sub_agent_is_found_with_the_codex_that_runs_it(
     harness: Harness,
 ) -> None:
-    def respond(request: ModelRequest) -> Reply:
-        if request.mentions("work-of-the-sub-agent") and not request.mentions("prompt-1."):
-            return say("the sub-agent's answer")
-        return say("answer-1.") if request.mentions("call_spawn") else Reply(items=(SPAWN,))
-
     async with (
         throwaway_codex_home() as home,
         harness.daemon(),
         client_of(harness, {}) as plain,
         talking(harness, {"codexHome": str(home)}) as own,
     ):
-        own.script.then(*[respond] * 3)
+        own.script.then(*replies_of_both(say("the sub-agent's answer")))
         with anyio.fail_after(STEP_S):
             await own.prompt("prompt-1.")
             called = await own.client.expect(names_an_agent)
@@ -368,7 +362,7 @@ async def test_a_sample_of_a_thread_with_another_codex_can_be_cancelled(harness:
         harness.script.then(held(say("sampled"), release))
         newest = read["thread"]["turns"][-1]["id"]
         sample = {"threadId": own.thread_id, "expectedTurnId": newest, "prompt": "sample-prompt."}
-        await start(plain, ("thread/sample", sample))
+        await plain.send({"id": "started", "method": "thread/sample", "params": sample})
         with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(lambda request: request.mentions("sample-prompt."))
         await plain.result("thread/sample/cancel", requestId="started")

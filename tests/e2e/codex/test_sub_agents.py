@@ -2,32 +2,20 @@
 
 import anyio
 import pytest
-from trimpoint.testkit import ModelRequest, Reply, held, say
+from trimpoint.testkit import held, say
 
 from tests.deadlines import STEP_S
+from tests.e2e.codex.sub_agents import replies_of_both
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
-
-SPAWN = {
-    "type": "function_call",
-    "namespace": "multi_agent_v1",
-    "name": "spawn_agent",
-    "arguments": '{"message": "work-of-the-sub-agent"}',
-    "call_id": "call_spawn",
-}
 
 
 async def test_a_working_sub_agent_keeps_its_parent_busy_until_it_rests(harness: Harness) -> None:
     release = anyio.Event()
 
-    def respond(request: ModelRequest) -> Reply:
-        if request.mentions("work-of-the-sub-agent") and not request.mentions("prompt-1."):
-            return held(say("done"), release)
-        return say("answer-1.") if request.mentions("call_spawn") else Reply(items=(SPAWN,))
-
     async with harness.conversation() as talk:
-        talk.script.then(*[respond] * 3)
+        talk.script.then(*replies_of_both(held(say("done"), release)))
         with anyio.fail_after(STEP_S):
             await talk.prompt("prompt-1.")
             await harness.model.wait_for_request(lambda request: not request.mentions("prompt-1."))

@@ -20,7 +20,7 @@ import pytest
 from trimpoint.testkit import run, say
 
 from tests.deadlines import SCENARIO_S
-from tests.e2e.codex.test_others_went_on import another_program
+from tests.e2e.codex.another_program import another_program
 from tests.e2e.conftest import Harness, longer
 from tests.e2e.conversation import Conversation
 from tests.e2e.expectation import Piece, pieces

@@ -11,9 +11,9 @@ from trimpoint.config.sections import DiscardSection
 from trimpoint.recall.index import FILE_NAME
 from trimpoint.testkit import ModelRequest, Reply, call, run, say
 
+from tests.e2e.agent_tools import begin, result_of, tool_names
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
-from tests.e2e.trims.test_agent_tools import begin, result_of, tool_names
 
 pytestmark = pytest.mark.codex
 

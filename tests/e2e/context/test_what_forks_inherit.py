@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from trimpoint.testkit import ModelRequest
 
-from tests.e2e.codex.test_cold_threads import Side
+from tests.e2e.codex.sides import Side
 from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.dialect import Transcript

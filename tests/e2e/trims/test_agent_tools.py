@@ -8,12 +8,13 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.cli.connection.client import Client, RemoteError
+from trimpoint.cli.connection.client import RemoteError
 from trimpoint.config.sections import DiscardSection
 from trimpoint.core.context.segments import FOLLOW_UP_PREFIX
 from trimpoint.testkit import ModelRequest, Reply, call, held, run, say
 
 from tests.deadlines import STEP_S
+from tests.e2e.agent_tools import begin, result_of, tool_names
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
@@ -35,37 +36,6 @@ def small_harness(harness: Harness) -> Harness:
         harness.config, discard=DiscardSection(floor_tokens=20, target_tokens=1_500)
     )
     return harness
-
-
-async def begin(client: Client, harness: Harness, **params: Any) -> Conversation:
-    settings = {
-        "cwd": str(harness.worktree),
-        "approvalPolicy": "never",
-        "sandbox": "danger-full-access",
-    }
-    answer = await client.request(
-        "thread/start", **{**settings, "trimpoint": {"agentTools": True}, **params}
-    )
-    return Conversation(client, answer["thread"]["id"], harness.model, harness.script)
-
-
-def tool_names(request: ModelRequest) -> set[str]:
-    return {str(tool.get("name")) for tool in request.body["tools"]}
-
-
-def result_of(request: ModelRequest, tool: str) -> Any:
-    """Returns the result of the tool's last call, as the model's input has it."""
-    calls = [
-        item["call_id"]
-        for item in request.input
-        if item["type"] == "function_call" and item["name"] == tool
-    ]
-    [output] = [
-        item["output"]
-        for item in request.input
-        if item["type"] == "function_call_output" and item["call_id"] == calls[-1]
-    ]
-    return output if isinstance(output, str) else output[0]["text"]
 
 
 def listed(request: ModelRequest) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from trimpoint.testkit import hang, http_error, say
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import seen_turns
-from tests.e2e.expectation import Piece, pieces
-from tests.e2e.trims.test_segments import numbered
+from tests.e2e.expectation import Piece, numbered, pieces
 
 pytestmark = pytest.mark.codex
 

@@ -11,24 +11,10 @@ from trimpoint.testkit import say
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
-from tests.e2e.conversation import Conversation, seen_turns
-from tests.e2e.expectation import Piece, pieces
-from tests.e2e.trims.test_injected_items import aborted, inject, run
-from tests.e2e.trims.test_segments import numbered
+from tests.e2e.conversation import aborted, seen_turns
+from tests.e2e.expectation import Piece, numbered, pieces
 
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
-
-
-async def fork_of(talk: Conversation) -> Conversation:
-    """Forks the thread at its end, and returns the fork."""
-    await talk.begin_act()
-    forked = await talk.client.request(
-        "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
-    )
-    assert forked["thread"]["forkedFromId"] == talk.thread_id
-    fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
-    fork.turns = talk.turns
-    return fork
 
 
 async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(
@@ -37,8 +23,8 @@ async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(
     async with harness.conversation() as talk:
         for _ in range(4):
             await talk.turn(tool=True)
-        await run(talk, "/clear 2")
-        await run(talk, "/compact")
+        await talk.complete("/clear 2")
+        await talk.complete("/compact")
         after = await talk.turn()
     [asked] = [request for request in harness.model.requests if request.kind == "inline_compaction"]
     assert pieces(asked.input)[:-1] == numbered(3, 4)
@@ -54,8 +40,8 @@ async def test_a_compaction_right_after_an_injection_is_told_of_no_interruption(
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-        await inject(talk, "INJECTED")
-        await run(talk, "/compact --keep 1")
+        await talk.inject("INJECTED")
+        await talk.complete("/compact --keep 1")
         after = await talk.turn()
     [asked] = [request for request in harness.model.requests if request.kind == "inline_compaction"]
     assert pieces(asked.input)[:-1] == [*numbered(1, 2), Piece("user", "INJECTED")]
@@ -70,10 +56,10 @@ async def test_a_fork_right_after_a_clear_is_told_of_no_interruption(harness: Ha
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
-        await run(talk, "/clear 2")
-        fork = await fork_of(talk)
+        await talk.complete("/clear 2")
+        fork = await talk.fork()
         request = await fork.turn()
-        await run(fork, "/clear 2")
+        await fork.complete("/clear 2")
         after = await fork.turn()
         original = await talk.turn()
     assert pieces(request.input) == [*numbered(2, 3), Piece("user", "prompt-4.")]
@@ -86,8 +72,8 @@ async def test_a_fork_right_after_a_clear_is_whole_after_a_restart(harness: Harn
     async with harness.conversation() as talk:
         for _ in range(3):
             await talk.turn(tool=True)
-        await run(talk, "/clear 2")
-        fork = await fork_of(talk)
+        await talk.complete("/clear 2")
+        fork = await talk.fork()
         os.kill(harness.child_pid(), signal.SIGKILL)
         with anyio.fail_after(STEP_S):
             await fork.until_codex_answers()
@@ -100,10 +86,10 @@ async def test_a_fork_right_after_a_clear_is_whole_after_a_restart(harness: Harn
 async def test_a_fork_right_after_an_injection_is_told_of_no_interruption(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn(tool=True)
-        await inject(talk, "INJECTED")
-        fork = await fork_of(talk)
+        await talk.inject("INJECTED")
+        fork = await talk.fork()
         request = await fork.turn()
-        await run(fork, "/clear 1")
+        await fork.complete("/clear 1")
         after = await fork.turn()
     assert seen_turns(after, 2) == [2]
     assert not after.mentions("INJECTED")
@@ -120,9 +106,9 @@ async def test_a_revert_that_is_undone_right_after_an_injection_tells_of_no_inte
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-        await inject(talk, "INJECTED")
-        await run(talk, "/revert 1 --context")
-        await run(talk, "/revert --undo")
+        await talk.inject("INJECTED")
+        await talk.complete("/revert 1 --context")
+        await talk.complete("/revert --undo")
         undone = await talk.turn()
     assert pieces(undone.input) == [
         *numbered(1, 2),
@@ -138,9 +124,9 @@ async def test_a_sealed_summary_is_compacted_again_without_an_interruption(
         for _ in range(3):
             await talk.turn(tool=True)
         talk.script.then(say(""))
-        await run(talk, "/compact --keep 1")
+        await talk.complete("/compact --keep 1")
         talk.script.then(say("A readable gist."))
-        await run(talk, "/compact")
+        await talk.complete("/compact")
         after = await talk.turn()
     asked = [
         request for request in sealed_harness.model.requests if request.kind == "remote_compaction"
@@ -154,13 +140,13 @@ async def test_undoing_a_forks_trim_brings_back_injected_items(
 ) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
-        await inject(talk, "INJECTED")
+        await talk.inject("INJECTED")
         await talk.turn()
         for command in ("/compact --keep 1", "/undo"):
-            await run(talk, command)
-        fork = await fork_of(talk)
+            await talk.complete(command)
+        fork = await talk.fork()
         for command in ("/clear 1", "/undo"):
-            await run(fork, command)
+            await fork.complete(command)
         after = await fork.turn()
     assert pieces(after.input) == [
         *(Piece("user", "prompt-1."), Piece("assistant", "answer-1."), Piece("user", "INJECTED")),

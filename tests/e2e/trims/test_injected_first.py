@@ -10,12 +10,10 @@ import anyio
 import pytest
 
 from tests.deadlines import STEP_S
-from tests.e2e.codex.test_others_went_on import another_program, provider_thread_of, turn
+from tests.e2e.codex.another_program import another_program, provider_thread_of, turn
 from tests.e2e.conftest import Harness
-from tests.e2e.conversation import Conversation
+from tests.e2e.conversation import Conversation, aborted
 from tests.e2e.expectation import Piece, pieces
-from tests.e2e.trims.test_forks_of_injected import fork_of
-from tests.e2e.trims.test_injected_items import aborted, inject, run
 from tests.e2e.wire import connect_to_codex
 
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
@@ -60,7 +58,7 @@ async def test_items_injected_into_a_fresh_thread_are_shown_as_codex_alone_shows
         alone_reverted = pieces(harness.model.turn_requests()[-1].input)
     async with harness.conversation() as talk:
         for word in ("ONE", "TWO"):
-            await inject(talk, word)
+            await talk.inject(word)
         request = await talk.turn(tool=True)
         first = (await talk.snapshot())["turns"][0]["id"]
         await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=first)
@@ -74,12 +72,12 @@ async def test_a_clear_prunes_what_was_injected_before_the_first_kept_turn_and_u
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         for _ in range(2):
             await talk.turn()
-        await run(talk, "/clear 1")
+        await talk.complete("/clear 1")
         assert await shown(talk) == said(2)
-        await run(talk, "/undo")
+        await talk.complete("/undo")
         assert await shown(talk) == [*told("FIRST"), *said(1, 2, 3)]
 
 
@@ -88,12 +86,12 @@ async def test_what_was_injected_into_a_thread_that_was_cleared_to_nothing_stays
 ) -> None:
     async with harness.conversation() as talk:
         await talk.turn()
-        await run(talk, "/clear")
-        await inject(talk, "BEHIND")
+        await talk.complete("/clear")
+        await talk.inject("BEHIND")
         assert await shown(talk) == told("BEHIND")
-        await run(talk, "/undo")
+        await talk.complete("/undo")
         assert await shown(talk) == [*said(1), *told("BEHIND"), *said(2)]
-        await run(talk, "/clear 1")
+        await talk.complete("/clear 1")
         assert await shown(talk) == said(3)
 
 
@@ -101,14 +99,14 @@ async def test_a_clear_of_injected_items_alone_is_one_and_can_be_undone_and_redo
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         outcome = await talk.type("/clear 1")
         assert outcome["reason"] == "nothing_to_trim"
-        await run(talk, "/clear")
-        await inject(talk, "SECOND")
-        await run(talk, "/undo")
-        await run(talk, "/undo --redo")
-        await run(talk, "/undo")
+        await talk.complete("/clear")
+        await talk.inject("SECOND")
+        await talk.complete("/undo")
+        await talk.complete("/undo --redo")
+        await talk.complete("/undo")
         assert await shown(talk) == told("FIRST", "SECOND")
 
 
@@ -117,19 +115,19 @@ async def test_items_injected_into_a_fresh_thread_survive_the_death_of_codex_and
     harness: Harness, with_turn: bool
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         os.kill(harness.child_pid(), signal.SIGKILL)
         with anyio.fail_after(STEP_S):
             await talk.until_codex_answers()
-        await inject(talk, "SECOND")
+        await talk.inject("SECOND")
         if with_turn:
             await talk.turn()
-            await run(talk, "/clear")
-            await run(talk, "/undo")
+            await talk.complete("/clear")
+            await talk.complete("/undo")
             assert await shown(talk) == [*told("FIRST", "SECOND"), *said(1)]
         else:
-            await run(talk, "/clear")
-            await run(talk, "/undo")
+            await talk.complete("/clear")
+            await talk.complete("/undo")
             assert await shown(talk) == told("FIRST", "SECOND")
 
 
@@ -137,13 +135,13 @@ async def test_a_revert_to_before_the_first_turn_keeps_what_was_injected_before_
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         await talk.turn()
-        await inject(talk, "BEHIND")
-        await run(talk, "/revert 0 --context")
-        await inject(talk, "SINCE")
+        await talk.inject("BEHIND")
+        await talk.complete("/revert 0 --context")
+        await talk.inject("SINCE")
         assert await shown(talk) == told("FIRST", "SINCE")
-        await run(talk, "/revert --undo")
+        await talk.complete("/revert --undo")
         assert await shown(talk) == [*told("FIRST"), *said(1), *told("BEHIND")]
 
 
@@ -151,11 +149,11 @@ async def test_a_native_revert_of_a_kept_turn_keeps_what_was_injected_before_it(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         for _ in range(3):
             await talk.turn()
-        await run(talk, "/clear 1")
-        await run(talk, "/undo")
+        await talk.complete("/clear 1")
+        await talk.complete("/undo")
         first = (await talk.snapshot())["turns"][0]["id"]
         await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=first)
         assert await shown(talk) == told("FIRST")
@@ -165,35 +163,35 @@ async def test_a_compaction_summarizes_what_was_injected_before_the_first_turn(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         for _ in range(2):
             await talk.turn()
-        await run(talk, "/compact --keep 1")
+        await talk.complete("/compact --keep 1")
         [asked] = [one for one in harness.model.requests if one.kind == "inline_compaction"]
         assert pieces(asked.input)[:-1] == [*told("FIRST"), *said(1, 2)]
         assert (await shown(talk))[1:] == said(2)
-        await run(talk, "/undo")
+        await talk.complete("/undo")
         assert await shown(talk) == [*told("FIRST"), *said(1, 2, 3)]
 
 
 async def test_injected_items_alone_can_be_compacted(harness: Harness) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
-        await run(talk, "/compact --force")
+        await talk.inject("FIRST")
+        await talk.complete("/compact --force")
         [summary] = await shown(talk)
         assert summary.kind == "summary"
-        await run(talk, "/undo")
+        await talk.complete("/undo")
         assert await shown(talk) == [*told("FIRST"), *said(1)]
 
 
 async def test_a_fork_of_a_thread_without_a_turn_has_what_was_injected(harness: Harness) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
-        fork = await fork_of(talk)
-        await inject(fork, "SECOND")
+        await talk.inject("FIRST")
+        fork = await talk.fork()
+        await fork.inject("SECOND")
         assert await shown(fork) == told("FIRST", "SECOND")
-        await run(fork, "/clear")
-        await run(fork, "/undo")
+        await fork.complete("/clear")
+        await fork.complete("/undo")
         assert await shown(fork) == [*told("FIRST", "SECOND"), *said(1)]
         assert await shown(talk) == told("FIRST")
 
@@ -201,17 +199,17 @@ async def test_a_fork_of_a_thread_without_a_turn_has_what_was_injected(harness: 
 @pytest.mark.parametrize("clear", [False, True])
 async def test_a_fork_has_what_was_injected_before_its_turns(harness: Harness, clear: bool) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         await talk.turn()
         start = [*told("FIRST"), *said(1)]
         if clear:
-            await run(talk, "/clear")
-            await inject(talk, "SECOND")
+            await talk.complete("/clear")
+            await talk.inject("SECOND")
             start = told("SECOND")
-        fork = await fork_of(talk)
+        fork = await talk.fork()
         assert await shown(fork) == start
-        await run(fork, "/clear")
-        await run(fork, "/undo")
+        await fork.complete("/clear")
+        await fork.complete("/undo")
         assert await shown(fork) == [*start, *said(2)]
 
 
@@ -220,10 +218,10 @@ async def test_a_fork_before_the_first_turn_has_what_was_injected_before_it(
     harness: Harness, clear: bool
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         await talk.turn()
         if clear:
-            await run(talk, "/clear")
+            await talk.complete("/clear")
             await talk.turn()
         first = (await talk.snapshot())["turns"][0]["id"]
         await talk.begin_act()
@@ -235,8 +233,8 @@ async def test_a_fork_before_the_first_turn_has_what_was_injected_before_it(
         )
         fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
         assert await shown(fork) == told("FIRST")
-        await run(fork, "/clear")
-        await run(fork, "/undo")
+        await fork.complete("/clear")
+        await fork.complete("/undo")
         assert await shown(fork) == [*told("FIRST"), *said(1)]
 
 
@@ -250,8 +248,8 @@ async def test_items_that_another_program_injected_first_are_adopted(harness: Ha
     async with harness.daemon(), harness.client() as client:
         await client.request("thread/resume", threadId=thread_id)
         talk = Conversation(client, thread_id, harness.model, harness.script)
-        await run(talk, "/clear")
-        await run(talk, "/undo")
+        await talk.complete("/clear")
+        await talk.complete("/undo")
         request = await talk.turn()
         assert pieces(request.input)[:-1] == told("FIRST")
         assert request.mentions("DEVELOPER")
@@ -262,13 +260,13 @@ async def test_items_that_another_program_injected_before_the_first_turn_are_kep
 ) -> None:
     async with harness.daemon(), harness.client() as client:
         talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
     async with another_program(harness, provider_thread_of(harness)) as wire:
         await wire.result("thread/inject_items", threadId=talk.thread_id, items=[item("ELSEWHERE")])
     async with harness.daemon(), harness.client() as client:
         talk = Conversation(client, talk.thread_id, harness.model, harness.script)
-        await run(talk, "/clear")
-        await run(talk, "/undo")
+        await talk.complete("/clear")
+        await talk.complete("/undo")
         assert await shown(talk) == told("FIRST", "ELSEWHERE")
 
 
@@ -276,7 +274,7 @@ async def test_the_x_ray_lists_what_was_injected_before_a_turn_with_its_tokens(
     harness: Harness,
 ) -> None:
     async with harness.conversation() as talk:
-        await inject(talk, "FIRST")
+        await talk.inject("FIRST")
         found = await talk.client.request("context/inspect", threadId=talk.thread_id)
         [one] = [one for one in found["items"] if one["preview"] == "FIRST"]
         assert (one["shortId"], one["protected"]) == ("i1", "injected")

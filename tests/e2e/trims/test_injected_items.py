@@ -3,30 +3,11 @@ them for good.
 """
 
 import pytest
-from trimpoint.testkit import ModelRequest
 
 from tests.e2e.conftest import Harness
-from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.conversation import seen_turns
 
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
-
-
-async def inject(talk: Conversation, text: str) -> None:
-    """Injects a message after the last turn."""
-    await talk.begin_act()
-    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
-    await talk.client.request("thread/inject_items", threadId=talk.thread_id, items=[item])
-
-
-async def run(talk: Conversation, command: str) -> None:
-    """Types a command that must complete."""
-    outcome = await talk.type(command)
-    assert outcome["status"] == "completed", outcome
-
-
-def aborted(request: ModelRequest) -> bool:
-    """Returns whether the model's input contains the notice of an interrupted turn."""
-    return request.mentions("interrupted the previous turn")
 
 
 async def test_a_revert_removes_items_injected_after_the_turn(
@@ -35,11 +16,11 @@ async def test_a_revert_removes_items_injected_after_the_turn(
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-        await inject(talk, "INJECTED")
+        await talk.inject("INJECTED")
         assert (await talk.turn(tool=True)).mentions("INJECTED")
-        await run(talk, "/revert 2 --context")
+        await talk.complete("/revert 2 --context")
         reverted = await talk.turn()
-        await run(talk, "/clear 2")
+        await talk.complete("/clear 2")
         after = await talk.turn()
     assert not reverted.mentions("INJECTED")
     assert seen_turns(reverted, 3) == [1, 2]
@@ -54,8 +35,8 @@ async def test_a_revert_to_the_last_turn_takes_back_what_was_injected_since(
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
-        await inject(talk, "INJECTED")
-        await run(talk, "/revert 2 --context")
+        await talk.inject("INJECTED")
+        await talk.complete("/revert 2 --context")
         reverted = await talk.turn()
     assert seen_turns(reverted, 2) == [1, 2]
     assert not reverted.mentions("INJECTED")
@@ -67,14 +48,14 @@ async def test_an_undone_revert_brings_back_what_was_injected_and_takes_what_cam
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn()
-        await inject(talk, "INJECTED")
+        await talk.inject("INJECTED")
         await talk.turn()
-        await run(talk, "/revert 2 --context")
-        await inject(talk, "SINCE")
+        await talk.complete("/revert 2 --context")
+        await talk.inject("SINCE")
         assert (await talk.turn()).mentions("SINCE")
-        await run(talk, "/revert --undo")
+        await talk.complete("/revert --undo")
         undone = await talk.turn()
-        await run(talk, "/clear 3")
+        await talk.complete("/clear 3")
         after = await talk.turn()
     assert [undone.mentions(word) for word in ("INJECTED", "SINCE")] == [True, False]
     assert [after.mentions(word) for word in ("INJECTED", "SINCE")] == [True, False]
@@ -85,10 +66,10 @@ async def test_a_trim_keeps_items_injected_after_a_revert(harness: Harness) -> N
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-        await inject(talk, "INJECTED")
-        await run(talk, "/revert 2 --context")
-        await inject(talk, "SINCE")
-        await run(talk, "/clear 1")
+        await talk.inject("INJECTED")
+        await talk.complete("/revert 2 --context")
+        await talk.inject("SINCE")
+        await talk.complete("/clear 1")
         after = await talk.turn()
     assert [after.mentions(word) for word in ("tool-output-2", "INJECTED", "SINCE")] == [
         True,
@@ -104,15 +85,15 @@ async def test_undoing_a_trim_brings_back_items_injected_behind_a_kept_turn(
     async with harness.conversation() as talk:
         for _ in range(2):
             await talk.turn(tool=True)
-        await run(talk, "/clear 1")
+        await talk.complete("/clear 1")
         if revert:
             await talk.turn()
             last = (await talk.snapshot())["turns"][-1]["id"]
             await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=last)
-        await inject(talk, "INJECTED")
-        await run(talk, "/clear")
+        await talk.inject("INJECTED")
+        await talk.complete("/clear")
         assert not (await talk.turn()).mentions("INJECTED")
-        await run(talk, "/undo")
+        await talk.complete("/undo")
         undone = await talk.turn()
     assert undone.mentions("INJECTED")
     assert undone.mentions("tool-output-2")

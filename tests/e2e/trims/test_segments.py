@@ -12,20 +12,9 @@ from trimpoint.testkit import hang, run
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
-from tests.e2e.expectation import Piece, pieces
+from tests.e2e.expectation import Piece, numbered, pieces
 
 pytestmark = pytest.mark.codex
-
-
-def numbered(*numbers: int) -> list[Piece]:
-    """Returns the items of the numbered turns with tool calls."""
-    return [piece for number in numbers for piece in _numbered(number)]
-
-
-def _numbered(number: int) -> list[Piece]:
-    output = f"tool-output-{number}"
-    said = Piece("user", f"prompt-{number}."), Piece("assistant", f"answer-{number}.")
-    return [said[0], Piece("call", f"echo {output}"), Piece("output", output), said[1]]
 
 
 async def _reverted(talk: Conversation) -> None:
@@ -34,16 +23,6 @@ async def _reverted(talk: Conversation) -> None:
         await talk.turn(tool=True)
     third = (await talk.snapshot())["turns"][2]["id"]
     await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=third)
-
-
-async def _fork_of(talk: Conversation) -> Conversation:
-    await talk.begin_act()
-    forked = await talk.client.request(
-        "thread/fork", threadId=talk.thread_id, sandbox="danger-full-access"
-    )
-    fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
-    fork.turns = talk.turns
-    return fork
 
 
 async def test_tool_calls_of_kept_turns_outlive_a_revert_and_a_restart(harness: Harness) -> None:
@@ -63,9 +42,9 @@ async def test_a_fork_of_a_reverted_thread_keeps_the_tool_calls_of_its_turns(
     async with harness.conversation() as talk:
         await _reverted(talk)
         await talk.turn(tool=True)
-        fork = await _fork_of(talk)
+        fork = await talk.fork()
         await fork.turn(tool=True)
-        again = await _fork_of(fork)
+        again = await fork.fork()
         await again.turn(tool=True)
         assert (await again.type("/clear 4"))["status"] == "completed"
         after = await again.turn()
@@ -77,9 +56,9 @@ async def test_a_fork_of_a_reverted_fork_keeps_them_when_its_origin_is_archived(
 ) -> None:
     async with harness.conversation() as talk:
         await _reverted(talk)
-        fork = await _fork_of(talk)
+        fork = await talk.fork()
         await _reverted(fork)
-        again = await _fork_of(fork)
+        again = await fork.fork()
         await again.turn(tool=True)
         for origin in (talk, fork):
             await talk.client.request("thread/archive", threadId=origin.thread_id)

@@ -113,6 +113,22 @@ def test_a_prompt_beside_another_is_a_rewind(tmp_path: Path) -> None:
     assert active(tmp_path) == ["one", "first", "another two", "third"]
 
 
+def test_an_answer_that_was_written_before_its_prompt_is_no_rewind(tmp_path: Path) -> None:
+    early = [answer("a3", "u3", text("thinks"), message_id="m"), answer("a4", "a3", text("third"))]
+    write(tmp_path, [*CHAIN, *early, prompt("u3", "a2", "three"), prompt("u4", "a4", "four")])
+    assert active(tmp_path) == ["one", "first", "two", "second", "three", "thinks", "third", "four"]
+    document = document_of(only_session(tmp_path))
+    assert document.rewinds == []
+    assert [one.source_ref.line for one in document.messages] == [1, 2, 3, 4, 7, 5, 6, 8]
+
+
+def test_an_answer_whose_prompt_is_gone_continues_the_conversation(tmp_path: Path) -> None:
+    write(tmp_path, [*CHAIN, answer("a3", "gone", text("third"))])
+    assert active(tmp_path)[-1] == "third"
+    write(tmp_path, [*CHAIN, answer("a3", "gone", text("third")), answer("a4", "no", text("x"))])
+    assert active(tmp_path)[-2:] == ["third", "x"]
+
+
 def test_a_compaction_that_keeps_the_end_leaves_summary_and_end(tmp_path: Path) -> None:
     rows = [*CHAIN, boundary("b", ["u2", "a2"]), summary("s", "b"), prompt("u3", "s", "three")]
     write(tmp_path, [*rows, answer("a3", "u3", text("third"))])

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trimpoint_protocol import unified as u
 
 from tests.sessionlogs.claude_rows import CHAIN, OTHER, REAL, SESSION, active, prompt, write
 from tests.sessionlogs.sessions import (
@@ -12,6 +13,8 @@ from tests.sessionlogs.sessions import (
     only_session,
     sessions_in,
 )
+
+BRANCH = "33333333-3333-4333-8333-333333333333"
 
 
 def test_a_real_clear_is_found_with_its_evidence() -> None:
@@ -97,3 +100,13 @@ def test_a_clear_in_a_session_that_went_on_under_its_id_is_found_in_the_history(
     [clear] = document.context_clears
     assert (clear.confidence, clear.after_message_index, document.rewinds) == (0.8, 3, [])
     assert active(tmp_path) == ["anew"]
+
+
+def test_a_branch_of_a_session_that_began_with_a_clear_is_none_itself(tmp_path: Path) -> None:
+    write(tmp_path, CHAIN)
+    write(tmp_path, cleared_rows(), OTHER)
+    copied = {"forkedFrom": {"sessionId": OTHER, "messageUuid": "x"}}
+    write(tmp_path, [one | copied for one in cleared_rows()], BRANCH)
+    before, after, branch = map(document_of, sessions_in(tmp_path))
+    assert [one.to_session for one in before.context_clears] == [after.session.id]
+    assert branch.lineage == u.Lineage(forked_from=OTHER)

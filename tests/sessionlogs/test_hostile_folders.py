@@ -156,6 +156,30 @@ def test_links_in_a_circle_and_links_to_nothing_end_nothing(tmp_path: Path) -> N
     assert len(list(found_sessions(homes(tmp_path), "codex"))) >= 1
 
 
+def test_names_that_are_no_text_are_escaped(tmp_path: Path) -> None:
+    home = tmp_path / os.fsdecode(b"caf\xe9")
+    project, chats = home / "projects" / home.name, home / "tmp" / home.name / "chats"
+    write(home, f"sessions/rollout-{home.name}-{THREAD}1.jsonl", b"")
+    write(home, f"projects/-p/{home.name}.jsonl", b"")
+    write(project, f"{SESSION}.jsonl", b"")
+    write(project / SESSION / "subagents", f"agent-{home.name}.jsonl", b"")
+    write(project, f"agent-{home.name}.jsonl", b"")
+    write(chats, f"session-{home.name}.jsonl", b"")
+    write(chats / home.name, f"{home.name}.jsonl", b"")
+    write(chats, "session-x.json", b"{}")
+    write(project / SESSION / "session-memory", "summary.md", b"")
+    read_all(home)
+    cache = tmp_path / "cache"
+    sessions = listed(homes(home), Overviews(cache), Query())
+    assert len(sessions) == 8
+    assert sessions == listed(homes(home), Overviews(cache), Query())
+    assert all(r"/caf\xe9/" in one.files[0] for one in sessions)
+    (project / f"{SESSION}.jsonl").unlink()
+    (project / f"{SESSION}.jsonl").mkdir()
+    [problem] = filter(None, (one.problem for one in listed(homes(home), Overviews(None), Query())))
+    assert r"/caf\xe9/" in problem
+
+
 def test_a_device_is_no_session_file(tmp_path: Path) -> None:
     path = tmp_path / PLACES["codex"]
     path.parent.mkdir(parents=True)

@@ -16,8 +16,14 @@ from tests.sessionlogs.model_inputs import requests_of, worded
 from tests.sessionlogs.sessions import FIXTURES, document_of, sessions_in, texts
 
 CLAUDE = FIXTURES / "claude-code-2.1.332"
+OLD_CLAUDE = FIXTURES / "claude-code-2.0.77"
+MIDDLE_CLAUDE = FIXTURES / "claude-code-2.1.80"
 GEMINI = FIXTURES / "gemini-cli-0.61.0"
-SCENES = sorted(path.parent for home in (CLAUDE, GEMINI) for path in home.glob("*/inputs.json"))
+SCENES = sorted(
+    path.parent
+    for home in (CLAUDE, MIDDLE_CLAUDE, OLD_CLAUDE, GEMINI)
+    for path in home.glob("*/inputs.json")
+)
 
 
 def live_words(session: FoundSession) -> list[str]:
@@ -130,6 +136,15 @@ def test_a_forked_copy_names_its_origin_and_counts_only_its_own_calls() -> None:
     own = [one.text for one in fork.messages if not one.inherited]
     assert own == ["on the fork", "reply 5"]
     assert (fork.usage.calls, origin.usage.calls) == (1, 4)
+
+
+def test_rows_that_keep_the_id_of_another_session_are_copies_of_it() -> None:
+    fork, agent, origin = documents(OLD_CLAUDE / "forked")
+    assert fork.lineage.forked_from == origin.session.id
+    assert [one.text for one in fork.messages if not one.inherited] == ["on the fork", "reply 17"]
+    assert (fork.usage.calls, fork.compaction.boundaries[0].inherited) == (1, True)
+    assert agent.lineage.parent == origin.session.id
+    assert [one.text for one in agent.messages if one.active] == ["Warmup", "reply 20"]
 
 
 def test_a_sub_agents_session_has_a_parent() -> None:

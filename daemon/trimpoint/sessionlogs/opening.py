@@ -23,6 +23,11 @@ class CannotRead(Exception):
     """Raised when a session file cannot be read; the message says why and what to do."""
 
 
+def shown(path: Path | str) -> str:
+    """Returns the name of a file as text; bytes in it that are no UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 @contextmanager
 def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, None]:
     """Yields a session file as a stream of lines.
@@ -65,11 +70,11 @@ def _raw(path: Path) -> io.FileIO:
     try:
         fd = os.open(path, PLAIN)
     except OSError as error:
-        raise CannotRead(f"{path}: {error.strerror}.") from error
+        raise CannotRead(f"{shown(path)}: {error.strerror}.") from error
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return io.FileIO(fd)
     os.close(fd)
-    raise CannotRead(f"{path} is not a regular file.")
+    raise CannotRead(f"{shown(path)} is not a regular file.")
 
 
 class _UpTo(io.RawIOBase):
@@ -94,7 +99,7 @@ class _Decompressed(io.RawIOBase):
         stream = _zstd_stream(raw)
         if stream is None:
             raise CannotRead(
-                f"{path.name} is compressed: install trimpoint[zstd], so that it can be read."
+                f"{shown(path.name)} is compressed: install trimpoint[zstd] to read it."
             )
         self._stream = stream
 

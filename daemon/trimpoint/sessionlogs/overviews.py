@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from trimpoint_protocol.shapes.agent_sessions import LineageKind, SessionOverview
 
-from trimpoint.sessionlogs.opening import PLAIN, CannotRead
+from trimpoint.sessionlogs.opening import PLAIN, CannotRead, shown
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
-VERSION = 5  # rises when the readers find something else in the same files
+VERSION = 6  # rises when the readers find something else in the same files
 DIGESTED_BYTES = 4096
 # A log above this is only counted for a list when it has been read for something else.
 MAX_COUNTED_BYTES = 256 * 1024 * 1024
@@ -50,7 +50,7 @@ class Overviews:
     def of(self, session: FoundSession) -> SessionOverview:
         """Returns the overview of a session, from the cache if it is valid."""
         keys = [*(key_of(path) for path, _ in session.parts), _key_of_beside(session)]
-        name = f"{session.agent}:{session.id}:{session.parts[-1][0]}"
+        name = f"{session.agent}:{session.id}:{shown(session.parts[-1][0])}"
         entry = self._entries.get(name)
         if entry is None or entry.keys != keys:
             entry = Entry(keys, _overview(session, sum(key[2] for key in keys)))
@@ -166,7 +166,7 @@ def _uncounted(session: FoundSession, size: int, problem: str | None) -> Session
         lineage=None,
         lineage_kind=None,
         model=None,
-        files=[str(path) for path in paths],
+        files=[shown(path) for path in paths],
         bytes=size,
         problem=problem,
     )

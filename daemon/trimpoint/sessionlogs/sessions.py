@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.opening import CannotRead, opened, size_of
+from trimpoint.sessionlogs.opening import CannotRead, opened, shown, size_of
 from trimpoint.sessionlogs.reading import About, Reader
 from trimpoint.sessionlogs.records import Records
 from trimpoint.sessionlogs.text.lines import batches_of
@@ -97,7 +97,7 @@ def _feed(
     """Passes all lines to the reader, and yields after every few so that records can be taken."""
     for (path, part), size in zip(session.parts, sizes, strict=True):
         if path.suffix == WHOLE_SUFFIX and size > MAX_WHOLE_BYTES:
-            raise CannotRead(f"{path} {TOO_LARGE}")
+            raise CannotRead(f"{shown(path)} {TOO_LARGE}")
         with opened(path, size) as source:
             reader.begin_part(part)
             feed = reader.feed
@@ -127,7 +127,7 @@ def described(session: FoundSession, first: Survey) -> u.Session:
         model=records.model,
         agent_version=about.agent_version,
         git_branch=about.git_branch,
-        files=[str(path) for path, _ in session.parts],
+        files=[shown(path) for path, _ in session.parts],
         lineage=session.lineage or about.lineage,
         attachments=list(session.attachments),
     )

@@ -145,6 +145,19 @@ async def queued(stage: Stage) -> None:
         await screen.say("seventh")
 
 
+async def queued_and_interrupted(stage: Stage) -> None:
+    """A prompt is typed while a tool runs, which is then interrupted."""
+    async with stage.running() as screen:
+        await screen.say("first")
+        await screen.terminal.types("SLEEP second")
+        await anyio.sleep(3)
+        await screen.terminal.types("queued third")
+        await anyio.sleep(1)
+        await screen.press(ESCAPE)
+        await screen.press(ERASE_LINE)
+        await screen.say("fourth")
+
+
 async def own_commands(stage: Stage) -> None:
     folder = stage.cwd / ".claude" / "commands"
     folder.mkdir(parents=True)
@@ -359,6 +372,7 @@ MIXED: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "killed": killed,
     "killed-in-a-tool": killed_in_a_tool,
     "queued": queued,
+    "queued-and-interrupted": queued_and_interrupted,
     "own-commands": own_commands,
     "hooked": hooked,
     "with-images": with_images,

@@ -64,11 +64,13 @@ def typed_clears(lines: Iterable[bytes]) -> list[Typed]:
 
 
 def head_of(session_id: str, lines: Iterable[bytes]) -> Head | None:
-    """Returns the beginning of a session that starts with a clear; None for any other session."""
+    """Returns the beginning of a session that starts with a clear; None for any other session, also
+    for a branch, which has the clear of its origin.
+    """
     rows = list(_rows(lines))
     begun = next((row for row in rows if _is_clear(row)), None)
     at = time_of(begun.timestamp) if begun is not None else None
-    if begun is None or at is None or _said_before(rows, begun):
+    if begun is None or at is None or begun.forked_from or _said_before(rows, begun):
         return None
     others = (row.first_session for row in rows if row.first_session)
     process = next((other for other in others if other != session_id), None)

@@ -19,14 +19,20 @@ from trimpoint.sessionlogs.claude.clears import (
     head_of,
     typed_clears,
 )
-from trimpoint.sessionlogs.claude.ends import last_time_in, process_session_in, queues_clear
-from trimpoint.sessionlogs.claude.forks import Copied, copied_rows, first_process_session
+from trimpoint.sessionlogs.claude.ends import (
+    last_time_in,
+    process_session_in,
+    queues_clear,
+    session_in,
+)
+from trimpoint.sessionlogs.claude.forks import PROCESS, SESSION, Copied, copied_rows, first_named
 from trimpoint.sessionlogs.claude.reader import ClaudeReader
-from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
+from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened, shown
 from trimpoint.sessionlogs.sessions import FoundSession
 from trimpoint.sessionlogs.text.lines import lines_of
 
 MEMORY = "session-memory/summary.md"
+SUB_AGENT = "agent-"
 HEAD_BYTES = 16 * 1024
 # The rows behind a clear up to the first answer: requests of 40 KB and more stand between them.
 CLEARED_HEAD_BYTES = 512 * 1024
@@ -43,40 +49,72 @@ def claude_sessions(home: Path) -> Iterator[FoundSession]:
     typed = typed_clears(_lines(home / "history.jsonl"))
     for project in sorted((home / "projects").glob("*")):
         paths = sorted(project.glob("*.jsonl"))
-        clears = _clears(paths, typed)
-        for path in paths:
+        mains = [path for path in paths if not path.name.startswith(SUB_AGENT)]
+        clears = _clears(mains, typed)
+        for path in mains:
             yield _main_session(path, clears, typed)
             for side in sorted((project / path.stem / "subagents").rglob("agent-*.jsonl")):
-                yield _session(side, side.stem, u.Lineage(parent=path.stem), [], is_side=True)
+                yield _side_session(side, id_of(path))
+        for path in paths:
+            if path.name.startswith(SUB_AGENT):  # as older versions keep them
+                yield _side_session(path, session_in(bytes_of(path, -TAIL_BYTES, TAIL_BYTES)))
+
+
+def id_of(path: Path) -> str:
+    """Returns the id of the session in a file, which is its name."""
+    return shown(path.stem)
+
+
+def _side_session(path: Path, parent: str | None) -> FoundSession:
+    return _session(path, id_of(path), u.Lineage(parent=parent), [], is_side=True)
 
 
 def _main_session(path: Path, clears: list[u.Clear], typed: list[Typed]) -> FoundSession:
-    here = tuple(one.at for one in typed if one.session_id == path.stem)
-    lineage, copied = lineage_of(path.stem, clears), None
-    if lineage is None and (copied := _copied(path)) is not None:
+    session_id = id_of(path)
+    here = tuple(one.at for one in typed if one.session_id == session_id)
+    lineage, copied = lineage_of(session_id, clears), None
+    if lineage is None and (copied := _copied(path, session_id)) is not None:
         lineage = u.Lineage(forked_from=copied.origin)
     lines = copied.lines if copied is not None else 0
-    return _session(path, path.stem, lineage, clears, typed=here, copied_lines=lines)
+    return _session(path, session_id, lineage, clears, typed=here, copied_lines=lines)
 
 
-def _copied(path: Path) -> Copied | None:
-    """Returns which rows a file has copied from a file beside it; None if that file does not exist
-    or does not have the same row.
+def _copied(path: Path, session_id: str) -> Copied | None:
+    """Returns which rows a file has copied from another. Where only the process tells, a file
+    beside it must have the same row.
     """
     head = bytes_of(path, 0, FORKED_HEAD_BYTES)
-    first = first_process_session(head)
-    if first in (None, path.stem) or FORKED_FROM in head:
+    if FORKED_FROM in head:
         return None
-    with suppress(CannotRead, OSError, ValueError), opened(path) as file:
-        copied = copied_rows(path.stem, islice(lines_of(file), MAX_COPIED_ROWS))
-        if copied is not None and _has(path.with_name(f"{copied.origin}.jsonl"), copied.uuid):
-            return copied
+    for member in (SESSION, PROCESS):
+        if first_named(member, head) in (None, session_id):
+            continue
+        with suppress(CannotRead, OSError, ValueError), opened(path) as file:
+            lines = islice(lines_of(file), MAX_COPIED_ROWS)
+            copied = copied_rows(session_id, lines, member)
+            if copied is None:
+                continue
+            if member == SESSION:
+                return _with_last(path, copied)
+            if _has(path, copied, copied.uuid):
+                return copied
     return None
 
 
-def _has(path: Path, text: bytes) -> bool:
-    with opened(path) as file:
-        return any(text in line for line in lines_of(file))
+def _with_last(path: Path, copied: Copied) -> Copied:
+    """Returns the copied rows with the last one, which has the id of the new session in the
+    versions in which the others keep theirs.
+    """
+    with suppress(CannotRead):
+        if copied.own_uuid and _has(path, copied, copied.own_uuid):
+            return copied._replace(lines=copied.own_line)
+    return copied
+
+
+def _has(path: Path, copied: Copied, uuid: bytes) -> bool:
+    """Returns whether the file of the origin, beside `path`, has a row."""
+    with opened(path.with_name(f"{copied.origin}.jsonl")) as file:
+        return any(uuid in line for line in lines_of(file))
 
 
 def _session(
@@ -93,7 +131,7 @@ def _session(
     attachments: tuple[u.Attachment, ...] = ()
     if memory.is_file():
         size = memory.stat().st_size
-        attachments = (u.Attachment(kind="session_memory", path=str(memory), bytes=size),)
+        attachments = (u.Attachment(kind="session_memory", path=shown(memory), bytes=size),)
     own = tuple(
         clear
         for clear in clears
@@ -103,7 +141,7 @@ def _session(
     return FoundSession(
         id=session_id,
         agent="claude",
-        parts=[(path, path.name)],
+        parts=[(path, shown(path.name))],
         reader=partial(
             ClaudeReader,
             session_id,
@@ -143,13 +181,13 @@ def _head(path: Path) -> Head | None:
     data = bytes_of(path, 0, HEAD_BYTES)
     if not any(mark in data for mark in _MARKS):
         return None
-    return head_of(path.stem, io.BytesIO(bytes_of(path, 0, CLEARED_HEAD_BYTES)))
+    return head_of(id_of(path), io.BytesIO(bytes_of(path, 0, CLEARED_HEAD_BYTES)))
 
 
 def _neighbour(path: Path) -> Neighbour:
     data = bytes_of(path, -TAIL_BYTES, TAIL_BYTES)
     process = process_session_in(data)
-    return Neighbour(path.stem, last_time_in(data), queues_clear(data), process)
+    return Neighbour(id_of(path), last_time_in(data), queues_clear(data), process)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

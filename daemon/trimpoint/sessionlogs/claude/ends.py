@@ -7,6 +7,7 @@ from trimpoint.sessionlogs.claude.clears import COMMANDS
 
 _TIME = re.compile(rb'"timestamp":\s*"([0-9T:.Z+-]{19,32})"')
 _PROCESS = re.compile(rb'"session_id":\s*"([0-9a-fA-F-]{36})"')
+_SESSION = re.compile(rb'"sessionId":\s*"([0-9a-fA-F-]{36})"')
 _QUEUED = re.compile(
     rb'"type":\s*"queue-operation",\s*"operation":\s*"enqueue"[^\n]*"content":\s*"(%s)"'
     % b"|".join(command.encode() for command in COMMANDS)
@@ -31,5 +32,14 @@ def queues_clear(data: bytes) -> bool:
 
 def process_session_in(data: bytes) -> str | None:
     """Returns the session with which the last writing process started, or None."""
-    found = _PROCESS.findall(data)
+    return _last(_PROCESS, data)
+
+
+def session_in(data: bytes) -> str | None:
+    """Returns the session that the last row names, or None."""
+    return _last(_SESSION, data)
+
+
+def _last(pattern: re.Pattern[bytes], data: bytes) -> str | None:
+    found = pattern.findall(data)
     return found[-1].decode() if found else None

@@ -4,6 +4,7 @@ Always true: the order is that of the file, not of timestamps, which run backwar
 of rows with the same uuid the first counts; the rows of one answer are one message.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.claude.branches import Branches, Step
 from trimpoint.sessionlogs.claude.clears import cleared_in_place, typed_between
+from trimpoint.sessionlogs.claude.early import EarlyAnswers, Placed
 from trimpoint.sessionlogs.claude.messages import (
     SYNTHETIC_MODEL,
     begins,
@@ -30,6 +32,7 @@ from trimpoint.sessionlogs.claude.rows import (
     Row,
     named_in,
     row_of,
+    title_of,
 )
 from trimpoint.sessionlogs.claude.summaries import summary_in
 from trimpoint.sessionlogs.made_ids import made_id
@@ -76,7 +79,8 @@ class ClaudeReader:
         self._held: Row | None = None
         self._held_named: set[str] = set()
         self._file = ""
-        self._line = 0
+        self._line = self._at = 0  # the last line, and that of the row that is read
+        self._early = EarlyAnswers()
         self._nameless = 0
         self._titles: dict[str, str] = {}
         self._first = Row()
@@ -100,25 +104,23 @@ class ClaudeReader:
 
     def _take(self, row: Row) -> None:
         if row.type in TITLES:
-            self._titled(row)
+            self._titles[row.type] = title_of(row) or self._titles.get(row.type, "")
             return
         if row.uuid is None and row.type in SAID and row.message is not None:
             self._nameless += 1
             row.uuid = f"line {self._line}"
             row.parent_uuid = self._branches.live[-1] if self._branches.live else None
-        if row.uuid is None:
-            if row.type not in (*SKIPPED, "attachment", "system"):
-                self._records.unknown_row(row.type or "none")
-            return
-        if row.uuid in self._branches:
-            self._records.duplicates += 1
-            return
-        self._named(row, row.uuid)
+        if row.uuid is not None:
+            self._read(self._early.ordered(Placed(row, row.uuid, self._line), self._branches))
+        elif row.type not in (*SKIPPED, "attachment", "system"):
+            self._records.unknown_row(row.type or "none")
 
-    def _titled(self, row: Row) -> None:
-        title = row.custom_title or row.ai_title or row.title or row.summary
-        if title:
-            self._titles[row.type] = title
+    def _read(self, placed: Iterable[Placed]) -> None:
+        for row, uuid, self._at in placed:
+            if uuid in self._branches:
+                self._records.duplicates += 1
+            else:
+                self._named(row, uuid)
 
     def _named(self, row: Row, uuid: str) -> None:
         self._about(row)
@@ -217,7 +219,7 @@ class ClaudeReader:
             self._records.model = content.model
 
     def _source(self) -> u.SourceRef:
-        return u.SourceRef(file=self._file, line=self._line)
+        return u.SourceRef(file=self._file, line=self._at)
 
     def _count(self, row: Row, answer_id: str | None) -> None:
         """Adds the usage of each answer once; the copies in a fork belong to their origin."""
@@ -231,7 +233,7 @@ class ClaudeReader:
                 self._records.usage.add(usage)
 
     def _is_copied(self, row: Row) -> bool:
-        return row.forked_from is not None or self._line <= self._copied_lines
+        return row.forked_from is not None or self._at <= self._copied_lines
 
     def _took_back(self, step: Step, row: Row, uuid: str) -> None:
         indices = Ranges.of(self._live_indices(step.dropped))
@@ -334,7 +336,7 @@ class ClaudeReader:
             self._settle()  # a rewind has undone it before its summary came
         if self._boundary is None:
             # Versions before there was a boundary wrote the summary alone.
-            made = made_id(self._session_id, self._line)
+            made = made_id(self._session_id, self._at)
             self._open_boundary(row, made, Ranges(), CompactMetadata())
             self._branches.summarize(uuid, row.parent_uuid, None)
         else:
@@ -375,6 +377,7 @@ class ClaudeReader:
 
     def finish(self) -> None:
         """Ends the log."""
+        self._read(self._early.rest())
         self._apply_held()
         self._settle()
         self._records.put_clears()
@@ -386,7 +389,7 @@ class ClaudeReader:
 
     def about(self) -> About:
         """Returns the data about the session that the rows contain."""
-        title = next((self._titles[kind] for kind in TITLES if kind in self._titles), None)
+        title = next((self._titles[kind] for kind in TITLES if self._titles.get(kind)), None)
         return About(
             cwd=self._first.cwd,
             created_at=self._first.timestamp,

@@ -175,6 +175,11 @@ def row_of(line: bytes) -> Row:
     return row
 
 
+def title_of(row: Row) -> str | None:
+    """Returns the title in a row of one of the kinds that have one."""
+    return row.custom_title or row.ai_title or row.title or row.summary
+
+
 def named_in(meta: CompactMetadata) -> set[str]:
     """Returns the uuids of the rows that a boundary lists as kept."""
     preserved = meta.preserved_messages

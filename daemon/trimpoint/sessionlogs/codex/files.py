@@ -13,7 +13,7 @@ import msgspec
 
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import BROKEN, Meta
-from trimpoint.sessionlogs.opening import COMPRESSED, CannotRead, bytes_of, opened
+from trimpoint.sessionlogs.opening import COMPRESSED, CannotRead, bytes_of, opened, shown
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -146,7 +146,7 @@ class Chain:
             Placed(
                 file.path,
                 Part(
-                    name=file.path.name,
+                    name=shown(file.path.name),
                     id=file.id,
                     base=bases[file.id],
                     cuts=tuple(sorted(cuts.get(file.id, ()))),

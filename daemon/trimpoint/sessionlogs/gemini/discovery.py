@@ -11,7 +11,7 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.gemini.clears import Beginning, clears_between
 from trimpoint.sessionlogs.gemini.prompt_log import NO_LOG, PromptLog, prompt_log, time_of
 from trimpoint.sessionlogs.gemini.reader import GeminiReader, Part
-from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
+from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened, shown
 from trimpoint.sessionlogs.sessions import FoundSession
 from trimpoint.sessionlogs.text.lines import lines_of
 
@@ -26,15 +26,16 @@ def gemini_sessions(home: Path) -> Iterator[FoundSession]:
     folders = _project_folders(home)
     for project in sorted((home / "tmp").glob("*/chats")):
         folder = project.parent
-        cwd = _root_of(folder) or folders.get(folder.name)
+        cwd = _root_of(folder) or folders.get(shown(folder.name))
         log = _log_of(folder)
         sessions = _files_by_session(_chat_files(project))
         clears = clears_between([one for one, _ in sessions], log)
         for beginning, paths in sessions:
             yield _session(beginning.session_id, paths, cwd, log, None, clears)
         for path in sorted(project.glob("*/*.jsonl")):
-            session_id = _id_in(path) or path.stem
-            yield _session(session_id, [path], cwd, NO_LOG, path.parent.name, [])
+            session_id = _id_in(path) or shown(path.stem)
+            parent = shown(path.parent.name)
+            yield _session(session_id, [path], cwd, NO_LOG, parent, [])
 
 
 def _chat_files(chats: Path) -> list[Path]:
@@ -85,7 +86,7 @@ def _session(
     return FoundSession(
         id=session_id,
         agent="gemini",
-        parts=[(path, Part(path.name, is_whole=path.suffix == ".json")) for path in paths],
+        parts=[(path, Part(shown(path.name), is_whole=path.suffix == ".json")) for path in paths],
         reader=partial(GeminiReader, session_id, cwd, log),
         lineage=_lineage(session_id, parent, clears),
         clears=tuple(clear for clear in clears if clear.from_session == session_id),
@@ -103,7 +104,7 @@ def _beginning(path: Path) -> Beginning:
     head = bytes_of(path, 0, HEAD_BYTES)
     time = _START.search(head) or _START.search(bytes_of(path, -HEAD_BYTES, HEAD_BYTES))
     began = time_of(time[1].decode("utf-8", "replace")) if time is not None else None
-    return Beginning(_id_in(path) or path.stem, began)
+    return Beginning(_id_in(path) or shown(path.stem), began)
 
 
 def _id_in(path: Path) -> str | None:

@@ -11,10 +11,12 @@ from anyio.lowlevel import checkpoint
 from trimpoint.git.capture import capture as capturing
 from trimpoint.git.capture.capture import CaptureLimits, capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep
+from trimpoint.git.capture.upkeep import collect
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing import initial_index, process
 from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
+from trimpoint.git.plumbing.store import newest_ref
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.git.worktrees import captured, found, git, kept, new_repository, users_side, write
@@ -125,6 +127,47 @@ async def test_a_private_index_that_was_lost_or_damaged_is_made_anew(tmp_path: P
         assert (await captured(folder)).tree == first.tree
     index.unlink()
     assert (await captured(folder)).tree == first.tree
+
+
+DAMAGED = (b"", bytes(41), b"\xff\xfenonsense\n", b"0" * 20)
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+@pytest.mark.parametrize("file", ["HEAD", "config", "info/exclude", "info/attributes", "ignored"])
+async def test_a_file_of_ours_that_a_power_failure_damaged_does_not_stop_us(
+    tmp_path: Path, file: str, damage: bytes
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    first = await captured(folder)
+    (folder / ".git" / "trimpoint" / file).write_bytes(damage)
+    assert (await captured(folder)).tree == first.tree
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+@pytest.mark.parametrize("file", ["HEAD", "config"])
+async def test_a_file_of_the_store_that_a_power_failure_damaged_does_not_stop_us(
+    tmp_path: Path, file: str, damage: bytes
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    first = await captured(folder)
+    repository = await found(folder)
+    (repository.store_dir / file).write_bytes(damage)
+    assert (await captured(folder)).tree == first.tree
+    await collect(repository)
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+async def test_a_damaged_ref_of_a_worktree_is_set_again_by_its_next_capture(
+    tmp_path: Path, damage: bytes
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    first = await captured(folder)
+    repository = await found(folder)
+    (repository.store_dir / newest_ref(repository.common_dir, repository.git_dir)).write_bytes(
+        damage
+    )
+    assert (await captured(folder)).tree == first.tree
+    await collect(repository)
 
 
 async def test_objects_that_were_collected_are_written_again(tmp_path: Path) -> None:

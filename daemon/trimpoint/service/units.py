@@ -16,6 +16,8 @@ from typing import Literal, TypeAlias
 
 from trimpoint_protocol.locations import home
 
+from trimpoint.atomic_files import replace_file
+
 SERVICE = "trimpoint.service"
 SOCKET = "trimpoint.socket"
 NAMES = (SOCKET, SERVICE)
@@ -34,6 +36,7 @@ _MARK = (
     "here.\n"
 )
 _MARKED = re.compile(r"# Written by `trimpoint service install` \(([0-9a-f]{16})\)\. .*\n")
+_READABLE = 0o644
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -125,9 +128,7 @@ def install(folder: Path, units: Mapping[str, str]) -> list[Path]:
     _refuse_foreign(stale)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in stale.items():
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        replace_file(path, text.encode(), mode=_READABLE)
     return list(stale)
 
 

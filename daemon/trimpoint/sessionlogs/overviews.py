@@ -9,12 +9,14 @@ rebuilt.
 import os
 import stat
 import zlib
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from trimpoint_protocol.shapes.agent_sessions import LineageKind, SessionOverview
 
+from trimpoint.atomic_files import replace_file
 from trimpoint.sessionlogs.opening import PLAIN, CannotRead, shown
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
@@ -63,13 +65,9 @@ class Overviews:
         if self._path is None or not (self._changed or len(self._fresh) != len(self._entries)):
             return
         data = msgspec.msgpack.encode(_Kept(VERSION, self._fresh))
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        try:
+        with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.write_bytes(data)
-            temporary.replace(self._path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+            replace_file(self._path, data)
 
 
 def _read(path: Path) -> dict[str, Entry]:

@@ -10,6 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from trimpoint.atomic_files import replace_file
+
 _NOTE = "listening-on"
 
 
@@ -19,12 +21,9 @@ def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
     the state directory.
     """
     note = state_dir / _NOTE
-    fresh = state_dir / f".{_NOTE}.{os.getpid()}"
     # A full disk must not keep the daemon from running; it is then found by its socket alone.
     with suppress(OSError):
-        fresh.touch(mode=0o600)
-        fresh.write_text(f"{socket}\n", encoding="utf-8")
-        fresh.replace(note)
+        replace_file(note, os.fsencode(f"{socket}\n"))
     try:
         yield
     finally:
@@ -34,7 +33,7 @@ def published_socket(state_dir: Path, socket: Path) -> Generator[None]:
 def read_published_socket(state_dir: Path) -> Path | None:
     """Returns the published socket, or None if there is none or the file cannot be read."""
     try:
-        text = (state_dir / _NOTE).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
+        text = os.fsdecode((state_dir / _NOTE).read_bytes()).strip()
+    except OSError:
         return None
     return Path(text) if os.path.isabs(text) else None

@@ -21,6 +21,8 @@ from pathlib import Path
 import anyio
 import msgspec
 
+from trimpoint.atomic_files import replace_file
+
 # In the child's environment: `<pid of the daemon>-<random>`. The child's own children inherit it.
 CHILD_MARK = "TRIMPOINT_CHILD"
 
@@ -80,10 +82,7 @@ def record_child(state_dir: Path, profile_key: str, *, pid: int, mark: str, code
     if start_time_ticks is None:
         return
     record = ChildRecord(pid, start_time_ticks, _boot_id(), mark, str(codex))
-    fresh = state_dir / f".child-{profile_key}.{os.getpid()}"
-    fresh.touch(mode=0o600)
-    fresh.write_bytes(msgspec.json.encode(record))
-    fresh.replace(_record_path(state_dir, profile_key))
+    replace_file(_record_path(state_dir, profile_key), msgspec.json.encode(record))
 
 
 def forget_child(state_dir: Path, profile_key: str, *, mark: str) -> None:

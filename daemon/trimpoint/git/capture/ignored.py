@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from trimpoint.atomic_files import replace_file
+
 
 class Listed(msgspec.Struct):
     """The paths of a capture, compared with the capture before.
@@ -77,9 +79,7 @@ def read_ignored(file: Path) -> set[bytes]:
 
 def write_ignored(file: Path, ignored: set[bytes]) -> None:
     """Stores the paths that the newest capture ignored."""
-    fresh = file.with_name("ignored.new")
-    fresh.write_bytes(b"".join(path + b"\0" for path in sorted(ignored)))
-    fresh.replace(file)
+    replace_file(file, b"".join(path + b"\0" for path in sorted(ignored)))
 
 
 def _covers(paths: set[bytes], path: bytes) -> bool:

@@ -22,18 +22,20 @@ from pathlib import Path
 import anyio
 import msgspec
 
+from trimpoint.atomic_files import replace_file
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
     config_of,
+    ensure_head,
     make_store,
+    replace_if_other,
     set_newest,
     with_our_objects,
-    write_if_other,
 )
 
-_ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding\n"
+_ATTRIBUTES = b"* -text !eol !crlf -ident !filter !working-tree-encoding\n"
 
 # Settings of the user for finding files and comparing names apply here too; settings that change
 # the bytes or the mode of files do not.
@@ -124,7 +126,13 @@ class ShadowRepository:
             [self.users("config", "-z", "--list", doing="read its settings"), newest]
         )
         self._inherited_settings = tuple(_inherited_settings(listed.stdout))
-        return read_commit(found.stdout) if await anyio.Path(self.index).exists() else None
+        if not await anyio.Path(self.index).exists():
+            return None
+        commit = read_commit(found.stdout)
+        if commit is not None:
+            # In case it is damaged, or the daemon was killed before it was set.
+            await anyio.to_thread.run_sync(set_newest, self.repository, commit.id)
+        return commit
 
     def run(
         self,
@@ -202,9 +210,7 @@ class ShadowRepository:
 
     def _set_head(self, commit: str) -> None:
         """Records the commit that has the content of the index."""
-        fresh = self.dir / "HEAD.new"
-        fresh.write_text(f"{commit}\n")
-        fresh.replace(self.dir / "HEAD")
+        replace_file(self.dir / "HEAD", f"{commit}\n".encode())
         set_newest(self.repository, commit)
 
     def _variables(self) -> dict[str, str]:
@@ -226,11 +232,10 @@ class ShadowRepository:
             (self.dir / folder).mkdir(exist_ok=True)
         # The lock is held, so this file is left over from a git process that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
-        write_if_other(self.dir / "config", config_of(self.repository, bare=False))
-        write_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
-        _write_if_other(self.excludes, _excludes(self.repository))
-        if not (self.dir / "HEAD").exists():
-            (self.dir / "HEAD").write_text("ref: refs/heads/none\n")
+        replace_if_other(self.dir / "config", config_of(self.repository, bare=False))
+        replace_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
+        replace_if_other(self.excludes, _excludes(self.repository))
+        ensure_head(self.dir)
 
 
 def read_commit(batch: bytes) -> Commit | None:
@@ -261,11 +266,3 @@ def _excludes(repository: Repository) -> bytes:
     """Returns the patterns of the user's exclude file and of `.trimpointignore`."""
     files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
     return b"\n".join(path.read_bytes() for path in files if path.is_file())
-
-
-def _write_if_other(path: Path, content: bytes) -> None:
-    # Older versions made a link to the user's own file here.
-    if path.is_symlink() or not path.exists() or path.read_bytes() != content:
-        fresh = path.with_name("exclude.new")
-        fresh.write_bytes(content)
-        fresh.replace(path)

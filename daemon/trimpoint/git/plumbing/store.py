@@ -16,9 +16,11 @@ Checkpoints of older versions have their refs and objects in the user's reposito
 there until `upkeep` has moved them to the store.
 """
 
+import os
 import re
 from pathlib import Path
 
+from trimpoint.atomic_files import replace_file
 from trimpoint.git.plumbing.process import GitRun
 from trimpoint.git.plumbing.repository import Repository
 
@@ -26,6 +28,7 @@ PREFIX = "refs/trimpoint/checkpoints/"
 NEWEST = "refs/trimpoint/newest/"
 
 _PRIVATE = 0o700
+_READABLE_HEAD = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}|ref: refs/\S+)\n")
 
 
 def make_store(repository: Repository) -> None:
@@ -37,19 +40,28 @@ def make_store(repository: Repository) -> None:
     store.mkdir(mode=_PRIVATE, exist_ok=True)
     for folder in ("objects", "objects/info", "objects/pack", "refs"):
         (store / folder).mkdir(exist_ok=True)
-    write_if_other(store / "config", config_of(repository, bare=True))
-    if not (store / "HEAD").exists():
-        (store / "HEAD").write_text("ref: refs/heads/none\n")
+    replace_if_other(store / "config", config_of(repository, bare=True))
+    ensure_head(store)
 
 
-def config_of(repository: Repository, *, bare: bool) -> str:
+def ensure_head(folder: Path) -> None:
+    """Makes a HEAD that names no commit, unless there is one that git can read. Without one the
+    folder is no repository to git. A power failure can leave it empty.
+
+    :raises OSError: when it cannot be written
+    """
+    head = folder / "HEAD"
+    if not head.exists() or not _READABLE_HEAD.fullmatch(head.read_bytes()):
+        replace_file(head, b"ref: refs/heads/none\n")
+
+
+def config_of(repository: Repository, *, bare: bool) -> bytes:
     """Returns the configuration of a git directory of the daemon: only the object format."""
     is_sha256 = repository.hash_name == "sha256"
-    version = f"\trepositoryformatversion = {1 if is_sha256 else 0}\n"
+    core = f"[core]\n\trepositoryformatversion = {1 if is_sha256 else 0}\n"
     extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
-    return (
-        f"[core]\n{version}\tbare = true\n{extension}" if bare else f"[core]\n{version}{extension}"
-    )
+    core += "\tbare = true\n" if bare else ""
+    return f"{core}{extension}".encode()
 
 
 def store_run(
@@ -92,7 +104,7 @@ def borrow(repository: Repository) -> None:
 
     :raises OSError: when the file cannot be written
     """
-    write_if_other(alternates(repository), f"{_alternate(repository.objects_dir)}\n")
+    replace_if_other(alternates(repository), os.fsencode(f"{_alternate(repository.objects_dir)}\n"))
 
 
 def alternates(repository: Repository) -> Path:
@@ -110,10 +122,8 @@ def set_newest(repository: Repository, commit: str) -> None:
     """
     path = repository.store_dir / newest_ref(repository.common_dir, repository.git_dir)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # No ref has a name with a dot at the front.
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(f"{commit}\n")
-    fresh.replace(path)
+    # Git refuses to pack or to remove anything while a ref is damaged.
+    replace_if_other(path, f"{commit}\n".encode(), synced=True)
 
 
 def newest_ref(common_dir: Path, git_dir: Path) -> str:
@@ -126,13 +136,14 @@ def ref_part(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", text) or "_"
 
 
-def write_if_other(path: Path, text: str) -> None:
-    """Writes a small file unless it has this text already.
+def replace_if_other(path: Path, content: bytes, *, synced: bool = False) -> None:
+    """Replaces a small file, as `replace_file` does, unless it has this content already.
 
     :raises OSError: when it cannot be written
     """
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    # Older versions made `info/exclude` a link to the user's own file.
+    if path.is_symlink() or not path.exists() or path.read_bytes() != content:
+        replace_file(path, content, synced=synced)
 
 
 def _quoted(path: Path) -> str:

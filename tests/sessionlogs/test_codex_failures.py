@@ -317,9 +317,15 @@ def test_a_compressed_session_is_read_as_the_plain_one(tmp_path: Path) -> None:
 def test_a_damaged_compressed_session_is_read_up_to_the_damage(tmp_path: Path) -> None:
     packed = tmp_path / "sessions" / f"{HAND.name}.zst"
     packed.parent.mkdir(parents=True)
-    data = HAND.read_bytes()
-    packed.write_bytes(zstandard.compress(data[:20_000]) + zstandard.compress(data[20_000:])[:200])
-    assert document_of(only_session(tmp_path)).messages
+    frame = zstandard.compress(HAND.read_bytes()[:20_000])
+    packed.write_bytes(frame + frame[:200])
+    document = document_of(only_session(tmp_path))
+    assert (bool(document.messages), document.end.pending, document.end.notes) == (True, True, [])
+    packed.write_bytes(frame + b"no frame")
+    document = document_of(only_session(tmp_path))
+    [note] = document.end.notes
+    assert document.messages
+    assert note == f"{packed.name} is damaged, and its rest could not be decompressed."
 
 
 def test_a_thread_in_both_folders_is_listed_once_and_the_plain_file_counts(tmp_path: Path) -> None:

@@ -189,6 +189,19 @@ def test_a_session_of_older_versions_is_one_object(tmp_path: Path) -> None:
     assert document.end.unparsed == 0
 
 
+@pytest.mark.parametrize("is_typed", [True, False])
+def test_a_compression_that_is_not_written_down_is_noted(tmp_path: Path, is_typed: bool) -> None:
+    told = said("info", "i1", "" if is_typed else "Context compressed from 86% to 0%.")
+    whole = header() | {"messages": [*TALK[1:], told]}
+    write(tmp_path, [], "session-2026-01-02T03-04-aaaaaaaa.json", json.dumps(whole).encode())
+    typed = {"sessionId": "s1", "message": "/compress", "timestamp": "2026-01-02T03:04:30.000Z"}
+    (tmp_path / "tmp" / "p" / "logs.json").write_text(json.dumps([typed] if is_typed else []))
+    document = document_of(only_session(tmp_path))
+    assert document.compaction.boundaries == []
+    [note] = document.end.notes
+    assert "its model may have seen a summary" in note
+
+
 def test_the_newer_file_of_a_session_counts(tmp_path: Path) -> None:
     write(tmp_path, TALK[:3])
     write(tmp_path, [], "session-2026-01-02T03-04-aaaaaaaa.json", b"{}")

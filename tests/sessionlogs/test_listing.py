@@ -123,6 +123,33 @@ def test_a_session_is_named_by_the_end_of_its_id(tmp_path: Path) -> None:
         session_named(homes(tmp_path), "nothing")
 
 
+def test_a_part_of_many_ids_tells_some_of_them_and_how_many_there_are(tmp_path: Path) -> None:
+    for number in range(8):
+        write_rollout(tmp_path, number, [meta(number)])
+    with pytest.raises(Ambiguous) as told:
+        session_named(homes(tmp_path), "01a00000")
+    assert str(told.value).startswith(f"'01a00000' may be {THREAD}0 (codex) or ")
+    assert str(told.value).endswith(f" or {THREAD}4 (codex) or one of 3 more.")
+
+
+def test_a_thread_of_trimpoints_own_is_shown_by_another_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["sessions", "show", "abcd1234", "--agent", "trimpoint"]) == 2
+    assert "trimpoint timeline -t abcd1234 shows it." in capsys.readouterr().err
+
+
+def test_an_error_names_the_whole_path_of_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    path = write_rollout(tmp_path, 1, [])
+    path.unlink()
+    path.mkdir()
+    assert main(["sessions", "show", f"{THREAD}1"]) == 1
+    assert path.name in capsys.readouterr().err.replace("\n", "")
+
+
 def test_the_command_lists_and_exports(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

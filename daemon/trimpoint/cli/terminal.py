@@ -7,6 +7,7 @@ makes escape sequences visible, and it is never interpreted as rich's markup.
 
 import os
 import re
+import shutil
 import sys
 from functools import cache
 from typing import IO, Any, TextIO, cast
@@ -26,9 +27,9 @@ _HIDDEN = {
 }
 
 
-# Codex's own commands take whole ids only.
+# Codex's own commands take whole ids only, and in the path of a file an id is a part of the name.
 _UUID = re.compile(
-    r"(?<!codex unarchive )\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{4}([0-9a-f]{8})\b"
+    r"(?<!codex unarchive )(?<![/-])\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{4}([0-9a-f]{8})\b"
 )
 
 
@@ -91,16 +92,24 @@ def console_for(stream: IO[str], width: int) -> Console:
 def _console(stream: TextIO, force_terminal: bool | None = None) -> Console:
     # A locale that lacks a character must not end the command.
     write_plainly(stream)
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDTH_WHEN_PIPED
     file = stream if stream.isatty() else cast("TextIO", _Unpadded(stream))
     return _Console(
         file=file,
-        width=width,
+        width=_width(stream),
         force_terminal=force_terminal,
         highlight=False,
         markup=False,
         emoji=False,
     )
+
+
+def _width(stream: TextIO) -> int | None:
+    """Returns the width of the output; None: rich finds it out."""
+    columns = os.environ.get("COLUMNS")
+    if columns is None:
+        return None if stream.isatty() else _WIDTH_WHEN_PIPED
+    # Rich writes nothing at all into zero columns.
+    return None if columns.strip("0") else shutil.get_terminal_size().columns
 
 
 class _Console(Console):

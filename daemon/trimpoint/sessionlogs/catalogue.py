@@ -15,6 +15,7 @@ from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession
 
 SHORTEST_ID_END = 4
+MAX_NAMED = 5
 
 
 class Query(NamedTuple):
@@ -37,7 +38,9 @@ class Ambiguous(Exception):
     def __str__(self) -> str:
         if not self.ids:
             return f"There is no session {self.wanted!r}."
-        return f"{self.wanted!r} may be {' or '.join(self.ids[:5])}."
+        named, more = self.ids[:MAX_NAMED], len(self.ids) - MAX_NAMED
+        others = [f"one of {more} more"] if more > 0 else []
+        return f"{self.wanted!r} may be {' or '.join(named + others)}."
 
 
 def found_sessions(homes: Homes, agent: u.Agent | None = None) -> Iterator[FoundSession]:
@@ -100,4 +103,4 @@ def session_named(homes: Homes, wanted: str, agent: u.Agent | None = None) -> Fo
         ]
     if len(exact) == 1:
         return exact[0]
-    raise Ambiguous(wanted, [f"{one.agent}:{one.id}" for one in exact])
+    raise Ambiguous(wanted, [f"{one.id} ({one.agent})" for one in exact])

@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,19 @@ def shown(path: Path | str) -> str:
 
 
 @contextmanager
-def opened(path: Path, size: int | None = None) -> Generator[LineSource, None, None]:
+def opened(
+    path: Path, size: int | None = None, on_damage: Callable[[], None] | None = None
+) -> Generator[LineSource, None, None]:
     """Yields a session file as a stream of lines.
 
     :param size: where reading a plain file stops, because it may have grown.
+    :param on_damage: called when the rest of a compressed file cannot be decompressed.
     :raises CannotRead: when it is deleted, or compressed and nothing is installed that can
         decompress it.
     """
     with _raw(path) as raw:
         if path.suffix == COMPRESSED:
-            yield io.BufferedReader(_Decompressed(path, raw), CHUNK_BYTES)
+            yield io.BufferedReader(_Decompressed(path, raw, on_damage), CHUNK_BYTES)
         else:
             source = _UpTo(raw, size) if size is not None else raw
             yield io.BufferedReader(source, CHUNK_BYTES)
@@ -95,21 +98,24 @@ class _UpTo(io.RawIOBase):
 class _Decompressed(io.RawIOBase):
     """Decompresses a file; a damaged frame counts as the end of the file."""
 
-    def __init__(self, path: Path, raw: io.FileIO) -> None:
+    def __init__(self, path: Path, raw: io.FileIO, on_damage: Callable[[], None] | None) -> None:
         stream = _zstd_stream(raw)
         if stream is None:
             raise CannotRead(
                 f"{shown(path.name)} is compressed: install trimpoint[zstd] to read it."
             )
         self._stream = stream
+        self._on_damage = on_damage
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
         try:
-            return int(self._stream.readinto(buffer))
+            return int(self._stream.readinto1(buffer))
         except (_zstd_errors(), EOFError):
+            if self._on_damage is not None:
+                self._on_damage()
             return 0
 
 

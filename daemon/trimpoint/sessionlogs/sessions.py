@@ -3,6 +3,7 @@ second makes the records.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,7 +99,8 @@ def _feed(
     for (path, part), size in zip(session.parts, sizes, strict=True):
         if path.suffix == WHOLE_SUFFIX and size > MAX_WHOLE_BYTES:
             raise CannotRead(f"{shown(path)} {TOO_LARGE}")
-        with opened(path, size) as source:
+        damage = f"{shown(path.name)} is damaged, and its rest could not be decompressed."
+        with opened(path, size, partial(records.note, damage)) as source:
             reader.begin_part(part)
             feed = reader.feed
             for lines in batches_of(source):

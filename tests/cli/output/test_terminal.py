@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from rich.console import Console
+from rich.text import Text
 from trimpoint.cli.connection.client import Message
 from trimpoint.cli.connection.serving.log_stream import LogStream
-from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.terminal import one_line, printable, stdout_console
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.timeline_view import Marks, TurnMark, display_title, timeline_rows
 from trimpoint_protocol.readmodel import (
@@ -28,6 +29,14 @@ EVIL = "hello\x1b]0;title\x07\x1b[2J\x9bworld\u202egnp.exe\r\nnext\tcell\x00"
 def test_control_characters_are_shown_and_not_obeyed() -> None:
     assert printable(EVIL) == "hello␛]0;title␇␛[2J�world�gnp.exe\nnext\tcell␀"
     assert one_line("a\n b  c" + "d" * 300, 10) == "a b cdddd…"
+
+
+def test_a_window_of_zero_columns_is_one_of_unknown_width(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    stdout_console().print(Text("an answer"))
+    assert capsys.readouterr().out == "an answer\n"
 
 
 @pytest.mark.parametrize(

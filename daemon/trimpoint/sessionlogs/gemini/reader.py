@@ -31,6 +31,9 @@ from trimpoint.sessionlogs.text.whole import WholeFile
 # A compression is typed, then takes as long as its model does.
 TYPED_WITHIN = timedelta(seconds=120)
 COMPRESSED = "Context compressed"
+UNWRITTEN = (
+    "The log tells of a compression and not what it left; its model may have seen a summary."
+)
 NO_TIME_YET = timedelta(seconds=2)
 
 
@@ -62,13 +65,14 @@ class GeminiReader:
         self._pending: dict[str, Any] | None = None
         self._header = Header()
         self._part = Part("")
+        self._is_whole = False
         self._line = 0
         self._whole: WholeFile | None = None
 
     def begin_part(self, part: Part) -> None:
         """Begins a file."""
         self._end_whole()
-        self._part, self._line = part, 0
+        self._part, self._line, self._is_whole = part, 0, part.is_whole
         self._whole = WholeFile() if part.is_whole else None
         self._records.wait_for_changes()
 
@@ -105,7 +109,7 @@ class GeminiReader:
     def _upsert(self, message: Message) -> None:
         message_id = message.id or made_id(self._session_id, self._window.count)
         index = self._live.get(message_id)
-        if message.type == "info" and self._pending is not None:
+        if message.type == "info":
             self._told(text_of(message))
         if index is None:
             index = self._add(message, message_id)
@@ -252,11 +256,15 @@ class GeminiReader:
         return "auto", "logs.json"
 
     def _told(self, text: str) -> None:
-        """Reads the message that Gemini CLI adds after an automatic compression (measured:
-        0.61.0).
+        """Reads the message that Gemini CLI adds after an automatic compression, also in versions
+        that do not write down what it left (measured: 0.61.0, 0.37.2).
         """
-        if self._pending is not None and text.startswith(COMPRESSED):
+        if not text.startswith(COMPRESSED):
+            return
+        if self._pending is not None:
             self._pending |= {"trigger": "auto", "trigger_source": "log"}
+        else:
+            self._records.note(UNWRITTEN)
 
     def _settle(self) -> None:
         pending, self._pending = self._pending, None
@@ -278,6 +286,10 @@ class GeminiReader:
         """Ends the log."""
         self._end_whole()
         self._settle()
+        if self._is_whole and any(
+            one.session_id == self._session_id for one in self._log.compressions
+        ):
+            self._records.note(UNWRITTEN)
         for tokens in self._tokens.values():
             usage = usage_of(tokens)
             if usage is not None:

@@ -54,7 +54,7 @@ def journal_phase_deferred(
 
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
     """Records the missing raw items of `turns`: from the rollout, or from the journal where the
-    rollout is gone.
+    rollout is gone, or from those of the threads that this one was forked from.
 
     Returns descriptions for a person of what is lost, empty if nothing is.
     """
@@ -69,15 +69,38 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             elif turn.injected_apart or _has_activities(writer.state, turn):
                 # Other turns lose nothing, because their messages are in the ledger.
                 missing.append(turn)
-    if missing:
-        in_journal = await writer.turns_in_journal(frozenset(turn.id for turn in missing))
-        whole = {turn_id: turn for turn_id, turn in in_journal.items() if turn.items_complete}
-        complete += [
-            _recorded(turn, _as_recorded(whole[turn.id])) for turn in missing if turn.id in whole
-        ]
-        missing = [turn for turn in missing if turn.id not in whole]
+    in_journals = await _items_in_journals(writer, {turn.id for turn in missing}, rollouts)
+    complete += [
+        _recorded(turn, in_journals[turn.id]) for turn in missing if turn.id in in_journals
+    ]
     writer.record_facts(*complete)
-    return _lost(len(missing))
+    return _lost(sum(turn.id not in in_journals for turn in missing))
+
+
+async def _items_in_journals(
+    writer: ThreadWriter, missing: set[str], rollouts: dict[str, ItemsByTurn]
+) -> ItemsByTurn:
+    """Returns the raw items of the turns `missing` that are in the thread's journal, or in the
+    journal or a rollout of the thread that it was forked from, or of the one before that.
+    """
+    found: ItemsByTurn = {}
+    thread_id: str | None = writer.thread_id
+    while missing and thread_id is not None:
+        turns, state = await writer.turns_in_journal(frozenset(missing), thread_id)
+        found |= {turn.id: _as_recorded(turn) for turn in turns.values() if turn.items_complete}
+        if thread_id != writer.thread_id:
+            found |= await _items_of_parent(state, missing - found.keys(), rollouts)
+        missing = missing - found.keys()
+        thread_id = state.parent_thread_id
+    return found
+
+
+async def _items_of_parent(
+    parent: ThreadState, missing: set[str], rollouts: dict[str, ItemsByTurn]
+) -> ItemsByTurn:
+    known = [parent.turns[parent.turn_index[one]] for one in missing if one in parent.turn_index]
+    found = {turn.id: await _items_in_rollouts(parent, turn, rollouts) for turn in known}
+    return {turn_id: items for turn_id, items in found.items() if items.own}
 
 
 async def complete_context(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:

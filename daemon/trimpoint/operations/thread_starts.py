@@ -104,9 +104,11 @@ async def adopt_thread(
         fact.turn_id for fact in inherited if isinstance(fact, ev.TurnStarted)
     )
     creation = _creation(thread, params, origin, settings, raw_events=False)
+    parent_id = creation.parent_thread_id if parent is None else parent.id
     creation = msgspec.structs.replace(
         creation,
         inherited_turn_ids=unknown_to_provider,
+        parent_thread_id=parent_id,
         launch=launch if parent is None else parent.launch,
         **({} if parent is None else _measured_in(parent, settings)),
     )

@@ -98,6 +98,37 @@ async def test_pruned_turns_that_a_fork_shows_have_the_context_of_their_time(
             assert not request.mentions("<conversation-summary")
 
 
+@pytest.mark.parametrize("after", ["", "/clear 1", "thread/revert"])
+async def test_tool_calls_of_pruned_turns_are_known_in_forks_of_forks(
+    harness: Harness, after: str
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.type("/clear")
+        fork = await forked(await forked(talk))
+        named = await turn_ids(talk)
+        if after == "thread/revert":
+            await talk.type("/undo")
+            reverted = {"threadId": talk.thread_id, "beforeTurnId": named[0]}
+            await talk.client.request("thread/revert", **reverted)
+        elif after == "/clear 1":
+            await fork.turn(tool=True)
+            await fork.type("/clear 1")
+    async with harness.daemon(), harness.client() as client:
+        back = Conversation(client, fork.thread_id, harness.model, harness.script)
+        back.turns = 4
+        outcome = await back.type("/revert 2 --context")
+        assert outcome["status"] == "completed", outcome
+        request = await back.turn()
+        assert seen_turns(request, 5) == [1, 2, 5]
+        for number in (1, 2):
+            assert request.mentions(f"echo tool-output-{number}")
+        await back.type("/clear")
+        again = await forked(back, lastTurnId=named[0])
+        assert (await again.turn()).mentions("echo tool-output-1")
+
+
 async def test_a_fork_before_the_first_turn_is_empty(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):

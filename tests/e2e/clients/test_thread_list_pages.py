@@ -106,3 +106,25 @@ async def test_a_cleared_thread_is_listed_after_a_restart(harness: Harness) -> N
         pass
     async with harness.daemon(), harness.client() as client:
         assert await pages(client, limit=4) == paged(ids[::-1], 4)
+
+
+@pytest.mark.parametrize("command", ["", "/clear"])
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_a_thread_of_two_files_is_listed_once(
+    harness: Harness, command: str, order: str
+) -> None:
+    """After a `thread/revert` Codex lists a thread once for each of its files."""
+    async with harness.conversation() as talk:
+        await talk.turn()
+        if command:
+            await talk.type(command)
+        for _ in range(2):
+            await talk.turn()
+        turn_id = (await talk.snapshot())["turns"][-2]["id"]
+        await talk.client.request("thread/revert", threadId=talk.thread_id, beforeTurnId=turn_id)
+        await talk.turn()
+    async with harness.daemon(), harness.client() as client:
+        listed = await client.request("thread/list", sortDirection=order)
+        assert [row["id"] for row in listed["data"]] == [talk.thread_id]
+        found = await client.request("thread/search", searchTerm="prompt-4")
+        assert [row["thread"]["id"] for row in found["data"]] == [talk.thread_id]

@@ -29,6 +29,8 @@ log = structlog.get_logger()
 # Each takes a few milliseconds.
 RECORDS_AT_ONCE = 1_000
 BYTES_AT_ONCE = 128 * 1024
+# After such an event a state may no longer have the raw items of turns.
+DROPPING = (ev.TrimPointCreated, ev.TurnsRolledBack, ev.CheckpointRestored)
 
 
 class Loaded(NamedTuple):
@@ -154,11 +156,16 @@ async def write_snapshot(
     return bookmark.position.records
 
 
-async def read_turns(
-    store: StateStore, thread_id: str, turn_ids: frozenset[str]
-) -> dict[str, Turn]:
+class TurnsRead(NamedTuple):
+    """Turns with the raw items that a journal has, and the state after its last record."""
+
+    turns: dict[str, Turn]
+    state: ThreadState
+
+
+async def read_turns(store: StateStore, thread_id: str, turn_ids: frozenset[str]) -> TurnsRead:
     """Returns the turns of `turn_ids` with the raw items that the journal has, including those that
-    a trim dropped from memory.
+    a trim dropped from memory, and those that were taken back.
 
     Reads the whole journal.
 
@@ -167,12 +174,12 @@ async def read_turns(
     state, found = ThreadState(), dict[str, Turn]()
     for folded, payload in enumerate(await store.read_journal(thread_id), 1):
         record = decode_record(payload)
-        if any(isinstance(event, ev.TrimPointCreated) for event in record.events):
+        if any(isinstance(event, DROPPING) for event in record.events):
             found |= _with_items(state, turn_ids)
         apply(state, record)
         if folded % RECORDS_AT_ONCE == 0:
             await checkpoint()
-    return found | _with_items(state, turn_ids)
+    return TurnsRead(found | _with_items(state, turn_ids), state)
 
 
 def _with_items(state: ThreadState, turn_ids: frozenset[str]) -> dict[str, Turn]:

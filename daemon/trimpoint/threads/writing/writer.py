@@ -21,14 +21,13 @@ from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy, Rejected, Stamp
-from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.records import UnreadableRecord, encode_record
 from trimpoint.journal.errors import JournalError, JournalWriteError
 from trimpoint.journal.port import Journal, StateStore
 from trimpoint.threads.asked_by import ASKED_BY
 from trimpoint.threads.errors import CommandRefused, JournalRefuses, journal_read_only
-from trimpoint.threads.writing.loading import load, read_turns, write_snapshot
+from trimpoint.threads.writing.loading import TurnsRead, load, read_turns, write_snapshot
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
 from trimpoint.threads.writing.recent_records import RecentRecords
 from trimpoint.threads.writing.sequencer import Sequencer
@@ -198,15 +197,20 @@ class ThreadWriter:
         """
         return None if sequence > self.state.sequence else self._recent.since(sequence)
 
-    async def turns_in_journal(self, turn_ids: frozenset[str]) -> dict[str, Turn]:
-        """Returns the turns that `loading.read_turns` finds; empty if the journal cannot be
-        read.
+    async def turns_in_journal(
+        self, turn_ids: frozenset[str], thread_id: str | None = None
+    ) -> TurnsRead:
+        """Returns what `loading.read_turns` finds in the journal of this thread, or of the thread
+        `thread_id`; nothing if that cannot be read.
         """
+        read_from = thread_id or self.thread_id
         try:
-            return await read_turns(self._deps.store, self.thread_id, turn_ids)
+            return await read_turns(self._deps.store, read_from, turn_ids)
         except (OSError, UnreadableRecord) as error:
-            log.warning("journal_not_read_again", thread_id=self.thread_id, detail=str(error))
-            return {}
+            # A thread that this one was forked from may be gone, or Codex's alone.
+            note = log.warning if read_from == self.thread_id else log.info
+            note("journal_not_read_again", thread_id=read_from, detail=str(error))
+            return TurnsRead({}, ThreadState())
 
     async def close(self) -> None:
         """Flushes all records and closes the file."""

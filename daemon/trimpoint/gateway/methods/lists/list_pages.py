@@ -101,6 +101,25 @@ def key_of(row: dict[str, Any], order: Order) -> Key:
     return int(value if value is not None else fallback or 0), str(row.get("id"))
 
 
+def once_each(rows: list[Listed]) -> list[Listed]:
+    """Returns the rows with each thread once: the row that was updated last.
+
+    After a `thread/revert` Codex keeps a thread in two files, and lists it once for each of them
+    (measured: 0.163 and 0.171).
+    """
+    newest: dict[str, Listed] = {}
+    for one in rows:
+        known = newest.setdefault(one.key[1], one)
+        if _updated_at(one) > _updated_at(known):
+            newest[one.key[1]] = one
+    return [one for one in rows if newest[one.key[1]] is one]
+
+
+def _updated_at(one: Listed) -> int:
+    row = one.row or {}
+    return int(row.get("thread", row).get("updatedAt") or 0)
+
+
 def merged(listed: list[Listed], displaced: Iterable[Listed], order: Order) -> list[Listed]:
     """Returns the rows of `listed`, which are in Codex's order, with the `displaced` rows inserted
     where they belong.

@@ -26,6 +26,7 @@ from trimpoint.gateway.methods.lists.list_pages import (
     key_of,
     limit_of,
     merged,
+    once_each,
     order_of,
     passes_filters,
     rows_from,
@@ -96,7 +97,8 @@ class ThreadLists:
         rest = idmap.rewrite_ids(
             {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
         )
-        return {**rest, "data": rows}
+        listed = [Listed((0, str(row.get("thread", row).get("id"))), row) for row in rows]
+        return {**rest, "data": [one.row for one in once_each(listed)]}
 
     async def _own_page(self, client_request: ClientRequest, asked: "Asked") -> dict[str, Any]:
         """Returns a page of all threads, sorted by the threads themselves and not by their present
@@ -136,19 +138,24 @@ class ThreadLists:
         time is None if all rows were read.
         """
         rows: list[Listed] = []
+        seen: set[str] = set()
         states: dict[str, Any] = {}
         params = {**asked.params, "limit": MAX_LIMIT, "cursor": None}
         while True:
             answer = await self.codex_page(client_request, params)
-            rows += [Listed(key_of(row, asked.order), row) for row in answer["data"]]
+            page = [Listed(key_of(row, asked.order), row) for row in answer["data"]]
+            ids = {one.key[1] for one in page}
+            rows += page
+            rows = rows if seen.isdisjoint(ids) else once_each(rows)
+            seen |= ids
             states |= answer.get("readStates") or {}
             params["cursor"] = answer.get("nextCursor")
             end = self._end_of_seen(rows, asked.order) if params["cursor"] else None
             if end is None and params["cursor"]:
                 continue
             if end is None or is_enough(rows, end, asked.cursor, asked.limit):
-                read = {"readStates": states} if answer.get("readStates") is not None else {}
-                return {**answer, **read}, rows, end
+                shown = {"readStates": states} if answer.get("readStates") is not None else {}
+                return {**answer, **shown}, rows, end
 
     def _end_of_seen(self, rows: list[Listed], order: Order) -> int | None:
         """Returns a time such that no younger row can follow in Codex's list, or None if that is

@@ -21,6 +21,7 @@ from trimpoint.gateway.methods.lists.list_pages import (
     decode_cursor,
     key_of,
     limit_of,
+    once_each,
     order_of,
     rows_from,
 )
@@ -82,7 +83,8 @@ class ThreadSearch:
             owner = self._engine.owner_of(_id_of(one))
             if owner is not None and not self._lists.is_current_or_foreign(_id_of(one)):
                 former.setdefault(owner, str(one.get("snippet") or ""))
-        return _Matches([Listed(key_of(row["thread"], order), row) for row in rows], former)
+        listed = [Listed(key_of(row["thread"], order), row) for row in rows]
+        return _Matches(once_each(listed), former)
 
     async def _all_found(
         self, client_request: ClientRequest, params: dict[str, Any]

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from anyio.abc import Process
+from msgspec import Raw
 from trimpoint.cli.connection.client import Client
+from trimpoint.operations.routing.notification_router import NotificationRouter
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
@@ -38,6 +40,15 @@ async def ask_and_kill(daemon: Process, client: Client, method: str, **params: A
     await kill(daemon)
 
 
+heard = NotificationRouter.on_notification
+
+
+def without_settings(self: NotificationRouter, method: str, params: Raw, line: bytes) -> None:
+    """Passes on what Codex reports, but for settings."""
+    if method != "thread/settings/updated":
+        heard(self, method, params, line)
+
+
 async def test_a_name_that_was_acknowledged_is_carried_over_after_a_kill(harness: Harness) -> None:
     for attempt in range(ATTEMPTS):
         thread_id = await acknowledged_and_killed(
@@ -67,6 +78,28 @@ async def test_settings_that_were_acknowledged_hold_after_a_kill(harness: Harnes
             request = await talk.turn()
         assert request.body["reasoning"]["effort"] == "high"
         assert request.mentions("`sandbox_mode` is `read-only`")
+
+
+async def test_an_effort_holds_whose_report_the_daemon_does_not_live_to_see(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Codex has stored it, and the daemon knows a collaboration mode with the effort before.
+    async with harness.daemon(), harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        await talk.turn()
+    async with harness.daemon(), harness.client() as client:
+        talk.client = client
+        await talk.turn()
+        with monkeypatch.context() as unreported:
+            unreported.setattr(NotificationRouter, "on_notification", without_settings)
+            await client.request("thread/settings/update", threadId=talk.thread_id, effort="high")
+            await client.request("thread/read", threadId=talk.thread_id)
+    for command in ("", "/clear"):
+        async with harness.daemon(), harness.client() as client:
+            talk.client = client
+            if command:
+                await talk.type(command)
+            assert (await talk.turn()).body["reasoning"]["effort"] == "high"
 
 
 async def test_a_resume_that_sets_something_else_keeps_what_was_acknowledged_before_a_kill(

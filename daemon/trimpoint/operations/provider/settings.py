@@ -15,6 +15,12 @@ from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
 from trimpoint.core.views.history_tools import told_of_history
+from trimpoint.operations.provider.collaboration_modes import (
+    MODE,
+    changed_with_mode,
+    is_default_mode,
+    is_same_mode,
+)
 
 # Parameters of one call that are no settings of the thread. Raw events are switched on by the
 # daemon; the history mode belongs to the provider.
@@ -167,7 +173,8 @@ def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
     gone = _NAMES_OF_PERMISSIONS if not changes.keys().isdisjoint(_NAMES_OF_PERMISSIONS) else ()
     now = as_dict(stored.get("current"))
     kept = {name: value for name, value in now.items() if name not in gone}
-    return msgspec.json.encode({**stored, "current": {**kept, **changes}, "unconfirmed": True})
+    current = changed_with_mode(kept, changes)
+    return msgspec.json.encode({**stored, "current": current, "unconfirmed": True})
 
 
 def with_memory_mode(settings: bytes, mode: str) -> bytes:
@@ -242,8 +249,8 @@ def update_params(settings: bytes) -> dict[str, Any]:
     (measured: 0.163).
     """
     current = _updatable(settings)
-    if _is_default_mode(current.get("collaborationMode")):
-        del current["collaborationMode"]
+    if is_default_mode(current.get(MODE)):
+        del current[MODE]
     return current
 
 
@@ -251,26 +258,17 @@ def missing_params(settings: bytes, answer: dict[str, Any]) -> dict[str, Any]:
     """Returns the parameters of `thread/settings/update` for the settings that differ in `answer`,
     Codex's answer to `thread/resume`; empty if none do.
     """
-    known = settings_in(answer)
+    known, wanted = settings_in(answer), _updatable(settings)
     unknown = object()
-    return {
-        name: value
-        for name, value in _updatable(settings).items()
-        if known.get(name, unknown) != value
-    }
+    missing = {name: value for name, value in wanted.items() if known.get(name, unknown) != value}
+    if "effort" in wanted and is_same_mode(known.get(MODE), missing.get(MODE)):
+        del missing[MODE]
+    return missing
 
 
 def _updatable(settings: bytes) -> dict[str, Any]:
     current = as_dict(msgspec.json.decode(settings).get("current"))
     return {name: current[name] for name in UPDATABLE if current.get(name) is not None}
-
-
-def _is_default_mode(mode: Any) -> bool:
-    """Returns whether a collaboration mode is that of every new thread, with Codex's own
-    instructions. The mode's model and effort are ignored.
-    """
-    within = as_dict(as_dict(mode).get("settings"))
-    return as_dict(mode).get("mode") == "default" and not within.get("developer_instructions")
 
 
 # The parameters that a fork inherits from its parent. All others, the model included, come from its

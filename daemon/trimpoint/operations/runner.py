@@ -34,6 +34,7 @@ from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
     thread_in,
 )
+from trimpoint.operations.provider.resuming import ArchivedElsewhere
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.routes import Route, ThreadRole
@@ -156,7 +157,7 @@ class OperationRunner:
     async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
         try:
             await self._step(writer, operation)
-        except CompactionFailed as error:
+        except (CompactionFailed, ArchivedElsewhere) as error:
             await self._fail(writer, operation, str(error), error.reason)
         except ProviderFailure as error:
             await self._fail(writer, operation, *self._failure_reason(error))

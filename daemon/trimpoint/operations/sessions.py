@@ -22,7 +22,6 @@ from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     ProviderUnavailable,
-    is_archived_error,
     is_in_use_error,
     is_missing_error,
 )
@@ -37,6 +36,7 @@ from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
 )
+from trimpoint.operations.provider.resuming import ArchivedElsewhere
 from trimpoint.operations.provider.settings import (
     overridden_settings,
 )
@@ -104,6 +104,7 @@ class Sessions:
 
         :raises ThreadNotFound: when there is no such thread.
         :raises SessionRestarting: when an operation did not end in time.
+        :raises ArchivedElsewhere: when the thread is archived in Codex.
         :raises ProviderFailure: when the session could not be prepared.
         :raises JournalRefuses: when the journal cannot be written.
         """
@@ -239,11 +240,11 @@ class Sessions:
                         lambda writer: self._threads.archive_superseded(writer, number),
                         writer.thread_id,
                     )
-                except ProviderError as error:
+                except (ProviderError, ArchivedElsewhere) as error:
                     if writer.read_only is not None:
                         # Its journal ends at the damage, so it may name an outdated Codex thread.
                         raise journal_read_only(writer.read_only) from error
-                    if is_missing_error(error):
+                    if isinstance(error, ProviderError) and is_missing_error(error):
                         return False
                     raise
             return True
@@ -252,7 +253,8 @@ class Sessions:
         """Prepares the thread for a client's command, and dispatches the command to the thread's
         writer. Its record is durable on return.
 
-        :raises EngineError: when the command was refused; see `ThreadRegistry.dispatch`.
+        :raises EngineError: when the command was refused, see `ThreadRegistry.dispatch`; or when
+            the thread is archived in Codex.
         :raises ProviderFailure: when another program has the thread open.
         """
         await self.prepare(await self._engine.thread(command.thread_id), command)
@@ -261,7 +263,7 @@ class Sessions:
     async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
         """Records everything that the decision about a command depends on.
 
-        :raises EngineError: when this Codex cannot execute the command.
+        :raises EngineError: when this Codex cannot execute the command, or has archived the thread.
         :raises ProviderFailure: when another program has the thread open.
         """
         refuse_if_too_old(command, self._threads.link.version)
@@ -299,8 +301,8 @@ class Sessions:
         ):
             try:
                 await self._resume_in_place(writer)
-            except ProviderFailure as error:
-                if must_look and (is_in_use_error(error) or is_archived_error(error)):
+            except (ProviderFailure, ArchivedElsewhere) as error:
+                if must_look and (isinstance(error, ArchivedElsewhere) or is_in_use_error(error)):
                     # The command would act on an outdated conversation.
                     raise
                 log.warning("not_caught_up", thread_id=writer.thread_id, detail=str(error))

@@ -1,7 +1,7 @@
 """Error messages for a client whose bytes are not a message."""
 
 from trimpoint_protocol import jsonrpc
-from trimpoint_protocol.errors import ERROR_KINDS, Reason
+from trimpoint_protocol.errors import ERROR_KINDS, ErrorData, Reason
 
 
 def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) -> bytes:
@@ -9,7 +9,7 @@ def encode_refusal(reason: Reason, message: str, hint: str, *, versioned: bool) 
     (docs/spec/clients.md, errors).
     """
     kind = ERROR_KINDS[reason]
-    data = {"reason": reason, "retryable": kind.retryable, "hint": hint}
+    data = ErrorData(reason, kind.retryable, hint)
     return jsonrpc.encode_error(jsonrpc.NULL_ID, kind.code, message, data, versioned=versioned)
 
 

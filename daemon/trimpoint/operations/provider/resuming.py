@@ -6,13 +6,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
-from trimpoint_protocol.errors import ERROR_KINDS, Reason
+from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.appserver.supervisor import (
-    CodexLink,
-    is_archived_error,
-)
+from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error
 from trimpoint.codex.history.resync import catch_up
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
@@ -29,6 +26,7 @@ from trimpoint.operations.provider.settings import (
 )
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.threads.errors import EngineError
 from trimpoint.threads.writing.writer import ThreadWriter
 
 # Older versions resume a thread with the configured sandbox and approvals instead of the thread's,
@@ -36,9 +34,27 @@ from trimpoint.threads.writing.writer import ThreadWriter
 REMEMBERS_SETTINGS = (0, 163, 0)
 
 
+class ArchivedElsewhere(EngineError):
+    """Codex has archived the thread, and no command of ours did. Codex's own error names a command
+    of another program, and no cause.
+    """
+
+    reason = Reason.THREAD_ARCHIVED
+    hint = (
+        "Unarchive the thread with thread/unarchive or `trimpoint unarchive`; it then goes on from "
+        "what trimpoint and Codex know of it."
+    )
+
+    def __str__(self) -> str:
+        return (
+            "The thread is archived in Codex: another program archived it, or trimpoint's state "
+            "directory is a copy from before the thread's last trim."
+        )
+
+
 class Resumption:
     """Loads provider threads again. Its methods raise `ProviderFailure` when Codex refuses, has
-    ended or does not answer.
+    ended or does not answer, and `ArchivedElsewhere` when the thread is archived in Codex.
     """
 
     def __init__(self, link: CodexLink, inbound: NotificationRouter) -> None:
@@ -119,24 +135,6 @@ class Resumption:
                     ev.ThreadArchived(), ev.SessionStopped(writer.state.generation.number)
                 )
             if writer.state.archived:
-                raise _archived_elsewhere() from error
+                raise ArchivedElsewhere from error
         await self._link.request("thread/unarchive", {"threadId": provider_id})
         return await self._link.request("thread/resume", params)
-
-
-def _archived_elsewhere() -> ProviderError:
-    """Returns the refusal of a thread that Codex has archived and the ledger has not, for clients:
-    Codex's own names a command of another program, and no cause.
-    """
-    kind = ERROR_KINDS[Reason.THREAD_ARCHIVED]
-    message = (
-        "The thread is archived in Codex: another program archived it, or trimpoint's state "
-        "directory is a copy from before the thread's last trim."
-    )
-    hint = (
-        "Unarchive the thread with thread/unarchive or `trimpoint unarchive`; it then goes on from "
-        "what trimpoint and Codex know of it."
-    )
-    data = {"reason": Reason.THREAD_ARCHIVED, "retryable": kind.retryable, "hint": hint}
-    raw = msgspec.json.encode({"code": kind.code, "message": message, "data": data})
-    return ProviderError.read(Raw(raw))

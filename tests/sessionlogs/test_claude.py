@@ -114,19 +114,28 @@ def test_a_prompt_beside_another_is_a_rewind(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_was_written_before_its_prompt_is_no_rewind(tmp_path: Path) -> None:
-    early = [answer("a3", "u3", text("thinks"), message_id="m"), answer("a4", "a3", text("third"))]
-    write(tmp_path, [*CHAIN, *early, prompt("u3", "a2", "three"), prompt("u4", "a4", "four")])
+    attached = {"type": "attachment", "uuid": "x3", "parentUuid": "u3", "attachment": {"type": "x"}}
+    early = [answer("a3", "x3", text("thinks"), message_id="m"), answer("a4", "a3", text("third"))]
+    later = [prompt("u3", "a2", "three"), attached, prompt("u4", "a4", "four")]
+    write(tmp_path, [*CHAIN, *early, *later])
     assert active(tmp_path) == ["one", "first", "two", "second", "three", "thinks", "third", "four"]
     document = document_of(only_session(tmp_path))
     assert document.rewinds == []
-    assert [one.source_ref.line for one in document.messages] == [1, 2, 3, 4, 7, 5, 6, 8]
+    assert [one.source_ref.line for one in document.messages] == [1, 2, 3, 4, 7, 5, 6, 9]
 
 
 def test_an_answer_whose_prompt_is_gone_continues_the_conversation(tmp_path: Path) -> None:
-    write(tmp_path, [*CHAIN, answer("a3", "gone", text("third"))])
+    lost = [*CHAIN, answer("a3", "gone", text("third"))]
+    write(tmp_path, lost)
     assert active(tmp_path)[-1] == "third"
-    write(tmp_path, [*CHAIN, answer("a3", "gone", text("third")), answer("a4", "no", text("x"))])
-    assert active(tmp_path)[-2:] == ["third", "x"]
+    chain = [prompt(f"u{at}", f"u{at - 1}" if at > 4 else "a3", f"p{at}") for at in range(4, 40)]
+    write(tmp_path, [*lost, *chain])
+    assert active(tmp_path)[4:] == ["third", *(f"p{at}" for at in range(4, 40))]
+    beside = [prompt(f"v{at}", f"v{at - 1}" if at > 4 else "a2", f"q{at}") for at in range(4, 40)]
+    write(tmp_path, [*lost, *beside])
+    assert active(tmp_path)[4:] == [f"q{at}" for at in range(4, 40)]
+    write(tmp_path, [*lost, boundary("b"), summary("s", "b")])
+    assert document_of(only_session(tmp_path)).compaction.boundaries[0].after_message_index == 4
 
 
 def test_a_compaction_that_keeps_the_end_leaves_summary_and_end(tmp_path: Path) -> None:

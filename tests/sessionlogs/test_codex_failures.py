@@ -181,14 +181,14 @@ def test_turns_that_were_rolled_back_leave_the_window(tmp_path: Path) -> None:
     assert document.rewinds[0].dropped_message_indices == [2, 3, 4, 5]
 
 
-def test_turns_that_are_rolled_back_take_their_compaction_with_them(tmp_path: Path) -> None:
+def test_a_rollback_behind_a_compaction_leaves_nothing(tmp_path: Path) -> None:
     first = said("user", "p0", "u0")
     rows = [meta(1), first, said("assistant", "a0", "a0"), said("user", "p1", "u1")]
     rolled = row("event_msg", {"type": "thread_rolled_back", "num_turns": 1}, 31)
     write_rollout(tmp_path, 1, [*rows, compacted("S", first, rows[3]), rolled])
     document = document_of(only_session(tmp_path))
-    assert [one.text for one in document.messages if one.active] == ["p0", "a0"]
-    assert document.compaction.boundaries[0].undone
+    assert [one.text for one in document.messages if one.active] == []
+    assert (document.compaction.boundaries[0].undone, len(document.end.notes)) == (True, 1)
 
 
 def test_files_that_refer_to_each_other_in_a_circle_are_read_once(tmp_path: Path) -> None:

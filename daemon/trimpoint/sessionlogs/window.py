@@ -210,6 +210,10 @@ class Window:
         self._undone.update(standing)
         return self._begun[standing[0]] if standing else self.count
 
+    def has_boundary_after(self, index: int) -> bool:
+        """Returns whether a boundary that is not undone is behind a message."""
+        return any(begun > index for at, begun in enumerate(self._begun) if at not in self._undone)
+
     def rewind(self, place: Place) -> Ranges:
         """Goes back to a moment. Returns the messages since then, which it took back."""
         self._undone.update(range(place.boundaries, self.boundaries))

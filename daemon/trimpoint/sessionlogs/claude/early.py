@@ -1,12 +1,16 @@
 """Puts rows into the order of the conversation that were written in another one. Pure.
 
-Some versions write an answer before the prompt that it answers (measured: 2.1.80).
+Some versions write an answer before the prompt that it answers, or before what is attached to that
+prompt (measured: 2.1.80, 2.1.250).
 """
 
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from trimpoint.sessionlogs.claude.rows import Row
+
+# A prompt has some ten attachments; what has not come after these will not come.
+MAX_ROWS = 16
 
 
 class Placed(NamedTuple):
@@ -18,29 +22,44 @@ class Placed(NamedTuple):
 
 
 class EarlyAnswers:
-    """Holds answers whose prompt is not there yet, until the next row is known."""
+    """Holds an answer whose parent is not there yet, and what continues it, until the parent
+    comes.
+    """
 
     def __init__(self) -> None:
-        self._held: list[Placed] = []
+        self._held: dict[str, Placed] = {}
+        self._awaited: str | None = None
+        self._passed = 0
 
     def ordered(self, placed: Placed, known: Container[str]) -> Iterator[Placed]:
         """Yields the rows that can be read now that this one is there."""
-        held = self._held
-        if placed.row.type == "assistant" and self._is_early(placed.row, known):
-            held.append(placed)
-            return
-        if held and placed.uuid != held[0].row.parent_uuid:
+        held, row = self._held, placed.row
+        if not held and not _is_early(row, known):
+            yield placed
+        elif not held or row.parent_uuid in held:
+            self._hold(placed)
+            if len(held) > MAX_ROWS:
+                yield from self.rest()
+        elif row.subtype == "compact_boundary":
             yield from self.rest()
-        yield placed
-        yield from self.rest()
+            yield placed
+        else:
+            yield placed
+            self._passed += 1
+            if placed.uuid == self._awaited or self._passed > MAX_ROWS:
+                yield from self.rest()
+
+    def _hold(self, placed: Placed) -> None:
+        if not self._held:
+            self._awaited, self._passed = placed.row.parent_uuid, 0
+        self._held.setdefault(placed.uuid, placed)
 
     def rest(self) -> Iterator[Placed]:
         """Yields the rows that are still held."""
-        held, self._held = self._held, []
+        held = list(self._held.values())
+        self._held.clear()
         yield from held
 
-    def _is_early(self, row: Row, known: Container[str]) -> bool:
-        parent = row.parent_uuid
-        if parent is None or parent in known:
-            return False
-        return not self._held or parent == self._held[-1].uuid
+
+def _is_early(row: Row, known: Container[str]) -> bool:
+    return row.type == "assistant" and row.parent_uuid is not None and row.parent_uuid not in known

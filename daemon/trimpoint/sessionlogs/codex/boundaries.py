@@ -21,6 +21,9 @@ from trimpoint.sessionlogs.text.lenient import convert_or_none
 WRITTEN_ANEW = ("preamble", "notice")
 # Codex keeps so much of the newest prompts.
 MAX_KEPT_TOKENS = 20_000
+ROLLED_BACK = (
+    "A rollback went back behind a compaction; its model may have been sent parts of that."
+)
 SEALED = ("compaction", "compaction_summary")
 Phase = Literal["standalone_turn", "pre_turn", "mid_turn"]
 

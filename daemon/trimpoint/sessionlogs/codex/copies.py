@@ -13,9 +13,11 @@ GAP = timedelta(milliseconds=250)
 TURN_BEGINS = ("task_started", "turn_started")
 
 
-def still_copied(before: str, row: Row) -> str | None:
+def still_copied(before: str, row: Row, begun: str | None) -> str | None:
     """Returns the row's timestamp if it belongs to the same copy as the previous row, whose
     timestamp is `before`; otherwise None.
+
+    :param begun: when the fork began; its own turns were created later.
     """
     if row.timestamp == before:
         return before
@@ -23,7 +25,7 @@ def still_copied(before: str, row: Row) -> str | None:
     if earlier is None or later is None or not timedelta(0) <= later - earlier <= GAP:
         return None
     made = _turn_made_at(row)
-    if made is not None and made >= earlier - GAP:
+    if made is not None and made >= (_time(begun) or earlier - GAP):
         return None
     return row.timestamp
 

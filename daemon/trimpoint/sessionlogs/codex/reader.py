@@ -50,6 +50,7 @@ class CodexReader:
         self._line = 0
         self._metas = 0
         self._copied_at: str | None = None
+        self._begun_at: str | None = None
         self._copied_from: str | None = None
         self._answer = NewestAnswer(records)
         self._usage = CallUsage(records.usage)
@@ -186,7 +187,7 @@ class CodexReader:
                 self.part_done = True
                 return
         if self._copied_at is not None:
-            self._copied_at = still_copied(self._copied_at, row)
+            self._copied_at = still_copied(self._copied_at, row, self._begun_at)
         try:
             self._dispatch(row, line)
         except BROKEN:
@@ -238,6 +239,7 @@ class CodexReader:
         self._metas += 1
         if self._metas == 1:
             self._rewound(meta.timestamp)
+            self._begun_at = meta.timestamp
             if not self._part.inherited:
                 self.meta = self.meta or meta
             if meta.forked_from_id is not None and self._part.base is None:
@@ -373,6 +375,10 @@ class CodexReader:
         self._settle()
         first = self._records.prompt_before(turns)
         if first is not None:
+            if self._window.has_boundary_after(first):
+                # Of what a compaction had kept, nothing is sent (driven: 0.110 to 0.150).
+                first = 0
+                self._records.note(b.ROLLED_BACK)
             dropped = self._window.rewind_before(first)
             self._records.rewound(dropped, timestamp, self._source())
 

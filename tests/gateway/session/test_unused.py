@@ -144,7 +144,18 @@ async def test_a_client_that_comes_while_codex_is_asked_keeps_the_daemon() -> No
                 joined.set()
             return await super().request(method, params)
 
-    with anyio.move_on_after(SOON_S * 20) as waiting:
-        await usage(clients, Threads(), JoinedMeanwhile()).ended(SOON_S)
-    assert waiting.cancelled_caught
-    assert joined.is_set()
+    async with anyio.create_task_group() as tasks:
+        ended = anyio.Event()
+
+        async def watch() -> None:
+            await usage(clients, Threads(), JoinedMeanwhile()).ended(SOON_S)
+            ended.set()
+
+        tasks.start_soon(watch)
+        with anyio.fail_after(DEADLINE_S):
+            await joined.wait()
+        # What must not come is not waited for any longer than that.
+        with anyio.move_on_after(SOON_S * 20):
+            await ended.wait()
+        assert not ended.is_set()
+        tasks.cancel_scope.cancel()

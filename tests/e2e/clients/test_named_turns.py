@@ -129,6 +129,19 @@ async def test_tool_calls_of_pruned_turns_are_known_in_forks_of_forks(
         assert (await again.turn()).mentions("echo tool-output-1")
 
 
+@pytest.mark.parametrize("command", ["", "/clear"])
+async def test_a_fork_at_two_places_is_refused_as_by_codex(harness: Harness, command: str) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(2):
+            await talk.turn()
+        if command:
+            await talk.type(command)
+        first, second = await turn_ids(talk)
+        places = {"lastTurnId": first, "beforeTurnId": second}
+        with pytest.raises(RemoteError, match="cannot be combined"):
+            await talk.client.request("thread/fork", threadId=talk.thread_id, **places)
+
+
 async def test_a_fork_before_the_first_turn_is_empty(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):

@@ -26,6 +26,8 @@ from trimpoint.operations.provider.provider_threads import thread_in
 from trimpoint.operations.provider.settings import fork_as_start_params
 from trimpoint.operations.sessions import ReadySession
 
+NOT_BOTH = "`beforeTurnId` cannot be combined with `lastTurnId`"  # as Codex says it
+
 
 class Forks:
     """Handles `thread/fork`. `handlers` maps method names to handlers."""
@@ -45,9 +47,10 @@ class Forks:
             return await self._requests.forward(client_request)
         session = await self._sessions.ready(thread_id)
         state = session.writer.state
-        named = next(
-            (str(params[name]) for name in FORKED_AT if params.get(name) is not None), None
-        )
+        named_turns = [str(params[name]) for name in FORKED_AT if params.get(name) is not None]
+        if len(named_turns) > 1:
+            raise Refusal(Reason.INVALID_PARAMS, NOT_BOTH)
+        named = named_turns[0] if named_turns else None
         if named is not None and not ran_in_provider_thread(state, named):
             return await self._from_ledger(
                 client_request, session, params, _turns_kept(state, params)

@@ -202,6 +202,22 @@ def test_a_compression_that_is_not_written_down_is_noted(tmp_path: Path, is_type
     assert "its model may have seen a summary" in note
 
 
+@pytest.mark.parametrize("is_dated", [True, False])
+def test_a_clear_in_a_session_of_older_versions_needs_no_log(
+    tmp_path: Path, is_dated: bool
+) -> None:
+    for at, talk in enumerate((TALK[2:4], TALK[4:])):
+        whole = header(at=at * 30) | {"messages": talk}
+        if not is_dated:
+            del whole["startTime"]
+        name = f"session-2026-01-02T03-0{at}-aaaaaaaa.json"
+        write(tmp_path, [], name, json.dumps(whole).encode())
+    document = document_of(only_session(tmp_path))
+    [clear] = document.context_clears
+    assert (clear.confidence, clear.after_message_index) == (0.8, 1)
+    assert [one.text for one in document.messages if one.active] == ["two", "second"]
+
+
 def test_the_newer_file_of_a_session_counts(tmp_path: Path) -> None:
     write(tmp_path, TALK[:3])
     write(tmp_path, [], "session-2026-01-02T03-04-aaaaaaaa.json", b"{}")

@@ -19,9 +19,10 @@ CLAUDE = FIXTURES / "claude-code-2.1.332"
 OLD_CLAUDE = FIXTURES / "claude-code-2.0.77"
 MIDDLE_CLAUDE = FIXTURES / "claude-code-2.1.80"
 GEMINI = FIXTURES / "gemini-cli-0.61.0"
+OLD_GEMINI = FIXTURES / "gemini-cli-0.30.1"
 SCENES = sorted(
     path.parent
-    for home in (CLAUDE, MIDDLE_CLAUDE, OLD_CLAUDE, GEMINI)
+    for home in (CLAUDE, MIDDLE_CLAUDE, OLD_CLAUDE, GEMINI, OLD_GEMINI)
     for path in home.glob("*/inputs.json")
 )
 
@@ -207,3 +208,12 @@ def test_clear_and_new_of_one_gemini_process_are_found_in_order() -> None:
     assert [one.kind for one in first.context_clears] == ["clear"]
     assert [one.kind for one in second.context_clears] == ["new"]
     assert third.lineage.cleared_from == second.session.id
+
+
+def test_a_clear_of_an_old_gemini_goes_on_under_the_same_id() -> None:
+    [document] = documents(OLD_GEMINI / "cleared")
+    [clear] = document.context_clears
+    assert (clear.kind, clear.confidence, clear.after_message_index) == ("clear", 0.95, 1)
+    assert [one.kind for one in clear.evidence] == ["file", "prompt_log"]
+    assert clear.from_session == clear.to_session == document.session.id
+    assert [one.active for one in document.messages][:3] == [False, False, True]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from trimpoint_protocol import unified as u
 
 from trimpoint.sessionlogs.content import Content
+from trimpoint.sessionlogs.gemini.clears import cleared_in_place
 from trimpoint.sessionlogs.gemini.copies import copies_among, features_of
 from trimpoint.sessionlogs.gemini.messages import (
     answers_in,
@@ -103,8 +104,20 @@ class GeminiReader:
     def _begin(self, header: Header) -> None:
         if self._header.session_id is None:
             self._header = header
+        elif self._is_whole and self._window.count:
+            self._cleared(header)
         for message in header.messages or ():
             self._upsert(message)
+
+    def _cleared(self, header: Header) -> None:
+        """Begins a further file of a session, which older versions begin at a clear."""
+        self._settle()
+        after, last = self._records.last_index, self._records.last_timestamp
+        self._live = {}
+        self._window.relive(Ranges())
+        self._records.put(
+            cleared_in_place(self._session_id, after, self._log, last, header.start_time)
+        )
 
     def _upsert(self, message: Message) -> None:
         message_id = message.id or made_id(self._session_id, self._window.count)

@@ -222,14 +222,14 @@ class ClaudeReader:
         return u.SourceRef(file=self._file, line=self._at)
 
     def _count(self, row: Row, answer_id: str | None) -> None:
-        """Adds the usage of each answer once; the copies in a fork belong to their origin."""
-        if row.message is None or row.message.usage is None or self._is_copied(row):
+        """Adds the usage of each answer once; not that of copies in a fork, nor a second time."""
+        used = row.message.usage if row.message is not None else None
+        if used is None or self._records.wanted or self._is_copied(row):
             return
         key = answer_id or row.uuid or ""
         if key not in self._counted:
             self._counted[key] = None
-            usage = usage_of(row.message.usage)
-            if usage is not None and usage.total_tokens:
+            if (usage := usage_of(used)) is not None and usage.total_tokens:
                 self._records.usage.add(usage)
 
     def _is_copied(self, row: Row) -> bool:

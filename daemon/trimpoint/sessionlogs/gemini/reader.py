@@ -164,7 +164,8 @@ class GeminiReader:
     def _used(self, message: Message, message_id: str) -> None:
         if message.tokens is None:
             return
-        self._tokens[message_id] = message.tokens
+        if not self._records.wanted:  # the first reading has added them up
+            self._tokens[message_id] = message.tokens
         if message.tokens.input:
             self._newest_input = message.tokens.input
             if self._pending is not None:

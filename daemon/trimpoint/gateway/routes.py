@@ -14,7 +14,7 @@ from trimpoint.gateway.commands.codex_tui.skill_menu import SkillMenu
 from trimpoint.gateway.commands.codex_tui.status_line import StatusLine
 from trimpoint.gateway.commands.codex_tui.trim_notices import TrimNotices
 from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
-from trimpoint.gateway.commands.slash_runner import SlashRunner
+from trimpoint.gateway.commands.slash_runner import CommandViews, SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
@@ -103,15 +103,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     previews = RevertPreviews(engine, sessions, identity, worktrees)
     inspections = ContextInspections(engine, sessions)
     history = History(daemon.recall, engine)
-    slash = SlashRunner(
-        engine,
-        sessions,
-        previews,
-        inspections,
-        HistorySearches(history),
-        rules.wait_s,
-        rules.discard,
-    )
+    views = CommandViews(previews, inspections, HistorySearches(history))
+    slash = SlashRunner(engine, sessions, views, rules.wait_s, rules.discard)
     starts = TurnStarts(sessions, threads, identity, captures)
     agent_tools = AgentTools(
         engine, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks

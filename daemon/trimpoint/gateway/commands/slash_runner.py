@@ -4,6 +4,7 @@ ends (docs/spec/clients.md).
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -71,6 +72,14 @@ from trimpoint.threads.writing.writer import ThreadWriter
 Progress = Callable[[CommandProgress], None]
 
 
+class CommandViews(NamedTuple):
+    """Answers the commands that change nothing: a revert's preview, `/context` and `/search`."""
+
+    previews: RevertPreviews
+    inspections: ContextInspections
+    searches: HistorySearches
+
+
 class SlashRunner:
     """Executes slash commands. `wait_s` is how many seconds the answer waits for an operation;
     after that, the operation continues without it.
@@ -80,15 +89,11 @@ class SlashRunner:
         self,
         engine: ThreadRegistry,
         sessions: Sessions,
-        previews: RevertPreviews,
-        inspections: ContextInspections,
-        searches: HistorySearches,
+        views: CommandViews,
         wait_s: float,
         discard: DiscardPolicy,
     ) -> None:
-        self._previews = previews
-        self._inspections = inspections
-        self._searches = searches
+        self._views = views
         self._engine = engine
         self._sessions = sessions
         self._wait_s = wait_s
@@ -121,9 +126,9 @@ class SlashRunner:
                 problem = f"/{parsed.command} needs a thread to act on; give its threadId."
                 return failed_outcome(parsed.command, Reason.USAGE, problem)
             case invocations.Search(query):
-                return await self._searches.run(thread_id, query)
+                return await self._views.searches.run(thread_id, query)
             case invocations.Context():
-                return await self._inspections.run(thread_id)
+                return await self._views.inspections.run(thread_id)
             case invocations.Pins():
                 state = (await self._engine.thread(thread_id)).state
                 text = pins_text(state, self._engine.policy)
@@ -144,7 +149,7 @@ class SlashRunner:
                 dry_run = getattr(parsed, "dry_run", False) or dry_run
                 with structlog.contextvars.bound_contextvars(thread_id=thread_id):
                     if dry_run and isinstance(request, RevertToCheckpoint):
-                        return await self._previews.preview(request)
+                        return await self._views.previews.preview(request)
                     if dry_run and isinstance(request, Planned):
                         return await self._rehearse(parsed.command, request)
                     return await self._dispatch(parsed.command, request, progress)

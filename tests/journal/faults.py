@@ -10,6 +10,8 @@ from threading import Event
 
 from trimpoint.journal.storage.file_ops import SYSTEM_FILES, FileOperations
 
+from tests.deadlines import STEP_S
+
 
 @dataclass
 class Hold:
@@ -53,7 +55,7 @@ class FaultyFiles:
         hold = self._holds.pop(operation, None)
         if hold is not None:
             hold.reached.set()
-            assert hold.release.wait(10)
+            assert hold.release.wait(STEP_S)
         errno = self._failing.pop((operation, self.calls[operation]), self._refused.get(operation))
         if errno is not None:
             raise OSError(errno, os.strerror(errno))

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 from trimpoint.testkit import codex_environment
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import CODEX_BIN, Harness
 from tests.tools import REQUIRED, VENV
 from tests.tui.terminal import Terminal, program_in_terminal
@@ -17,7 +18,7 @@ NEWEST = Path(
     os.environ.get("TRIMPOINT_TEST_TUI") or VENV / "npm" / "node_modules" / ".bin" / "codex"
 )
 BINARIES = [CODEX_BIN, *([NEWEST] if NEWEST.exists() or REQUIRED else [])]
-SCREEN_READ_S = 120.0
+SCREEN_READ_S = SCENARIO_S
 
 
 @asynccontextmanager

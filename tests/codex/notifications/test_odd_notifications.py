@@ -24,6 +24,7 @@ from trimpoint.operations.routing.thread_messages import rests
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.codex.notifications.inbound import Listener, say, without_delay
+from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
 ODD: list[Any] = [None, True, 7, -1.5, "odd", "", [], [7], {}, {"odd": [1]}]
@@ -205,7 +206,7 @@ async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, Noti
     ):
         writer = await begin(engine)
         writer.record_facts(ev.TurnStarted("t", 1))
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             yield engine, NotificationRouter(engine, listener, without_delay, tasks)
 
 

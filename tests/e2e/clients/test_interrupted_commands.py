@@ -10,6 +10,7 @@ import anyio
 import pytest
 from trimpoint.testkit import ModelRequest, Reply, say
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, Message, connect_socket
@@ -59,7 +60,7 @@ class Setup:
         return str(started["params"]["turn"]["id"])
 
     async def until_summarizing(self) -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await self.harness.model.wait_for_request(
                 lambda request: request.kind == "inline_compaction"
             )
@@ -131,7 +132,7 @@ async def test_a_compaction_that_codex_was_asked_for_is_cancelled_by_its_turn(
         await setup.wire.result("thread/compact/start", threadId=setup.thread_id)
         started = await setup.wire.received_after("turn/started", threadId=setup.thread_id)
         turn_id = started["params"]["turn"]["id"]
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(
                 lambda request: request.kind == "inline_compaction"
             )
@@ -164,7 +165,7 @@ async def test_a_command_that_waits_for_its_outcome_is_told_that_it_was_cancelle
         await setup.wire.result(
             "turn/interrupt", threadId=setup.thread_id, turnId=started["params"]["turn"]["id"]
         )
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             while not outcomes:
                 await setup.wire.settled()
         progress = [

@@ -87,7 +87,7 @@ async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(
         turn = (
             await talk.client.request("turn/start", threadId=talk.thread_id, input=[_text("go")])
         )["turn"]
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await harness.model.wait_for_request(lambda request: request.kind == "turn")
         params = {
             "threadId": talk.thread_id,
@@ -99,7 +99,7 @@ async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(
             await talk.client.request(method, **params)
         assert refused.value.data["reason"] == "usage"
         release.set()
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.client.received("turn/completed")
         await talk.turn()
     assert not any(request.mentions(text) for request in harness.model.requests)
@@ -144,7 +144,7 @@ async def test_a_command_in_several_pieces_is_one(harness: Harness) -> None:
         await talk.client.request(
             "turn/start", threadId=talk.thread_id, input=[_text(" "), _text("/clear"), _text("1")]
         )
-        with anyio.fail_after(20):
+        with anyio.fail_after(STEP_S):
             await talk.client.expect(
                 lambda message: message.get("method") == "turn/completed", after
             )

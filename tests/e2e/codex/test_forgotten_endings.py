@@ -23,6 +23,7 @@ from trimpoint.operations.provider.lost_endings import (
     EndingLimits,
 )
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e import forgetful_codex
 from tests.e2e.wire import JsonRpcClient, connect_socket
 
@@ -40,7 +41,7 @@ async def forgetful(
     unless_said = {"after_rest_s": LONG, "after_interrupt_s": LONG, "answer_s": 20.0}
     monkeypatch.setattr(build, "EndingLimits", lambda: EndingLimits(**{**unless_said, **limits}))
     socket = folder / "t.sock"
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with (
             running_daemon(Config(), folder / "state", LaunchProfile(program)) as daemon,
             anyio.create_task_group() as tasks,

@@ -9,6 +9,7 @@ from trimpoint.cli.connection.client import RemoteError
 from trimpoint.core.model import slash
 from trimpoint.testkit import held, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.codex.terminal_ui import TUI, begun, is_method, text_input
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
@@ -21,7 +22,7 @@ async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_
 ) -> None:
     go_on = anyio.Event()
     harness.script.then(held(say("done"), go_on))
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             started = await client.request(
@@ -53,7 +54,7 @@ async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_
 async def test_the_echo_of_a_command_is_the_prompt_as_it_came(harness: Harness) -> None:
     elements = [{"byteRange": {"start": 0, "end": 8}, "placeholder": None}]
     content = [{"type": "text", "text": "/compact keep the numbers", "text_elements": elements}]
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
             await client.request(
@@ -65,7 +66,7 @@ async def test_the_echo_of_a_command_is_the_prompt_as_it_came(harness: Harness) 
 
 
 async def test_a_chosen_entry_of_the_skill_menu_is_a_command(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with (
             harness.daemon(),
             harness.client(TUI) as client,
@@ -102,7 +103,7 @@ async def test_a_chosen_entry_of_the_skill_menu_is_a_command(harness: Harness) -
 async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(
     harness: Harness,
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
             await client.request("turn/start", threadId=thread_id, input=text_input(":new"))
@@ -115,7 +116,7 @@ async def test_new_typed_in_a_client_with_a_new_of_its_own_changes_nothing(
 async def test_a_thread_without_a_prompt_has_pages_for_a_client_that_comes_back(
     harness: Harness,
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             for method in ("thread/turns/list", "thread/items/list"):
@@ -124,7 +125,7 @@ async def test_a_thread_without_a_prompt_has_pages_for_a_client_that_comes_back(
 
 
 async def test_an_ephemeral_fork_without_turns_is_made(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
@@ -137,7 +138,7 @@ async def test_an_ephemeral_fork_without_turns_is_made(harness: Harness) -> None
 async def test_a_thread_that_was_brought_back_is_archived_and_deleted_like_any_other(
     harness: Harness,
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
@@ -150,7 +151,7 @@ async def test_a_thread_that_was_brought_back_is_archived_and_deleted_like_any_o
 
 
 async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             talk = Conversation(client, thread_id, harness.model, harness.script)
@@ -162,7 +163,7 @@ async def test_a_thread_that_was_reverted_is_no_fork_of_its_own(harness: Harness
 
 
 async def test_a_thread_that_went_back_to_its_beginning_can_be_resumed(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI, experimentalApi=True) as client:
             thread_id = await begun(harness, client)
             talk = Conversation(client, thread_id, harness.model, harness.script)
@@ -184,7 +185,7 @@ async def test_a_thread_that_went_back_to_its_beginning_can_be_resumed(harness: 
 
 
 async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with (
             harness.daemon(),
             harness.client(TUI) as client,
@@ -206,7 +207,7 @@ async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: H
 
 
 async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
@@ -222,7 +223,7 @@ async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
 
 
 async def test_a_new_thread_named_by_a_number_says_how_turns_are_kept(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client, sessionStartSource="clear")
             await client.request("thread/name/set", threadId=thread_id, name="3")
@@ -233,7 +234,7 @@ async def test_a_new_thread_named_by_a_number_says_how_turns_are_kept(harness: H
 async def test_a_client_that_comes_back_to_a_trimmed_thread_is_told_its_size(
     harness: Harness,
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client("any") as client:
             thread_id = await begun(harness, client)
             talk = Conversation(client, thread_id, harness.model, harness.script)
@@ -249,7 +250,7 @@ async def test_a_client_that_comes_back_to_a_trimmed_thread_is_told_its_size(
 async def test_the_history_of_a_trimmed_thread_shows_each_trim_where_it_was(
     harness: Harness,
 ) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with (
             harness.daemon(),
             harness.client(TUI) as client,
@@ -276,7 +277,7 @@ async def test_the_history_of_a_trimmed_thread_shows_each_trim_where_it_was(
 
 
 async def test_the_ui_is_not_sent_what_it_does_not_know(harness: Harness) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)
             await Conversation(client, thread_id, harness.model, harness.script).turn()
@@ -307,7 +308,7 @@ class TestFooter:
     async def test_the_status_line_has_the_uis_own_footer_and_the_meter(
         self, harness: Harness
     ) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client:
                 [server] = (await client.request("mcpServerStatus/list", serverName="trimpoint"))[
                     "data"
@@ -329,14 +330,14 @@ class TestFooter:
         assert times == "compacted ×1"
 
     async def test_a_thread_without_a_meter_has_the_rest(self, harness: Harness) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client:
                 meta = self.state_of("00000000-0000-7000-8000-000000000000")
                 answer = await client.request("mcpServer/resource/read", **self.READ, _meta=meta)
         assert self.shown(answer) == ["gpt-5 low", "/work", "a chat"]
 
     async def test_the_list_of_servers_has_it_for_the_ui_alone(self, harness: Harness) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client, harness.client() as other:
                 names = {}
                 for reader in (client, other):

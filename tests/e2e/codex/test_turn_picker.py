@@ -6,6 +6,7 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import Client
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.codex.terminal_ui import TUI, begun, is_method, text_input
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
@@ -48,7 +49,7 @@ class TestTurnPicker:
     async def test_a_clear_keeps_what_was_chosen(
         self, harness: Harness, chosen: str, kept: int
     ) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client:
                 talk, question, _ = await self.asked(harness, client, ":clear")
                 [asked] = question["params"]["questions"]
@@ -63,7 +64,7 @@ class TestTurnPicker:
         assert len(prompts) == kept
 
     async def test_a_revert_goes_back_to_the_turn_that_was_chosen(self, harness: Harness) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client:
                 talk, question, _ = await self.asked(harness, client, ":revert")
                 [asked] = question["params"]["questions"]
@@ -80,7 +81,7 @@ class TestTurnPicker:
     async def test_interrupting_takes_the_question_back_and_does_nothing(
         self, harness: Harness
     ) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client(TUI) as client:
                 talk, question, turn_id = await self.asked(harness, client, ":clear")
                 await client.request("turn/interrupt", threadId=talk.thread_id, turnId=turn_id)
@@ -92,7 +93,7 @@ class TestTurnPicker:
         assert request.mentions("prompt-1.")
 
     async def test_a_client_that_leaves_takes_its_question_along(self, harness: Harness) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client("other") as other:
                 async with harness.client(TUI) as client:
                     talk, *_ = await self.asked(harness, client, ":clear")
@@ -100,7 +101,7 @@ class TestTurnPicker:
                 assert (await self.ended(other))["status"] == "interrupted"
 
     async def test_other_clients_are_not_asked(self, harness: Harness) -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(SCENARIO_S):
             async with harness.daemon(), harness.client("other") as client:
                 thread_id = await begun(harness, client)
                 talk = Conversation(client, thread_id, harness.model, harness.script)

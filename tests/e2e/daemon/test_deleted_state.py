@@ -8,6 +8,7 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import RemoteError
 
+from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
 
 pytestmark = pytest.mark.codex
@@ -18,7 +19,7 @@ async def test_commands_are_refused_when_the_state_directory_is_gone(harness: Ha
         for _ in range(2):
             await talk.turn()
         shutil.rmtree(harness.state_dir)
-        with anyio.fail_after(60):
+        with anyio.fail_after(STEP_S):
             for method, params in {
                 "commands/execute": {"text": "/clear"},
                 "turn/start": {"input": [{"type": "text", "text": "prompt-3."}]},

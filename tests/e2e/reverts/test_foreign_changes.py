@@ -8,6 +8,7 @@ import anyio
 import pytest
 from trimpoint.testkit import held, run, say
 
+from tests.deadlines import SCENARIO_S
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 from tests.e2e.daemon_process import daemon_process, kill
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.codex
 
 SEEDS = range(longer())
 STEPS = 9
-WALK_DEADLINE_S = 120.0
+WALK_DEADLINE_S = SCENARIO_S
 NAMES = ("a", "b", "d/e")
 
 

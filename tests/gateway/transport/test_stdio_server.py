@@ -79,11 +79,11 @@ def test_over_sockets_the_end_of_input_ends_it_after_the_answer() -> None:
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,
             )
-        ours.settimeout(30)
+        ours.settimeout(STEP_S)
         ours.sendall(REQUEST)
         ours.shutdown(socket.SHUT_WR)
         assert ours.makefile("rb").read() == ANSWER
-        assert process.wait(30) == 0
+        assert process.wait(STEP_S) == 0
 
 
 @pytest.mark.processes
@@ -135,7 +135,7 @@ def test_on_a_terminal_it_answers_and_leaves_the_terminal_blocking() -> None:
         assert not fcntl.fcntl(theirs, fcntl.F_GETFL) & os.O_NONBLOCK
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(STEP_S)
         os.close(ours)
         os.close(theirs)
 

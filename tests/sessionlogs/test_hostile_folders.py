@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,30 @@ def test_a_file_that_may_not_be_read_says_why(
     monkeypatch.setattr(os, "open", refused)  # a test that runs as root may read everything
     [one] = listed(homes(tmp_path), Overviews(None), Query())
     assert "Permission denied" in (one.problem or "")
+    read_all(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "closed",
+    [".", "sessions", "projects", "projects/-p", f"projects/-p/{SESSION}", "tmp", "tmp/p/chats"],
+)
+def test_a_folder_that_may_not_be_entered_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    for place in (*PLACES.values(), f"projects/-p/{SESSION}/session-memory/summary.md"):
+        write(tmp_path, place, b"{}")
+    write_rollout(tmp_path, 3, [meta(3), said("user", "hi")])
+
+    def guarded(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any = ".", *arguments: Any, **more: Any) -> Any:
+            if not isinstance(path, int) and (tmp_path / closed) in Path(os.fspath(path)).parents:
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *arguments, **more)
+
+        return call
+
+    for name in ("open", "stat", "lstat"):  # a test that runs as root may read everything
+        monkeypatch.setattr(os, name, guarded(getattr(os, name)))
     read_all(tmp_path)
 
 

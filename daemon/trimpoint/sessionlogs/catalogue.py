@@ -16,6 +16,7 @@ from trimpoint.sessionlogs.sessions import FoundSession
 
 SHORTEST_ID_END = 4
 MAX_NAMED = 5
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class Query(NamedTuple):
@@ -83,7 +84,7 @@ def moment_of(timestamp: str | None) -> datetime:
     try:
         moment = datetime.fromisoformat(timestamp or "")
     except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+        return EARLIEST
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

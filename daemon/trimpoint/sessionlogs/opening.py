@@ -28,6 +28,16 @@ def shown(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def found_below(folder: Path, pattern: str) -> list[Path]:
+    """Returns what matches a pattern below a folder, sorted; empty if the folder may not be
+    read.
+    """
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []
+
+
 @contextmanager
 def opened(
     path: Path, size: int | None = None, on_damage: Callable[[], None] | None = None
@@ -146,7 +156,13 @@ def _zstd_stream(raw: io.FileIO) -> Any:
 
 def size_of(path: Path) -> int:
     """Returns the size of a file in bytes, 0 if it does not exist."""
+    found = status_of(path)
+    return found.st_size if found is not None else 0
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Returns the status of a file; None if it does not exist or may not be asked for."""
     try:
-        return os.stat(path).st_size
+        return os.stat(path)
     except OSError:
-        return 0
+        return None

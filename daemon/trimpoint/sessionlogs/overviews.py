@@ -17,7 +17,7 @@ import msgspec
 from trimpoint_protocol.shapes.agent_sessions import LineageKind, SessionOverview
 
 from trimpoint.atomic_files import replace_file
-from trimpoint.sessionlogs.opening import PLAIN, CannotRead, shown
+from trimpoint.sessionlogs.opening import PLAIN, CannotRead, shown, status_of
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
 VERSION = 6  # rises when the readers find something else in the same files
@@ -171,7 +171,7 @@ def _uncounted(session: FoundSession, size: int, problem: str | None) -> Session
 
 
 def _changed_at(paths: list[Path]) -> str | None:
-    times = [path.stat().st_mtime for path in paths if path.exists()]
+    times = [found.st_mtime for found in map(status_of, paths) if found is not None]
     if not times:
         return None
     moment = datetime.fromtimestamp(max(times), UTC)

@@ -274,6 +274,13 @@ async def test_a_session_that_is_not_there_is_refused(harness: Harness) -> None:
             await client.request("sessions/continue", sessionId="nothing")
 
 
+async def test_a_time_that_is_none_is_refused(harness: Harness) -> None:
+    async with harness.daemon(), harness.client() as client:
+        with pytest.raises(Exception, match="since is not a time"):
+            await client.request("sessions/list", since="yesterday")
+        assert await client.request("sessions/list", since="2026-01-01T00:00:00Z")
+
+
 async def test_pages_of_a_session_are_its_export(harness: Harness) -> None:
     put(harness, "codex")
     async with harness.daemon(), harness.client() as client:

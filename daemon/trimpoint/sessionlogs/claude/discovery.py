@@ -1,6 +1,7 @@
 """Finds the sessions of Claude Code below its configuration folder."""
 
 import io
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -27,7 +28,14 @@ from trimpoint.sessionlogs.claude.ends import (
 )
 from trimpoint.sessionlogs.claude.forks import PROCESS, SESSION, Copied, copied_rows, first_named
 from trimpoint.sessionlogs.claude.reader import ClaudeReader
-from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened, shown
+from trimpoint.sessionlogs.opening import (
+    CannotRead,
+    bytes_of,
+    found_below,
+    opened,
+    shown,
+    status_of,
+)
 from trimpoint.sessionlogs.sessions import FoundSession
 from trimpoint.sessionlogs.text.lines import lines_of
 
@@ -47,13 +55,13 @@ _MARKS = tuple(f"{command}</command-name>".encode() for command in COMMANDS)
 def claude_sessions(home: Path) -> Iterator[FoundSession]:
     """Yields the session of each file, and those of sub-agents."""
     typed = typed_clears(_lines(home / "history.jsonl"))
-    for project in sorted((home / "projects").glob("*")):
-        paths = sorted(project.glob("*.jsonl"))
+    for project in found_below(home / "projects", "*"):
+        paths = found_below(project, "*.jsonl")
         mains = [path for path in paths if not path.name.startswith(SUB_AGENT)]
         clears = _clears(mains, typed)
         for path in mains:
             yield _main_session(path, clears, typed)
-            for side in sorted((project / path.stem / "subagents").rglob("agent-*.jsonl")):
+            for side in found_below(project / path.stem / "subagents", "**/agent-*.jsonl"):
                 yield _side_session(side, id_of(path))
         for path in paths:
             if path.name.startswith(SUB_AGENT):  # as older versions keep them
@@ -129,8 +137,9 @@ def _session(
 ) -> FoundSession:
     memory = path.parent / path.stem / MEMORY
     attachments: tuple[u.Attachment, ...] = ()
-    if memory.is_file():
-        size = memory.stat().st_size
+    found = status_of(memory)
+    if found is not None and stat.S_ISREG(found.st_mode):
+        size = found.st_size
         attachments = (u.Attachment(kind="session_memory", path=shown(memory), bytes=size),)
     own = tuple(
         clear

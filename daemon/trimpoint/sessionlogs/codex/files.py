@@ -13,7 +13,14 @@ import msgspec
 
 from trimpoint.sessionlogs.codex.parts import Part
 from trimpoint.sessionlogs.codex.rows import BROKEN, Meta
-from trimpoint.sessionlogs.opening import COMPRESSED, CannotRead, bytes_of, opened, shown
+from trimpoint.sessionlogs.opening import (
+    COMPRESSED,
+    CannotRead,
+    bytes_of,
+    found_below,
+    opened,
+    shown,
+)
 from trimpoint.sessionlogs.text.lenient import convert_or_none, decode_object
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -68,7 +75,7 @@ def rollouts(home: Path) -> dict[str, list[RolloutFile]]:
 
 def _all(home: Path) -> Iterator[RolloutFile]:
     for folder in FOLDERS:
-        for path in (home / folder).rglob("rollout-*.json*"):
+        for path in found_below(home / folder, "**/rollout-*.json*"):
             file = file_of(path)
             if file is not None:
                 yield file

@@ -11,7 +11,7 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.gemini.clears import Beginning, clears_between
 from trimpoint.sessionlogs.gemini.prompt_log import NO_LOG, PromptLog, prompt_log, time_of
 from trimpoint.sessionlogs.gemini.reader import GeminiReader, Part
-from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened, shown
+from trimpoint.sessionlogs.opening import CannotRead, bytes_of, found_below, opened, shown
 from trimpoint.sessionlogs.sessions import FoundSession
 from trimpoint.sessionlogs.text.lines import lines_of
 
@@ -24,7 +24,7 @@ MAX_BESIDE_BYTES = 64 * 1024 * 1024
 def gemini_sessions(home: Path) -> Iterator[FoundSession]:
     """Yields the sessions of all projects, and those of sub-agents."""
     folders = _project_folders(home)
-    for project in sorted((home / "tmp").glob("*/chats")):
+    for project in found_below(home / "tmp", "*/chats"):
         folder = project.parent
         cwd = _root_of(folder) or folders.get(shown(folder.name))
         log = _log_of(folder)
@@ -32,7 +32,7 @@ def gemini_sessions(home: Path) -> Iterator[FoundSession]:
         clears = clears_between([one for one, _ in sessions], log)
         for beginning, paths in sessions:
             yield _session(beginning.session_id, paths, cwd, log, None, clears)
-        for path in sorted(project.glob("*/*.jsonl")):
+        for path in found_below(project, "*/*.jsonl"):
             session_id = _id_in(path) or shown(path.stem)
             parent = shown(path.parent.name)
             yield _session(session_id, [path], cwd, NO_LOG, parent, [])
@@ -42,8 +42,8 @@ def _chat_files(chats: Path) -> list[Path]:
     """Returns the chat files. A session that was continued in a newer version has one of each
     format; the newer one counts.
     """
-    found = {path.stem: path for path in chats.glob("session-*.json")}
-    found |= {path.stem: path for path in chats.glob("session-*.jsonl")}
+    found = {path.stem: path for path in found_below(chats, "session-*.json")}
+    found |= {path.stem: path for path in found_below(chats, "session-*.jsonl")}
     return [found[stem] for stem in sorted(found)]
 
 

@@ -4,6 +4,7 @@ it runs in worker threads.
 
 import os
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from trimpoint.operations.imports import ImportedTurn, Imports
 from trimpoint.operations.sessions import Sessions
 from trimpoint.sessionlogs.carry import Carried, carried
 from trimpoint.sessionlogs.catalogue import (
+    EARLIEST,
     Ambiguous,
     Query,
     is_wanted,
@@ -95,7 +97,7 @@ class AgentSessionMethods:
         }
 
     async def _list(self, call: Call, params: a.SessionListParams) -> a.SessionList:
-        since = moment_of(params.since) if params.since is not None else None
+        since = _since(params.since)
         query = Query(params.agent, params.cwd, since, params.search)
         everything = await to_thread.run_sync(self._listed, query)
         if params.agent in (None, "trimpoint"):
@@ -211,6 +213,13 @@ def _place(cursor: str | None) -> int:
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
         raise Refusal(Reason.INVALID_PARAMS, "The cursor was not issued by this method.")
     return int(cursor)
+
+
+def _since(wanted: str | None) -> datetime | None:
+    since = moment_of(wanted) if wanted is not None else None
+    if since == EARLIEST:
+        raise Refusal(Reason.INVALID_PARAMS, "since is not a time, such as 2026-01-31T12:00:00Z.")
+    return since
 
 
 def _unreadable(error: CannotRead) -> Refusal:

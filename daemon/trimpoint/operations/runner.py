@@ -6,6 +6,7 @@ operation. A provider thread that was only partly prepared is never used: it is 
 is prepared.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -38,6 +39,7 @@ from trimpoint.operations.provider.resuming import ArchivedElsewhere
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
@@ -85,11 +87,12 @@ class OperationRunner:
         self._engine = engine
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
-        self.compactions = CompactionSteps(threads, limits.compaction_deadline_s)
-        self.recovery = OverflowRecovery(threads, limits.compaction_deadline_s)
+        self.uses = SessionUses()
+        self.compactions = CompactionSteps(threads, self.uses, limits.compaction_deadline_s)
+        self.recovery = OverflowRecovery(threads, self.uses, limits.compaction_deadline_s)
         # A lock is removed when no task holds it or waits for it, so that locks do not accumulate.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._ended: dict[str, anyio.Event] = {}
+        self._moved: dict[str, anyio.Event] = {}
         self._running: set[str] = set()
         self._tasks = tasks
 
@@ -109,10 +112,10 @@ class OperationRunner:
             self._running.add(thread_id)
             self._tasks.start_soon(self._run, thread_id)
 
-    def on_ended(self, thread_id: str) -> None:
-        """Wakes the tasks that wait for the end of the thread's operation."""
-        if (ended := self._ended.pop(thread_id, None)) is not None:
-            ended.set()
+    def on_moved(self, thread_id: str) -> None:
+        """Wakes the tasks that wait for the thread's operation: it has ended, or has its fork."""
+        if (moved := self._moved.pop(thread_id, None)) is not None:
+            moved.set()
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
         """Waits until no operation is open on the thread.
@@ -121,14 +124,22 @@ class OperationRunner:
         :raises JournalRefuses: when the operation cannot continue, because the journal cannot be
             written.
         """
+        await self.until(writer, lambda: writer.state.open_operation is None, wait_s)
+
+    async def until(self, writer: ThreadWriter, is_so: Callable[[], bool], wait_s: float) -> None:
+        """Waits until `is_so` returns True. It is called again when the thread's operation has
+        ended, and when a compaction has its fork.
+
+        :raises SessionRestarting: when that takes longer than `wait_s` seconds.
+        :raises JournalRefuses: as `operation_ended`.
+        """
         with anyio.move_on_after(wait_s):
-            while writer.state.open_operation is not None:
+            while not is_so():
                 await writer.flush()
-                # The operation may have ended during the flush.
-                if writer.state.open_operation is None:  # pyright: ignore[reportUnnecessaryComparison]
+                if is_so():  # it may have become so during the flush
                     return
                 self.schedule(writer.thread_id)
-                await self._ended.setdefault(writer.thread_id, anyio.Event()).wait()
+                await self._moved.setdefault(writer.thread_id, anyio.Event()).wait()
             return
         operation = writer.state.open_operation
         raise SessionRestarting(operation.kind if operation is not None else "last", wait_s)
@@ -246,6 +257,8 @@ class OperationRunner:
 
     async def _stop_previous(self, writer: ThreadWriter, operation: Operation) -> None:
         previous = writer.state.generations[-2]
+        # What a request changes now is carried over once Codex has acknowledged it.
+        await self.uses.ended(writer.thread_id)
         retained = await self._threads.detach(writer, previous)
         stopped = ev.SessionStopped(previous.number, retained)
         journal_phase_deferred(

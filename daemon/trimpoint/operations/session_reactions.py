@@ -62,8 +62,10 @@ class SessionReactions:
                 case ev.OperationStarted():
                     self._runner.schedule(thread_id)
                 case ev.OperationAdvanced() if not is_open(Phase(event.phase)):
-                    self._runner.on_ended(thread_id)
+                    self._runner.on_moved(thread_id)
                     self._threads.prompts.forget(thread_id)
+                case ev.CompactionForked():
+                    self._runner.on_moved(thread_id)
                 case ev.TurnCompleted():
                     self._forget_prompt(thread_id)
                 case _ if record.command_id is not None and record.operation_id is None:

@@ -2,6 +2,8 @@
 here.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import structlog
@@ -128,6 +130,49 @@ class Sessions:
                     writer.record_facts(ev.SettingsChanged(settings))
                     asked.is_used = True
                 await self._open(writer)
+
+    @asynccontextmanager
+    async def present(
+        self, thread_id: str, asked: ClientResume | None = None
+    ) -> AsyncGenerator[ReadySession]:
+        """Yields the thread's session for requests that leave its context as it is, also while a
+        summary is awaited: what such a request changes is carried over. The session is not replaced
+        before the block ends.
+
+        With `asked`, that client attaches to the thread. If it requests settings for which the
+        thread has to be loaded again, the end of the operation is waited for.
+
+        :raises EngineError: as `ready`.
+        :raises ProviderFailure: as `ready`.
+        """
+        with structlog.contextvars.bound_contextvars(thread_id=thread_id):
+            session = await self._present(thread_id, asked)
+        with self._runner.uses.using(thread_id):
+            yield session
+
+    async def _present(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
+        writer = await self._engine.thread(thread_id)
+        if asked is None or not asked.wants_reload():
+            await self._runner.until(
+                writer,
+                lambda: writer.state.open_operation is None or self._serves(writer, asked),
+                self._wait_s,
+            )
+            if writer.state.open_operation is not None:
+                return ReadySession(writer, str(writer.state.generation.provider_thread_id))
+        return await self._ready(thread_id, asked)
+
+    def _serves(self, writer: ThreadWriter, asked: ClientResume | None) -> bool:
+        """Returns whether the thread's session serves requests beside its open operation."""
+        operation = writer.state.open_operation
+        if operation is None or self._runner.uses.are_paused(writer.thread_id):
+            return False
+        # When the turn is repeated after an overflow, everything has been carried over. A client
+        # that attaches changes nothing.
+        is_served = operation.is_summarizing or (
+            asked is not None and operation.phase is Phase.RETRYING
+        )
+        return is_served and self._is_in_place(writer)
 
     async def ready_for_turn(self, thread_id: str) -> ReadySession:
         """Prepares the thread's session for a turn and returns it. A critical context is compacted

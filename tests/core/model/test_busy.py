@@ -7,6 +7,8 @@ from trimpoint.core.decide.decider import AnyCommand
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import BusyReason, busy
+from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Operation
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
@@ -146,3 +148,20 @@ def test_a_sub_agent_at_work_is_not_said_to_wait_for_an_answer() -> None:
     thread.report(ev.RequestOpened("sub", "subAgent"))
     message = thread.when(client(wire.TrimContext)).rejected(Reason.REQUEST_PENDING).message
     assert message == "Cannot clear the thread now: a sub-agent is still at work."
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "expected"),
+    [
+        ("compact", Phase.REQUESTED, True),
+        ("compact", Phase.COMPACTING, True),
+        ("compact", Phase.STOPPING, False),
+        ("overflow", Phase.COMPACTING, True),
+        ("overflow", Phase.RETRYING, False),
+        ("clear", Phase.REQUESTED, False),
+    ],
+)
+def test_an_operation_awaits_a_summary_until_it_has_one(
+    kind: str, phase: Phase, *, expected: bool
+) -> None:
+    assert Operation("o1", kind, phase, 0).is_summarizing is expected

@@ -30,7 +30,7 @@ class Setup:
         self.talk = talk
         self.thread_id = talk.thread_id
         self.release = anyio.Event()
-        self._summaries = 0
+        self.reply = say("The gist.")
 
     async def prompt(self, text: str, **params: Any) -> Message:
         turn_input = [{"type": "text", "text": text}]
@@ -43,7 +43,7 @@ class Setup:
 
         async def held(request: ModelRequest) -> Reply:
             await self.release.wait()
-            return say("The gist.")
+            return self.reply
 
         self.harness.script.at_compaction(held)
         turn_id = str((await self.prompt(text, clientUserMessageId="mine"))["result"]["turn"]["id"])
@@ -61,9 +61,7 @@ class Setup:
 
     async def until_summarizing(self) -> None:
         with anyio.fail_after(STEP_S):
-            await self.harness.model.wait_for_request(
-                lambda request: request.kind == "inline_compaction"
-            )
+            await self.harness.model.wait_for_request(lambda request: request.kind != "turn")
 
     async def begin(self, kind: str) -> str:
         """Begins a compaction, and returns the id of its turn."""

@@ -152,6 +152,12 @@ class Operation(msgspec.Struct):
     reverting: Reverting | None = None
     failed_turn_id: str | None = None
 
+    @property
+    def is_summarizing(self) -> bool:
+        """Returns whether a summary is awaited, and the provider thread is still what it was."""
+        is_about_one = self.kind in ("compact", "overflow")
+        return is_about_one and self.phase in (Phase.REQUESTED, Phase.COMPACTING)
+
 
 class CompactionAttempt(msgspec.Struct):
     """One automatic compaction.

@@ -18,7 +18,9 @@ from trimpoint.gateway.session.compaction_turns import CompactionTurns
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 
 # Answers in which Codex shows a thread's newest turn, or whether one is running.
-SHOW_TURNS = ("thread/read", "thread/resume", "thread/turns/list", "thread/list")
+SHOW_TURNS = (
+    "thread/read", "thread/resume", "thread/turns/list", "thread/list", "thread/metadata/update",
+)  # fmt: skip
 _ACTIVE: dict[str, Any] = {"type": "active", "activeFlags": []}
 
 
@@ -125,13 +127,15 @@ class PlayedTurns:
 
     def _showing(self, inner: Handler) -> Handler:
         async def handle(client_request: ClientRequest) -> Any:
-            if self._turns or self.compactions:
-                client_request.amend = lambda result: self._with_own(client_request, result)
+            # A turn may begin before the answer.
+            client_request.amend = lambda result: self._with_own(client_request, result)
             return await inner(client_request)
 
         return handle
 
     def _with_own(self, client_request: ClientRequest, result: Any) -> Any:
+        if not self._turns and not self.compactions:
+            return result
         params = client_request.params()
         answer = as_dict(msgspec.json.decode(result) if isinstance(result, bytes | Raw) else result)
         if client_request.method == "thread/list":
@@ -143,9 +147,9 @@ class PlayedTurns:
             return _with_listed(answer, own, params)
         thread = as_dict(answer.get("thread"))
         wants_turns = (
-            params.get("includeTurns")
-            if client_request.method == "thread/read"
-            else not params.get("excludeTurns")
+            not params.get("excludeTurns")
+            if client_request.method == "thread/resume"
+            else params.get("includeTurns")
         )
         turns = [*as_list(thread.get("turns")), *(own if wants_turns else ())]
         page = answer.get("initialTurnsPage")

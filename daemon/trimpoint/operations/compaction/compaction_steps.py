@@ -30,14 +30,16 @@ from trimpoint.operations.provider.provider_threads import (
     TemporaryThread,
 )
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class CompactionSteps:
     """Runs compactions of threads, and can cancel them."""
 
-    def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
+    def __init__(self, threads: ProviderThreads, uses: SessionUses, deadline_s: float) -> None:
         self._threads = threads
+        self._uses = uses
         self._deadline_s = deadline_s
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._unwanted: set[str] = set()
@@ -92,9 +94,10 @@ class CompactionSteps:
             _check_summary(writer.state, operation, summary)
             if summary is None:
                 fork = await self._with_kept_turns(writer, operation, fork)
-            await self._complete(
-                writer, operation, summary, fork, round((time.monotonic() - began) * 1000)
-            )
+            took_ms = round((time.monotonic() - began) * 1000)
+            # A request that the present session answers sees the thread as it is before the trim.
+            async with self._uses.paused(writer.thread_id):
+                await self._complete(writer, operation, summary, fork, took_ms)
         except BaseException:
             carries_on = False
             raise

@@ -37,6 +37,7 @@ from trimpoint.operations.phases import complete_context, journal_phase
 from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.session_uses import SessionUses
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -57,8 +58,9 @@ class OverflowRecovery:
     seconds.
     """
 
-    def __init__(self, threads: ProviderThreads, deadline_s: float) -> None:
+    def __init__(self, threads: ProviderThreads, uses: SessionUses, deadline_s: float) -> None:
         self._threads = threads
+        self._uses = uses
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
         threads.inbound.turn_ends.subscribe_superseded(
@@ -177,8 +179,10 @@ class OverflowRecovery:
         provider_id, goes_on = str(thread["id"]), False
         try:
             await self._note(writer, operation, provider_id)
-            not_carried = [*await self._fill(writer, plan, summary, provider_id), *lost]
             await journal_phase(writer, operation, Phase.RETRYING, "Trying the turn again.")
+            # In this phase, no further request changes what is carried over.
+            await self._uses.ended(writer.thread_id)
+            not_carried = [*await self._fill(writer, plan, summary, provider_id), *lost]
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
             await watch.answered()
@@ -200,6 +204,7 @@ class OverflowRecovery:
             if not goes_on:
                 with anyio.CancelScope(shield=True):
                     await self._threads.delete_quietly(provider_id)
+        await self._uses.ended(writer.thread_id)  # a client may be attaching to it
         await self._threads.archive_previous(writer)
 
     async def _fill(

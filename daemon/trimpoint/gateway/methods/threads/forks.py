@@ -45,7 +45,12 @@ class Forks:
             return await self._methods.adopt(client_request, params, "forked")
         if self._requests.is_archived(thread_id):
             return await self._requests.forward(client_request)
-        session = await self._sessions.ready(thread_id)
+        async with self._sessions.present(thread_id) as session:
+            return await self._fork_of(session, client_request, params)
+
+    async def _fork_of(
+        self, session: ReadySession, client_request: ClientRequest, params: dict[str, Any]
+    ) -> None:
         state = session.writer.state
         named_turns = [str(params[name]) for name in FORKED_AT if params.get(name) is not None]
         if len(named_turns) > 1:

@@ -83,8 +83,8 @@ class ThreadMethods:
             # Codex refuses an archived thread itself, unless another program has unarchived it.
             await self._sessions.note_unarchived(thread_id, params)
         with ClientResume(params, lambda: not self._subscriptions.exist_for(thread_id)) as asked:
-            session = await self._sessions.ready(thread_id, asked)
-            return await self._attach(client_request, session, asked)
+            async with self._sessions.present(thread_id, asked) as session:
+                return await self._attach(client_request, session, asked)
 
     async def _attach(
         self, client_request: ClientRequest, session: ReadySession, asked: ClientResume

@@ -35,6 +35,8 @@ from trimpoint.operations.provider.settings import (
 from trimpoint.operations.sessions import ReadySession
 
 Facts = tuple[ev.AnyEvent, ...]
+Acknowledged = Callable[[ThreadState, dict[str, Any]], Facts]
+"""Returns the facts that Codex's response to a request with these parameters makes true."""
 
 # These need a session, so the thread's context must be complete before they reach Codex.
 NEED_SESSION = frozenset(
@@ -44,6 +46,15 @@ NEED_SESSION = frozenset(
         "thread/queue/update", "thread/queue/delete", "thread/queue/reorder", "thread/queue/list",
         "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
+    }
+)  # fmt: skip
+# Of these, the ones that neither start a turn nor change the context. They are answered also while
+# a summary is awaited, as by Codex; what they change is carried over.
+KEEP_CONTEXT = frozenset(
+    {
+        "thread/settings/update", "thread/name/set", "thread/metadata/update",
+        "thread/memoryMode/set", "thread/goal/get", "thread/goal/clear", "thread/queue/list",
+        "thread/queue/update", "thread/queue/delete", "thread/queue/reorder",
     }
 )  # fmt: skip
 # These start a turn too.
@@ -138,9 +149,27 @@ class TurnMethods:
         facts = _ACKNOWLEDGED.get(client_request.method)
         params = client_request.params() if facts is not None else {}
         await client_request.let_others_on()
+        if self._keeps_context(client_request.method, thread_id):
+            async with self._sessions.present(thread_id) as session:
+                return await self._forward_in(session, client_request, facts, params)
         session = await self._sessions.ready(thread_id)
         if client_request.method in BEGIN_TURNS:
             self._subscriptions.join(client_request.client, thread_id)  # as with `turn/start`
+        return await self._forward_in(session, client_request, facts, params)
+
+    def _keeps_context(self, method: str, thread_id: str) -> bool:
+        if method == "turn/settings/update":
+            # There is no turn that it could be about, except after an overflow.
+            return self._sessions.is_compacting(thread_id)
+        return method in KEEP_CONTEXT
+
+    async def _forward_in(
+        self,
+        session: ReadySession,
+        client_request: ClientRequest,
+        facts: Acknowledged | None,
+        params: dict[str, Any],
+    ) -> Any:
         if client_request.method == "thread/metadata/update":
             shown = partial(self._reads.without_turns, session.writer.state)
             return await self._requests.forward(client_request, shown=shown)
@@ -212,7 +241,7 @@ def _name_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
 
 # Codex acknowledges these, and reports the change a moment later; a trim in between must not lose
 # the change (measured: 0.163).
-_ACKNOWLEDGED: dict[str, Callable[[ThreadState, dict[str, Any]], Facts]] = {
+_ACKNOWLEDGED: dict[str, Acknowledged] = {
     "thread/settings/update": _settings_acknowledged,
     "thread/name/set": _name_acknowledged,
     "thread/memoryMode/set": _memory_mode_acknowledged,

@@ -27,10 +27,15 @@ class Samples:
         self.handlers: dict[str, Handler] = {"thread/sample": self._sample}
 
     async def _sample(self, client_request: ClientRequest) -> Any:
+        thread_id = self._identity.thread_named_in(client_request)
+        if thread_id is not None and self._sessions.is_compacting(thread_id):
+            # Codex refuses it too during its own compaction (measured: 0.171).
+            problem = "The context is being compacted; nothing was sent to the model."
+            hint = "Send a prompt; behind its turn this works again."
+            raise Refusal(Reason.ALREADY_IN_PROGRESS, problem, hint)
         try:
             return await self._ask(client_request)
         except ProviderError:
-            thread_id = self._identity.thread_named_in(client_request)
             if thread_id is None:
                 raise
             state = (await self._sessions.ready(thread_id)).writer.state

@@ -149,7 +149,7 @@ class TurnMethods:
         facts = _ACKNOWLEDGED.get(client_request.method)
         params = client_request.params() if facts is not None else {}
         await client_request.let_others_on()
-        if self._keeps_context(client_request.method, thread_id):
+        if self._keeps_context(client_request, thread_id):
             async with self._sessions.present(thread_id) as session:
                 return await self._forward_in(session, client_request, facts, params)
         session = await self._sessions.ready(thread_id)
@@ -157,11 +157,16 @@ class TurnMethods:
             self._subscriptions.join(client_request.client, thread_id)  # as with `turn/start`
         return await self._forward_in(session, client_request, facts, params)
 
-    def _keeps_context(self, method: str, thread_id: str) -> bool:
-        if method == "turn/settings/update":
-            # There is no turn that it could be about, except after an overflow.
-            return self._sessions.is_compacting(thread_id)
-        return method in KEEP_CONTEXT
+    def _keeps_context(self, client_request: ClientRequest, thread_id: str) -> bool:
+        match client_request.method:
+            case "turn/settings/update":
+                # There is no turn that it could be about, except after an overflow.
+                return self._sessions.is_compacting(thread_id)
+            case "thread/goal/set":
+                # Codex begins turns for an active goal at once (measured: 0.163).
+                return client_request.params().get("status") not in (None, "active")
+            case method:
+                return method in KEEP_CONTEXT
 
     async def _forward_in(
         self,

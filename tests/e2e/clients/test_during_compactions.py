@@ -14,7 +14,7 @@ from trimpoint.cli.connection.client import Client
 from trimpoint.testkit import ModelRequest, encrypted_compaction, hang, say
 
 from tests.deadlines import STEP_S
-from tests.e2e.clients.test_interrupted_commands import ACTIVE, Setup, scene_in
+from tests.e2e.clients.compacting import ACTIVE, Setup, scene_in
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.wire import JsonRpcClient, connect_socket

@@ -67,7 +67,8 @@ def carried(window: LiveWindow, *, max_tokens: int, last: int | None = None) -> 
         turns = [turn for turn in turns if turn.prompt is not None]
         turns = turns[len(turns) - last :] if last < len(turns) else turns
         if len(turns) < whole:
-            left_out.append(f"everything before the last {len(turns)} turns, as asked")
+            kept = "turn" if len(turns) == 1 else f"{len(turns)} turns"
+            left_out.append(f"everything before the last {kept}, as asked")
     return _fitted(turns, left_out, max_tokens)
 
 

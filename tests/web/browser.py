@@ -62,7 +62,7 @@ async def chromium(**options: Any) -> AsyncGenerator[Any]:
 
 @asynccontextmanager
 async def emptied(browser: Any) -> AsyncGenerator[None]:
-    """Close all that was opened in a browser when the block ends: cookies and pages with it."""
+    """Closes all that was opened in a browser when the block ends, pages and cookies too."""
     try:
         yield
     finally:

@@ -151,17 +151,22 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
         )
     if (block := busy(state)) is None:
         return None
+    message = f"Cannot {verb} the thread now: {block_text(block)}."
+    return Rejected(_BUSY_REASONS[block.kind], message, block)
+
+
+def block_text(block: BusyReason) -> str:
+    """Returns what keeps a thread busy, in words: `a turn is running`."""
     request = (
         "a sub-agent is still at work"
         if block.detail == SUB_AGENT
         else f"the agent waits for an answer ({block.detail})"
     )
-    cause = {
+    return {
         "turn": "a turn is running",
         "operation": f"its {block.detail} operation is still under way",
         "request": request,
     }[block.kind]
-    return Rejected(_BUSY_REASONS[block.kind], f"Cannot {verb} the thread now: {cause}.", block)
 
 
 def counted(count: int, noun: str) -> str:

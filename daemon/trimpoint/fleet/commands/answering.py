@@ -107,7 +107,8 @@ class Answering:
                 log.info("fleet_answer_lost", person=person, detail=error.detail)
 
         if self._under_way >= MAX_COMMANDS:
-            await answer(_refused(Reason.OVERLOADED, f"{MAX_COMMANDS} commands are under way."))
+            problem = f"{MAX_COMMANDS} commands are under way; try again in a moment."
+            await answer(_refused(Reason.OVERLOADED, problem))
             return
         self._under_way += 1
         try:

@@ -102,7 +102,8 @@ class PendingServerRequests:
         *,
         to_everyone: bool,
     ) -> None:
-        """Sends a request of Codex to its thread's clients, present and future, or to every client.
+        """Sends a request of Codex to its thread's clients, also to later ones; with `to_everyone`,
+        to every client.
 
         Codex repeats its open requests whenever a thread is resumed (measured: 0.163); a repeated
         one is ignored.

@@ -53,7 +53,8 @@ def file_stem(thread_id: str) -> str:
     if stem.startswith("."):
         stem = "%2E" + stem[1:]
     if not 1 <= len(stem) <= _MAX_STEM_BYTES:
-        raise ValueError(f"a thread id of {len(thread_id)} characters cannot name a journal")
+        size = f"{len(stem)} bytes, 1 to {_MAX_STEM_BYTES} are allowed"
+        raise ValueError(f"a thread id cannot name a journal: it takes {size}")
     return stem
 
 

@@ -15,7 +15,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.decide.file_history import file_history
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import busy
+from trimpoint.core.model.decision import block_text, busy
 from trimpoint.core.model.state import Reverting
 from trimpoint.git.capture.capture import Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
@@ -150,7 +150,7 @@ class FileReverts:
                 name = other.state.name or other.thread_id
                 raise WorktreeRefuses(
                     Reason.FILES_CHANGED,
-                    f"the thread {name} works in the same worktree, and is busy ({block.detail}).",
+                    f"the thread {name} works in the same worktree: {block_text(block)}.",
                     "Wait until it has ended, or revert with --force.",
                 )
 

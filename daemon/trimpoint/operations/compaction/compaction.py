@@ -161,7 +161,8 @@ async def sealed_context(rollout_path: str | None, kept: Sequence[bytes]) -> lis
     found = since_compaction(lines)
     if found is None:
         raise CompactionFailed(
-            "only Codex can read the summary, and its file does not say what it kept beside it"
+            "only Codex can read the summary, and its file of the thread does not say which "
+            "messages stand beside it"
         )
     prompts = Counter(text for item in kept if (text := _prompt_text(item)) is not None)
     held: list[bytes] = []

@@ -113,7 +113,9 @@ class ThreadWriter:
         return self._journal.durable.records - self._kept_records
 
     async def keep_snapshot(self) -> None:
-        """Writes a snapshot, unless the thread is not quiescent or changes while it is written."""
+        """Writes a snapshot if the thread is quiescent, and keeps it if nothing has changed
+        meanwhile.
+        """
         if self.read_only is not None or not self.is_quiescent:
             return
         seen = (self._appended, id(self.state))

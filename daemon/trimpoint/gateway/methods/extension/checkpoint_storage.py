@@ -96,8 +96,8 @@ class CheckpointStorage:
         for thread_id in thread_ids:
             if thread_part(thread_id) in self._books:
                 message = (
-                    f"The thread {thread_id} is there still, and could be reverted with its "
-                    "checkpoints."
+                    f"The thread {thread_id} has not been deleted, so its checkpoints may be "
+                    "needed for a revert."
                 )
                 raise Refusal(
                     Reason.INVALID_PARAMS, message, "Delete the thread first, with thread/delete."

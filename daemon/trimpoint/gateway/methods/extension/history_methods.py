@@ -57,11 +57,11 @@ class HistoryMethods:
         if thread_id is not None:
             folder = (await self._engine.thread(thread_id)).state.cwd
         if scope == "thread" and thread_id is None:
-            raise Refusal(Reason.INVALID_PARAMS, "scope thread needs a threadId.")
+            raise Refusal(Reason.INVALID_PARAMS, "The scope `thread` needs threadId.")
         if scope == "folder":
             folder = params.cwd or folder
             if folder is None:
-                raise Refusal(Reason.INVALID_PARAMS, "scope folder needs a cwd or a threadId.")
+                raise Refusal(Reason.INVALID_PARAMS, "The scope `folder` needs cwd or threadId.")
         return Where(
             thread_id if scope == "thread" else None,
             folder if scope == "folder" else None,

@@ -72,6 +72,6 @@ async def _all_entries(state: ThreadState, *, pruned: bool) -> list[TimelineEntr
                 raise Refusal(
                     Reason.TURN_IN_PROGRESS,
                     "The thread changed while it was read.",
-                    "Ask again when it rests.",
+                    "Try again when no turn is running.",
                 )
     return entries

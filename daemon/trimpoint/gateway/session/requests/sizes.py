@@ -70,7 +70,8 @@ class Content(NamedTuple):
     starts: bytes
 
 
-_LIST, _TEXT, _ANY = b"[", b'"', b'[{"tfn-0123456789'
+_LIST, _TEXT, _OBJECT, _ANY = b"[", b'"', b"{", b'[{"tfn-0123456789'
+_KINDS = {_LIST: "a list", _TEXT: "a string", _OBJECT: "an object", _ANY: "a JSON value"}
 _INPUT = Content("input", _LIST)
 
 CONTENT: Final[Mapping[str, Content]] = {
@@ -79,7 +80,7 @@ CONTENT: Final[Mapping[str, Content]] = {
     "thread/queue/add": _INPUT,
     "thread/queue/update": _INPUT,
     "thread/inject_items": Content("items", _LIST),
-    "thread/realtime/appendAudio": Content("audio", b"{"),
+    "thread/realtime/appendAudio": Content("audio", _OBJECT),
     "fs/writeFile": Content("dataBase64", _TEXT),
     "command/exec/write": Content("deltaBase64", _TEXT),
     "process/writeStdin": Content("deltaBase64", _TEXT),
@@ -89,10 +90,10 @@ CONTENT: Final[Mapping[str, Content]] = {
 
 
 def check_sizes(method: str, size_bytes: int, members: Mapping[str, Raw]) -> None:
-    """Returns if a request is no larger than it may be. `size_bytes` is that of all of it, and
-    `members` are those of its parameters.
+    """Checks that a request is not larger than it may be. `size_bytes` is the size of the whole
+    request, and `members` are those of its parameters.
 
-    :raises Refusal: when a part of it is larger than any can be.
+    :raises Refusal: when it, or a part of it, is larger than in any valid request.
     """
     if len(method) > MAX_METHOD_CHARS:
         problem = f"No method has a name of more than {MAX_METHOD_CHARS:,} characters."
@@ -103,7 +104,8 @@ def check_sizes(method: str, size_bytes: int, members: Mapping[str, Raw]) -> Non
     content = CONTENT.get(method)
     carried = members.get(content.member) if content is not None else None
     if content is not None and carried is not None and not _starts(carried, content.starts):
-        raise Refusal(Reason.INVALID_PARAMS, f"`{content.member}` is of another type.")
+        problem = f"`{content.member}` must be {_KINDS[content.starts]}."
+        raise Refusal(Reason.INVALID_PARAMS, problem)
     others = {name: text for name, text in members.items() if text is not carried}
     beside = f" beside `{content.member}`" if content is not None else ""
     if size_bytes - len(carried or b"") > MAX_OTHER_BYTES:

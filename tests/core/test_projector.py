@@ -6,10 +6,13 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from trimpoint.core.context.carried_turns import carried_turn
 from trimpoint.core.evolve.evolve import FOLDS, apply, replay
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import MAX_RECEIPTS, Receipt, ThreadState
+from trimpoint.core.views.view import read_model
 
 from tests.core.given import THREAD, Conversation, activity, assistant, raw, started, trim, user
 
@@ -41,6 +44,35 @@ def test_a_state_survives_a_snapshot_and_continues_from_it() -> None:
     for record in thread.records[half:]:
         apply(snapshot, record)
     assert snapshot == thread.state
+
+
+def discarded(*turn_ids: str) -> ev.ContextDiscarded:
+    """Returns a discard as a fork has it, whose turns are all of its first generation."""
+    positions = tuple((turn_id, (0,)) for turn_id in turn_ids)
+    return ev.ContextDiscarded(THREAD, "-".join(turn_ids), 0, (), positions, 1, "compress", 5)
+
+
+def test_turns_that_were_reverted_leave_the_discards_that_a_fork_has() -> None:
+    thread = started(turns=3)
+    thread.write(discarded("turn-1", "turn-3"))
+    thread.write(discarded("turn-3"))
+    thread.write(ev.TurnsRolledBack("turn-2"))
+    [left] = thread.state.discards
+    assert list(left.positions) == list(left.entries) == list(left.messages) == ["turn-1"]
+    assert (left.turn_index, left.entry_index) == (1, len(thread.state.entries))
+    [shown] = read_model(thread.state, Policy()).context_trim_points
+    assert shown.before_entry_id == thread.state.entries[-1].id
+
+
+def test_a_carried_turn_has_what_was_injected_behind_it_though_its_items_were_dropped() -> None:
+    thread = started(turns=2)
+    thread.write(ev.ContextItemsRecorded("turn-1", (raw(text="injected"),), injected=1))
+    thread.clear(0)
+    [turn, _] = thread.state.turns
+    facts = list(carried_turn(thread.state, turn, turn.items, turn.injected))
+    assert [fact for fact in facts if isinstance(fact, ev.ContextItemsRecorded)] == [
+        ev.ContextItemsRecorded("turn-1", (raw(text="injected"),), injected=1)
+    ]
 
 
 def test_states_share_nothing() -> None:

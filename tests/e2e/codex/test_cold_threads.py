@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.codex.sides import Side
 from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.dialect import Transcript, differences
 
 pytestmark = pytest.mark.codex
@@ -266,3 +267,19 @@ async def test_a_thread_from_before_keeps_its_settings_in_the_next_generation(
     assert harness.model.turn_requests()[-1].mentions(
         "read-only" if params else "danger-full-access"
     )
+
+
+@pytest.mark.parametrize("params", [{}, {"excludeTurns": True}], ids=["whole", "without turns"])
+async def test_a_thread_that_was_cleared_to_nothing_is_resumed_after_a_restart(
+    harness: Harness, params: dict[str, Any]
+) -> None:
+    """Codex has no rollout of its provider thread, and says so in two ways."""
+    async with harness.conversation() as talk:
+        await talk.turn()
+        assert (await talk.type("/clear"))["status"] == "completed"
+    async with harness.daemon(), harness.client() as client:
+        answer = await client.request("thread/resume", threadId=talk.thread_id, **params)
+        assert answer["thread"]["id"] == talk.thread_id
+        back = Conversation(client, talk.thread_id, harness.model, harness.script)
+        back.turns = 1
+        assert seen_turns(await back.turn(), 2) == [2]

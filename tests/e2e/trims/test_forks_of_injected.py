@@ -152,3 +152,19 @@ async def test_undoing_a_forks_trim_brings_back_injected_items(
         *(Piece("user", "prompt-1."), Piece("assistant", "answer-1."), Piece("user", "INJECTED")),
         *(Piece("user", "prompt-2."), Piece("assistant", "answer-2."), Piece("user", "prompt-3.")),
     ]
+
+
+async def test_a_fork_knows_what_was_injected_behind_pruned_turns(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        await talk.inject("INJECTED")
+        await talk.turn(tool=True)
+        await talk.inject("LATER")
+        await talk.complete("/clear")
+        fork = await (await talk.fork()).fork()
+        await fork.complete("/revert 2 --context")
+        request = await fork.turn()
+    injected, prompt = Piece("user", "INJECTED"), Piece("user", "prompt-3.")
+    assert pieces(request.input) == [
+        Piece("user", "prompt-1."), Piece("assistant", "answer-1."), injected, *numbered(2), prompt,
+    ]  # fmt: skip

@@ -238,11 +238,16 @@ def lacks_method(error: ProviderFailure) -> bool:
 
 def is_missing_error(error: ProviderFailure) -> bool:
     """Returns whether Codex does not have the thread. For `thread/read`, that means neither loaded
-    nor stored (measured: 0.163).
+    nor stored (measured: 0.163). A `thread/resume` with `excludeTurns` misses the source rollout.
     """
     return isinstance(error, ProviderError) and any(
         phrase in error.message
-        for phrase in ("no rollout found", "thread not found", "thread not loaded")
+        for phrase in (
+            "no rollout found",
+            "thread not found",
+            "thread not loaded",
+            "missing source rollout",
+        )
     )
 
 

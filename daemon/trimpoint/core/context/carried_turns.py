@@ -23,6 +23,9 @@ def carried_turn(
         yield ev.EntryRecorded(turn.id, entry.id, entry.kind, entry.role, entry.text, entry.detail)
     if items:
         yield ev.ContextItemsRecorded(turn.id, tuple(items), "rollout", injected)
+    elif turn.injected_apart:  # its own items are read when they are needed
+        apart = tuple(turn.injected_apart)
+        yield ev.ContextItemsRecorded(turn.id, apart, injected=len(apart))
     yield ev.TurnCompleted(turn.id, turn.status, turn.error, False, turn.error_kind)
 
 

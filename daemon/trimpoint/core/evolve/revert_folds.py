@@ -1,13 +1,18 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
 
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import TrimPoint, Turn
+from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
+
+_T = TypeVar("_T")
 
 
 def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -> None:
@@ -21,9 +26,32 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
     # 0.171).
     state.injected_before_next = injected
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
-    state.discards = [discard for discard in state.discards if discard.generation <= ran_in]
+    standing = (discard for discard in state.discards if discard.generation <= ran_in)
+    state.discards = [_remaining(state, one) for one in standing if _concerns(state, one)]
     state.redoable = 0
     count_active_messages(state)
+
+
+def _concerns(state: ThreadState, discard: Discard) -> bool:
+    return any(turn_id in state.turn_index for turn_id in discard.positions)
+
+
+def _remaining(state: ThreadState, discard: Discard) -> Discard:
+    """Returns the discard without turns that the thread no longer has. A fork may have discards
+    that were made after them.
+    """
+    return msgspec.structs.replace(
+        discard,
+        positions=_of_ledger(state, discard.positions),
+        entries=_of_ledger(state, discard.entries),
+        messages=_of_ledger(state, discard.messages),
+        turn_index=min(discard.turn_index, len(state.turns)),
+        entry_index=min(discard.entry_index, len(state.entries)),
+    )
+
+
+def _of_ledger(state: ThreadState, by_turn: dict[str, _T]) -> dict[str, _T]:
+    return {turn_id: value for turn_id, value in by_turn.items() if turn_id in state.turn_index}
 
 
 def count_active_messages(state: ThreadState) -> None:

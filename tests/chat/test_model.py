@@ -289,6 +289,17 @@ def test_the_thread_is_named_by_its_name_its_first_words_or_its_id() -> None:
     assert (state.title, state.busy) == ("first words", "operation: clear")
 
 
+@pytest.mark.parametrize(
+    ("busy", "holds"),
+    [(None, False), ("request: subAgent", False), ("request: item/tool/requestUserInput", True),
+     ("turn: running", True), ("operation: clear", True)],
+)  # fmt: skip
+def test_a_prompt_waits_for_all_but_a_sub_agent(busy: str | None, holds: bool) -> None:
+    state = ChatState("/work", "0123456789")
+    state.threads = [thread("0123456789", busy=busy)]
+    assert state.holds_prompts is holds
+
+
 def test_a_turn_is_followed_from_its_events() -> None:
     state = ChatState("/work", "t")
     state.is_sending = True

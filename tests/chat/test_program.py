@@ -3,12 +3,14 @@
 import shlex
 import shutil
 
+import anyio
 import pytest
-from trimpoint.testkit import call, hang, run, say
+from trimpoint.testkit import call, hang, held, run, say
 
 from tests.chat.terminal import chat, in_git
 from tests.chat.tmux import tmux
 from tests.cli.stage import CliHarness
+from tests.e2e.codex.sub_agents import replies_of_both
 from tests.tools import missing
 from tests.tui.terminal import program_in_terminal
 
@@ -63,6 +65,20 @@ async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: Cl
             await terminal.types("")
             await terminal.shows("To undo")
             assert not made.exists()
+
+
+async def test_a_prompt_is_sent_while_a_sub_agent_works(stage: CliHarness) -> None:
+    release = anyio.Event()
+    stage.script.then(*replies_of_both(held(say("done"), release)), say("answer-2."))
+    async with stage.serving(), chat(stage) as terminal:
+        await terminal.types("prompt-1.")
+        await terminal.shows("answer-1.")
+        await stage.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
+        await terminal.types("/clear")
+        await terminal.shows("sub-agent")
+        await terminal.types("prompt-2.")
+        await terminal.shows("answer-2.")
+        release.set()
 
 
 async def test_a_number_answers_a_question_that_takes_other_answers_too(

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 const [, , modules, log] = process.argv;
 const { apply } = await import(`${modules}/model/fold.js`);
 const { activeFrom, addOlder, addTurns, stateOf, statusOf } = await import(`${modules}/model/state.js`);
-const { timelineOf } = await import(`${modules}/model/timeline.js`);
+const { rowsOf } = await import(`${modules}/model/timeline.js`);
 const { cases } = JSON.parse(readFileSync(log, "utf8"));
 
 const shown = cases.map(({ thread, pages, timeline, events, expanded }) => {
@@ -33,4 +33,23 @@ const shown = cases.map(({ thread, pages, timeline, events, expanded }) => {
         timelines: expanded.map((ids) => timelineOf(state, new Set(ids))),
     };
 });
+
+/** Returns the timeline in the order and shape of the daemon's `timeline/read`. */
+function timelineOf(state, expanded) {
+    return rowsOf(state, expanded).flatMap((row) => {
+        switch (row.kind) {
+            case "turn":
+                return row.entries.map((entry) => [
+                    entry.kind, entry.turnId, entry.id, entry.role, entry.text, row.isTrimmed || entry.discardId !== null,
+                ]);
+            case "banner":
+                return [["contextSummaryBanner", row.point.id, row.summary]];
+            case "divider":
+                return [["contextTrimPointDivider", row.point.id, row.point.count, row.isExpanded, row.point.kind]];
+            default:
+                return [["older"]];
+        }
+    });
+}
+
 process.stdout.write(JSON.stringify(shown));

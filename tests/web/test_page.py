@@ -8,8 +8,9 @@ from typing import Any
 import anyio
 import pytest
 from trimpoint.http.static_files import default_folder
-from trimpoint.testkit import hang, run, say
+from trimpoint.testkit import hang, held, run, say
 
+from tests.e2e.codex.sub_agents import replies_of_both
 from tests.web.browser import CUT, needs_browser, shown, until_counted
 from tests.web.stage import Stage, logged_in
 
@@ -57,6 +58,21 @@ async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -
     await stage.idle()
     prompts = await stage.page.locator(".prompt").all_inner_texts()
     assert prompts == ["one?", "two?"]
+
+
+async def test_a_prompt_is_sent_while_a_sub_agent_works(stage: Stage) -> None:
+    await stage.thread()
+    release = anyio.Event()
+    stage.house.script.then(*replies_of_both(held(say("done"), release)), say("answer-2."))
+    await stage.send("prompt-1.")
+    await stage.page.get_by_text("answer-1.", exact=True).wait_for()
+    await stage.idle()
+    await stage.house.model.wait_for_request(lambda request: not request.mentions("prompt-1."))
+    await stage.page.locator("textarea").fill("/clear")
+    await stage.page.get_by_text("Blocked: a sub-agent is at work").wait_for()
+    await stage.send("prompt-2.")
+    await stage.page.get_by_text("answer-2.", exact=True).wait_for()
+    release.set()
 
 
 async def test_the_end_stays_in_sight_while_an_answer_grows_by_more_than_a_screen(

@@ -4,7 +4,7 @@
  * @import {EventEnvelope} from "../protocol.js"
  */
 
-import { SUB_AGENT } from "./state.js";
+import { SUB_AGENT, SUB_AGENT_WORKS } from "./state.js";
 
 /**
  * @typedef {object} FleetLine
@@ -53,7 +53,7 @@ export function linesOf(events) {
 export function busyWords(busy) {
     const [kind, what] = busy.split(": ");
     if (kind === "request") {
-        return what === SUB_AGENT ? "a sub-agent is at work" : "waits for an answer";
+        return what === SUB_AGENT ? SUB_AGENT_WORKS : "waits for an answer";
     }
     return kind === "turn" ? "a turn is running" : `${what} is under way`;
 }

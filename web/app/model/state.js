@@ -8,6 +8,7 @@
 
 /** The method of a pending request that stands for a sub-agent at work. */
 export const SUB_AGENT = "subAgent";
+export const SUB_AGENT_WORKS = "a sub-agent is at work";
 
 const ENDED = new Set(["ready", "failed", "cancelled"]);
 
@@ -146,10 +147,18 @@ export function blockerOf(state) {
     if (runningTurn(state)) {
         return "a turn is running";
     }
-    if (state.pendingRequests.length > 0) {
-        return "a sub-agent is at work";
+    if (isOperating(state)) {
+        return `${state.operation?.kind} is under way`;
     }
-    return isOperating(state) ? `${state.operation?.kind} is under way` : null;
+    return state.pendingRequests.length > 0 ? SUB_AGENT_WORKS : null;
+}
+
+/**
+ * Returns whether a prompt has to wait; not for a sub-agent.
+ * @param {ThreadState} state
+ */
+export function holdsPrompts(state) {
+    return ![null, SUB_AGENT_WORKS].includes(blockerOf(state));
 }
 
 /**

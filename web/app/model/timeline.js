@@ -122,25 +122,3 @@ export function hidingPoint(state, turnId) {
 function inOrder(points) {
     return points.toSorted((one, other) => one.place - other.place || one.generation - other.generation);
 }
-
-/**
- * Returns the timeline as the daemon's `timeline/read` gives it, for the comparison with it.
- * @param {ThreadState} state
- * @param {ReadonlySet<string>} expanded
- */
-export function timelineOf(state, expanded) {
-    return rowsOf(state, expanded).flatMap((row) => {
-        switch (row.kind) {
-            case "turn":
-                return row.entries.map((entry) => [
-                    entry.kind, entry.turnId, entry.id, entry.role, entry.text, row.isTrimmed || entry.discardId !== null,
-                ]);
-            case "banner":
-                return [["contextSummaryBanner", row.point.id, row.summary]];
-            case "divider":
-                return [["contextTrimPointDivider", row.point.id, row.point.count, row.isExpanded, row.point.kind]];
-            default:
-                return [["older"]];
-        }
-    });
-}

@@ -105,7 +105,7 @@ export class App {
     }
 
     /**
-     * Sends a prompt, or queues it while the thread is busy.
+     * Sends a prompt, or queues it while it has to wait.
      * @param {Thread} thread
      * @param {Prompt} prompt
      */
@@ -321,15 +321,16 @@ export class App {
             return;
         }
         const wasBusy = thread.isBusy;
+        const held = thread.holdsPrompts;
         thread.onEvent(envelope);
         if (wasBusy && !thread.isBusy) {
             this.progress.value = "";
             this.refreshSoon();
             this._tell("The agent is done", thread);
-            const next = this.prompts.takeQueued(thread);
-            if (next) {
-                this.send(thread, next);
-            }
+        }
+        const next = held && this.prompts.takeQueued(thread);
+        if (next) {
+            this.send(thread, next);
         }
     }
 

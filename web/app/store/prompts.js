@@ -1,5 +1,5 @@
 /**
- * The prompts of a person: sent at once, or queued while the thread is busy.
+ * The prompts of a person: sent at once, or queued while they have to wait.
  *
  * @import {Signal} from "../vendor.js"
  * @import {Session} from "./session.js"
@@ -17,7 +17,7 @@ export class Prompts {
         this._queues = new Map();
     }
 
-    /** Prompts that wait for the thread to be free.
+    /** Prompts that wait.
      * @param {string} threadId
      */
     queueOf(threadId) {
@@ -30,12 +30,12 @@ export class Prompts {
     }
 
     /**
-     * Sends a prompt, or queues it while the thread is busy.
+     * Sends a prompt, or queues it while it has to wait.
      * @param {Thread} thread
      * @param {Prompt} prompt
      */
     async send(thread, prompt) {
-        if (thread.isBusy) {
+        if (thread.holdsPrompts) {
             const queue = this.queueOf(thread.id);
             queue.value = [...queue.value, prompt];
             return;
@@ -47,13 +47,13 @@ export class Prompts {
     }
 
     /**
-     * Takes the next prompt out of the queue, if there is one and the thread is free.
+     * Takes the next prompt out of the queue, if there is one and it need not wait.
      * @param {Thread} thread
      */
     takeQueued(thread) {
         const queue = this.queueOf(thread.id);
         const [next, ...rest] = queue.value;
-        if (!next || thread.isBusy) {
+        if (!next || thread.holdsPrompts) {
             return null;
         }
         queue.value = rest;

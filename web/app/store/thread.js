@@ -8,7 +8,7 @@
  */
 import { apply } from "../model/fold.js";
 import { forget, note, nothingLive } from "../model/live.js";
-import { addOlder, addTurns, isOperating, runningTurn, stateOf } from "../model/state.js";
+import { addOlder, addTurns, blockerOf, holdsPrompts, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
 
 const FIRST_TURNS = 200;
@@ -106,7 +106,12 @@ export class Thread {
     /** Returns whether something is under way. */
     get isBusy() {
         const state = this.state;
-        return state !== null && (runningTurn(state) !== null || isOperating(state) || state.pendingRequests.length > 0);
+        return state !== null && blockerOf(state) !== null;
+    }
+
+    /** Whether a prompt has to wait. */
+    get holdsPrompts() {
+        return this.state !== null && holdsPrompts(this.state);
     }
 
     /** Loads the next page of history; returns whether it came. */

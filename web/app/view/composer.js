@@ -94,8 +94,7 @@ export function Composer({ app, thread }) {
         }
     };
 
-    const isBusy = blocker !== null;
-    const placeholder = isArchived ? "This thread is archived" : isBusy ? "Type the next prompt; it waits for this turn" : "Ask, or type / for commands";
+    const placeholder = isArchived ? "This thread is archived" : thread.holdsPrompts ? "Type the next prompt; it waits for this turn" : "Ask, or type / for commands";
     return html`
         <form class="composer" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); submit(); }} onDrop=${onDrop}
             onDragOver=${(/** @type {Event} */ event) => event.preventDefault()}>

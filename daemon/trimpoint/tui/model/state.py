@@ -8,6 +8,7 @@ from trimpoint_protocol.methods import CommandOutcome, ThreadOverview, TrimAdvic
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.core.model.decision import SUB_AGENT
 from trimpoint.tui.model.live import Live
 from trimpoint.tui.model.prompt import Queue
 from trimpoint.tui.model.questions import Card
@@ -105,6 +106,11 @@ class ChatState:
             return "turn"
         overview = self.overview
         return overview.busy if overview is not None else None
+
+    @property
+    def holds_prompts(self) -> bool:
+        """Returns whether a prompt has to wait. Beside a sub-agent at work Codex takes prompts."""
+        return self.busy not in {None, f"request: {SUB_AGENT}"}
 
     @property
     def question(self) -> Question | None:

@@ -121,7 +121,7 @@ class Chat:
             await self._command(*self._unanswered)
 
     async def _send_waiting(self, following: Following) -> None:
-        """Sends queued prompts one after the other, each when the thread is idle."""
+        """Sends queued prompts one after the other, each when the thread can take one."""
         while True:
             await following.settled.wait()
             following.settled = anyio.Event()
@@ -135,13 +135,13 @@ class Chat:
     # --- prompts and commands -------------------------------------------------------------------
 
     async def submit(self, text: str) -> bool:
-        """Sends a prompt or a command; a prompt is queued while the thread is busy.
+        """Sends a prompt or a command; a prompt is queued while the thread cannot take one.
 
         :returns: whether the text was accepted; if not, a notice says why.
         """
         self.state.notice = None
         is_prompt = not is_command(text)
-        if is_prompt and self.state.busy is not None and self.state.thread_id is not None:
+        if is_prompt and self.state.holds_prompts and self.state.thread_id is not None:
             self.state.queue.add(self.state.thread_id, text)
             self.changes.note()
             return True

@@ -233,7 +233,7 @@ class Following:
             except RemoteError as error:
                 self._state.tell(Tone.PROBLEM, str(error), error.hint)
                 self._changes.note()
-            if self._state.busy is None:
+            if not self._state.holds_prompts:
                 self.settled.set()
 
     async def read(self, *readings: Reading) -> None:

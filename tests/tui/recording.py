@@ -76,15 +76,23 @@ class Recording:
         self._asked: dict[tuple[Speaker, int, str], str] = {}
         self._connections = 0
         self._running: set[str] = set()
-        self._rests = anyio.Event()
+        self._changed = anyio.Event()
 
     async def until_at_rest(self) -> None:
         """Returns when the server has told the end of each turn whose beginning it has told. What
         is typed before becomes a part of that turn.
         """
         while self._running:
-            self._rests = anyio.Event()
-            await self._rests.wait()
+            await self._changed.wait()
+
+    def answers(self, method: str) -> int:
+        """Returns how often the server has answered a method."""
+        return sum(one.topic == f"server answer {method}" for one in self.said)
+
+    async def until_answered(self, method: str, times: int) -> None:
+        """Returns when the server has answered a method that often."""
+        while self.answers(method) < times:
+            await self._changed.wait()
 
     async def relay(self, ui: ByteStream, server: ByteStream) -> None:
         """Passes everything on both ways until either side ends."""
@@ -115,17 +123,21 @@ class Recording:
             about = self._asked.pop((asker, connection, number), "nothing")
             kind = "error" if "error" in message else "answer"
             body = message.get("error", message.get("result"))
-            self.said.append(Said(speaker, kind, about, body))
+            self._add(Said(speaker, kind, about, body))
             return
         kind = "request" if "id" in message else "notification"
         if kind == "request":
             self._asked[speaker, connection, number] = method
-        self.said.append(Said(speaker, kind, method, message.get("params")))
         if method == "turn/started":
             self._running.add(message["params"]["turn"]["id"])
         elif method == "turn/completed":
             self._running.discard(message["params"]["turn"]["id"])
-            self._rests.set()
+        self._add(Said(speaker, kind, method, message.get("params")))
+
+    def _add(self, said: Said) -> None:
+        self.said.append(said)
+        self._changed.set()
+        self._changed = anyio.Event()
 
 
 @asynccontextmanager

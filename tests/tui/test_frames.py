@@ -25,7 +25,15 @@ _AT_THE_START = r"(answer|error|request) thread/(loaded/list|read|turns/list)"
 # How much output one notification has depends on when the program's output was read.
 _PIECES = r"item/(commandExecution/outputDelta|agentMessage/delta)"
 
-NOISE = (rf"(ui|server) {_AT_THE_START}(:| \.)", rf"server notification {_PIECES}")
+# Nobody steers or interrupts here. The UI does, and marks a thread as read, by what it has seen of
+# the end of a turn when the next keys come.
+_BY_THE_END = r"(request|answer|error) (turn/(steer|interrupt)|thread/readState/update)"
+
+NOISE = (
+    rf"(ui|server) {_AT_THE_START}(:| \.)",
+    rf"server notification ({_PIECES}|thread/readState/changed:)",
+    rf"(ui|server) {_BY_THE_END}(:| \.)",
+)
 DOCUMENTED = (
     # The commands, as skills.
     r"server answer skills/list \.data\[\]\.skills\[\]\..*only second",
@@ -42,6 +50,10 @@ DOCUMENTED = (
     r"server notification thread/(name|settings)/updated: ",
 )
 
+# The UI takes no prompt before it has opened its thread, then asks this. Its screen shows neither.
+_OPENS_A_THREAD = ("/fork", "/new")
+_ONCE_OPENED = "skills/list"
+
 
 async def _tour(terminal: Terminal, recording: Recording) -> None:
     """What a person does in an hour, typed."""
@@ -57,9 +69,12 @@ async def _tour(terminal: Terminal, recording: Recording) -> None:
         ("In the new.", "• new one"),
         ("!echo from-the-shell", "from-the-shell"),
     ):
+        lists = recording.answers(_ONCE_OPENED)
         await terminal.types(keys)
         await terminal.shows(wanted)
         with anyio.fail_after(STEP_S):
+            if keys in _OPENS_A_THREAD:
+                await recording.until_answered(_ONCE_OPENED, lists + 1)
             await recording.until_at_rest()
         await terminal.shows(lambda text: "esc to interrupt" not in text)
     await terminal.types("/exit")

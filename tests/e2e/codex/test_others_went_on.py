@@ -347,3 +347,19 @@ async def test_turns_made_elsewhere_after_codex_was_killed_are_in_the_ledger(
         talk.turns = 2
         assert seen_turns(await talk.turn(), 3) == [1, 2, 3]
         assert messages(await talk.timeline(expand="all")) == told(1, 2, 3)
+
+
+async def test_a_fork_that_another_program_took_back_to_its_beginning_has_no_turns(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        fork = await talk.fork()
+        await fork.turn()
+    async with another_program(harness, fork.thread_id) as wire:
+        read = await wire.result("thread/read", threadId=fork.thread_id, includeTurns=True)
+        first = read["thread"]["turns"][0]["id"]
+        await wire.result("thread/revert", threadId=fork.thread_id, beforeTurnId=first)
+    async with going_on(harness, fork.thread_id, 2) as back:
+        assert seen_turns(await back.turn(), 3) == [3]
+        assert len((await back.snapshot())["turns"]) == 1

@@ -37,9 +37,6 @@ GLANCE, PAGE = 1, 25
 # Codex adds a message with this beginning, in the user's role, when a turn was interrupted.
 NOT_A_PROMPT = "<turn_aborted>"
 
-# Origins of threads that inherited turns from another thread or from another program's session.
-INHERITING = ("forked", "imported")
-
 ListedTurn = dict[str, Any]
 
 
@@ -196,15 +193,15 @@ def _taken_back(
     Only completed turns count, because an interrupted one may never have been stored.
     """
     met = _known(state, meeting) if meeting is not None else None
-    if met is None and state.origin in INHERITING and state.generation.number == 1:
-        # turns inherited from earlier provider threads of the origin never ran in this one
-        return None
+    # Turns inherited from earlier provider threads of the origin never ran in this one.
+    elsewhere = set(state.generation.turn_ids)
     first = 0 if met is None else met + 1
     there = {_known(state, turn) for turn in missed}
     ours = (
         index
         for index in range(first, len(state.turns))
         if state.turns[index].generation == state.generation.number
+        and state.turns[index].id not in elsewhere
     )
     gone = (state.turns[index] for index in ours if index not in there)
     return next((turn.id for turn in gone if turn.status == "completed"), None)

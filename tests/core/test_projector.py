@@ -64,6 +64,22 @@ def test_turns_that_were_reverted_leave_the_discards_that_a_fork_has() -> None:
     assert shown.before_entry_id == thread.state.entries[-1].id
 
 
+def test_a_revert_leaves_the_discards_that_a_fork_has_and_its_undo_brings_them_back_whole() -> None:
+    thread = started(turns=3)
+    thread.write(discarded("turn-1", "turn-3"))
+    thread.write(discarded("turn-3"))
+    thread.turn()
+    before = list(thread.state.discards)
+    thread.revert(turn_count=2)
+    [left] = thread.state.discards
+    assert list(left.positions) == list(left.entries) == list(left.messages) == ["turn-1"]
+    [shown] = read_model(thread.state, Policy()).context_trim_points
+    assert shown.before_entry_id == thread.state.entries[-1].id
+    thread.revert(undo=True)
+    assert thread.state.discards == before
+    assert thread.replayed() == thread.state
+
+
 def test_a_carried_turn_has_what_was_injected_behind_it_though_its_items_were_dropped() -> None:
     thread = started(turns=2)
     thread.write(ev.ContextItemsRecorded("turn-1", (raw(text="injected"),), injected=1))

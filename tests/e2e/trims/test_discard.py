@@ -332,3 +332,59 @@ async def test_a_fork_leaves_out_what_its_parent_discarded_and_so_does_a_clear_o
         assert request.mentions("prompt-one.")
         assert request.mentions("line-7-of-two")
         assert not request.mentions("prompt-zero.")
+
+
+async def forked_after_a_discard(talk: Conversation) -> Conversation:
+    """Discards outputs of the second and third turn, forks the thread, and runs a turn in the fork,
+    which it returns.
+    """
+    for word in ("one", "two", "three"):
+        await work(talk, word)
+    outputs = [await row(talk, f"line-$i-of-{word}") for word in ("two", "three")]
+    await discard(talk, *(entry_id for output in outputs for entry_id in output["entryIds"]))
+    forked = await talk.client.request("thread/fork", threadId=talk.thread_id)
+    fork = Conversation(talk.client, forked["thread"]["id"], talk.model, talk.script)
+    await work(fork, "four")
+    return fork
+
+
+async def outputs_in_context(talk: Conversation) -> tuple[set[str], set[str], set[str]]:
+    """Returns of which turns the outputs are in the context: as the timeline and the list of
+    segments say, and as the model is shown next.
+    """
+    words, listing = ("one", "two", "three", "four"), await listed(talk)
+    timeline = [entry for entry in await talk.timeline() if entry["kind"] == "activity"]
+    flagged = str([entry["title"] for entry in timeline if not entry["trimmed"]])
+    previews = str([one["preview"] for one in listing["messages"]])
+    request = await asked_next(talk, f"next to {len(listing['messages'])}.")
+    return (
+        {word for word in words if f"-of-{word}" in flagged},
+        {word for word in words if f"-of-{word}" in previews},
+        {word for word in words if request.mentions(f"line-7-of-{word}")},
+    )
+
+
+async def test_what_a_fork_has_discarded_stays_out_of_its_reverts_and_of_its_forks(
+    small_harness: Harness,
+) -> None:
+    async with small_harness.daemon(), small_harness.client() as client:
+        talk = await Conversation.begin(
+            client, small_harness.worktree, small_harness.model, small_harness.script
+        )
+        fork = await forked_after_a_discard(talk)
+        turns = (await fork.snapshot())["turns"]
+        second = await client.request(
+            "thread/fork", threadId=fork.thread_id, lastTurnId=turns[1]["id"]
+        )
+        of_fork = Conversation(client, second["thread"]["id"], talk.model, talk.script)
+        assert await outputs_in_context(of_fork) == ({"one"},) * 3
+        await fork.complete("/revert 2 --context")
+        assert await outputs_in_context(fork) == ({"one"},) * 3
+        await fork.complete("/revert --undo")
+        assert await outputs_in_context(fork) == ({"one", "four"},) * 3
+        await fork.complete("/revert 2 --context")
+    async with small_harness.daemon(), small_harness.client() as client:
+        for one in (fork, of_fork):
+            one.client = client
+            await client.request("thread/resume", threadId=one.thread_id)
+            assert await outputs_in_context(one) == ({"one"},) * 3

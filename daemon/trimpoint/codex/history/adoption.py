@@ -21,7 +21,7 @@ from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.carried_turns import carried_turn
-from trimpoint.core.evolve.revert_folds import injected_at, points_at
+from trimpoint.core.evolve.revert_folds import discards_left, injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -137,7 +137,8 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
     if not now:
         past.trim_points = points_at(state.trim_points, past.turns)
         past.injected_before_next = injected_at(state, kept)
-    past.discards = [discard for discard in state.discards if discard.generation <= last]
+    standing = (discard for discard in state.discards if discard.generation <= last)
+    past.discards = discards_left(past, standing)
     past.generations = [
         *state.generations,
         Generation(state.generation.number + 1, "fork", "turns"),

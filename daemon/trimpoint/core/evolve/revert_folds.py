@@ -1,6 +1,6 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -27,9 +27,16 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
     state.injected_before_next = injected
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
     standing = (discard for discard in state.discards if discard.generation <= ran_in)
-    state.discards = [_remaining(state, one) for one in standing if _concerns(state, one)]
+    state.discards = discards_left(state, standing)
     state.redoable = 0
     count_active_messages(state)
+
+
+def discards_left(state: ThreadState, discards: Iterable[Discard]) -> list[Discard]:
+    """Returns those of `discards` that concern turns of the thread, without the turns that it no
+    longer has. A fork may have discards that were made after these turns.
+    """
+    return [_remaining(state, one) for one in discards if _concerns(state, one)]
 
 
 def _concerns(state: ThreadState, discard: Discard) -> bool:
@@ -37,9 +44,6 @@ def _concerns(state: ThreadState, discard: Discard) -> bool:
 
 
 def _remaining(state: ThreadState, discard: Discard) -> Discard:
-    """Returns the discard without turns that the thread no longer has. A fork may have discards
-    that were made after them.
-    """
     return msgspec.structs.replace(
         discard,
         positions=_of_ledger(state, discard.positions),
@@ -201,7 +205,8 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
     else:
         state.trim_points = points_at(state.trim_points, state.turns)
         last = state.turns[-1].generation if state.turns else 0
-        state.discards = [discard for discard in state.discards if discard.generation <= last]
+        standing = (discard for discard in state.discards if discard.generation <= last)
+        state.discards = discards_left(state, standing)
     count_active_messages(state)
 
 
@@ -279,8 +284,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
         state.entries.append(entry)
     stayed = {point.id: point for point in state.trim_points}
     state.trim_points = [stayed.get(point.id, point) for point in past.trim_points]
-    kept = {discard.id: discard for discard in state.discards}
-    state.discards = [kept.get(discard.id, discard) for discard in past.discards]
+    state.discards = past.discards
     state.undone = past.undone
     place_boundaries(state)
 

@@ -8,7 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
-from trimpoint.codex.history.rollout_files import conversation_lines, own_lines
+from trimpoint.codex.history.rollout_files import (
+    conversation_lines,
+    own_lines,
+    thread_of_file,
+)
 
 THREAD, FORK = "01a221fe-d1e5-77c0-a9a9-a99946f0a08b", "01a221fe-d821-7b22-a152-c481f89dabc8"
 SEGMENT, LATER = "01a221fe-d6cb-7d21-843b-2e0769d1beb3", "01a221fe-d9be-7210-b979-82aacce27355"
@@ -193,3 +197,27 @@ def test_a_file_of_another_name_is_read_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "conversation.jsonl"
     path.write_bytes(content(range(2)))
     assert ordinals(conversation_lines(str(path))) == [0, 1]
+
+
+def test_the_first_line_tells_which_thread_a_file_belongs_to(tmp_path: Path) -> None:
+    meta = {"id": THREAD}
+    segment = put(tmp_path, f"{THREAD}_{SEGMENT}", content(range(4), meta))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(content(range(1), meta))
+    misnamed = put(tmp_path, FORK, content(range(1), meta))
+    assert [thread_of_file(str(path)) for path in (segment, copy, misnamed)] == [THREAD] * 3
+
+
+def test_the_name_tells_which_thread_a_file_that_is_gone_belonged_to(tmp_path: Path) -> None:
+    gone = put(tmp_path, f"{THREAD}_{SEGMENT}", b"")
+    Path(gone).unlink()
+    compressed = put(tmp_path, FORK, zstandard.compress(content(range(1))), suffix=".zst")
+    assert [thread_of_file(path) for path in (gone, compressed)] == [THREAD, FORK]
+
+
+@pytest.mark.parametrize("data", [b"", b"no json\n", b"[]\n", b'{"payload": {"id": 5}}\n', b"\xff"])
+def test_another_file_belongs_to_no_thread(tmp_path: Path, data: bytes) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(data)
+    places = (str(other), str(tmp_path), str(tmp_path / "nothing"), "/dev/zero", "a\0b")
+    assert [thread_of_file(place) for place in places] == [None] * 5

@@ -1,13 +1,17 @@
 """The two ways to reach Codex, to compare them."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
 from trimpoint.testkit import ModelRequest
 
-from tests.e2e.conftest import Harness
+from tests.e2e.conftest import Harness, opened_harness
 from tests.e2e.dialect import Transcript
 from tests.e2e.wire import connect_socket, connect_to_codex
+
+# A difference that has to be: who began the thread.
+ORIGINATOR = ".originator: test → trimpoint"
 
 
 class Side:
@@ -42,3 +46,11 @@ def shown(request: ModelRequest) -> dict[str, Any]:
         for item in request.input
     ]
     return {"model": body["model"], "reasoning": body.get("reasoning"), "input": items}
+
+
+async def both(life: Callable[[Side], Awaitable[Transcript]]) -> tuple[Transcript, Transcript]:
+    """Returns the transcripts of `life` directly with Codex and through a daemon."""
+    async with opened_harness() as harness:
+        direct = await life(Side(harness, through_daemon=False))
+    async with opened_harness() as harness:
+        return direct, await life(Side(harness, through_daemon=True))

@@ -2,20 +2,18 @@
 changes by other programs are recorded.
 """
 
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
-from tests.e2e.codex.sides import Side
-from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.codex.sides import ORIGINATOR, Side, both
+from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 from tests.e2e.dialect import Transcript, differences
 
 pytestmark = pytest.mark.codex
 
-ORIGINATOR = ".originator: test → trimpoint"
 # What the request sets, and a place where the next model request shows it.
 OVERRIDES: dict[str, dict[str, Any]] = {
     "nothing": {},
@@ -45,14 +43,6 @@ async def begun(side: Side) -> str:
         thread_id = str(answer["result"]["thread"]["id"])
         await side.turn(talk, thread_id, "first")
     return thread_id
-
-
-async def both(life: Callable[[Side], Awaitable[Transcript]]) -> tuple[Transcript, Transcript]:
-    """Returns the transcripts of `life` directly with Codex and through a daemon."""
-    async with opened_harness() as harness:
-        direct = await life(Side(harness, through_daemon=False))
-    async with opened_harness() as harness:
-        return direct, await life(Side(harness, through_daemon=True))
 
 
 @pytest.mark.parametrize("overrides", OVERRIDES.values(), ids=OVERRIDES.keys())

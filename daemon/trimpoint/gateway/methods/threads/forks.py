@@ -16,6 +16,7 @@ from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
 from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.methods.threads.rollout_paths import RolloutPaths
 from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -36,14 +37,16 @@ class Forks:
         _, self._sessions, self._threads, self._identity = deps
         self._requests = requests
         self._methods = methods
+        self._paths = RolloutPaths(deps)
         self.handlers: dict[str, Handler] = {"thread/fork": self._fork}
 
     async def _fork(self, client_request: ClientRequest) -> None:
-        params = client_request.params()
-        thread_id = self._identity.thread_named_in(client_request)
+        thread_id, params = await self._paths.named_in(client_request)
         if thread_id is None:
             return await self._methods.adopt(client_request, params, "forked")
         if self._requests.is_archived(thread_id):
+            if client_request.params().get("path"):  # which Codex may fork, as another thread
+                self._requests.refuse_archived(thread_id)
             return await self._requests.forward(client_request)
         async with self._sessions.present(thread_id) as session:
             return await self._fork_of(session, client_request, params)

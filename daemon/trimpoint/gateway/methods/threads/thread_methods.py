@@ -13,6 +13,7 @@ from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
+from trimpoint.gateway.methods.threads.rollout_paths import Named, RolloutPaths
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads, is_one_provider_thread
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
@@ -49,6 +50,7 @@ class ThreadMethods:
         self._reads = reads
         self._subscriptions = subscriptions
         self._agent_tools = agent_tools
+        self._paths = RolloutPaths(deps)
         self.handlers: dict[str, Handler] = {
             "thread/start": self._start,
             "thread/resume": self._resume,
@@ -75,8 +77,7 @@ class ThreadMethods:
         )
 
     async def _resume(self, client_request: ClientRequest) -> None:
-        params = client_request.params()
-        thread_id = self._identity.thread_named_in(client_request)
+        thread_id, params = await self._resumed(client_request)
         if thread_id is None:
             return await self.adopt(client_request, params, "adopted")
         if self._requests.is_archived(thread_id):
@@ -85,6 +86,21 @@ class ThreadMethods:
         with ClientResume(params, lambda: not self._subscriptions.exist_for(thread_id)) as asked:
             async with self._sessions.present(thread_id, asked) as session:
                 return await self._attach(client_request, session, asked)
+
+    async def _resumed(self, client_request: ClientRequest) -> Named:
+        """Returns the thread of ours that a `thread/resume` is about, and its parameters.
+
+        Codex compares `history` and `path` with a loaded thread. Otherwise it resumes what they
+        name, and ignores the id, so the thread with that id must not be loaded first.
+        """
+        params = client_request.params()
+        thread_id = self._identity.thread_named_in(client_request)
+        provider_id = self._identity.provider_of(thread_id) if thread_id is not None else None
+        if self._threads.is_loaded(provider_id):
+            return Named(thread_id, params)
+        if params.get("history") is not None:
+            return Named(None, params)
+        return await self._paths.named_in(client_request)
 
     async def _attach(
         self, client_request: ClientRequest, session: ReadySession, asked: ClientResume

@@ -10,6 +10,7 @@ from trimpoint.codex.appserver.experimental import experimental_api
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
+from tests.e2e.expectation import Piece, numbered, pieces
 
 pytestmark = pytest.mark.codex
 
@@ -54,6 +55,24 @@ async def test_a_thread_can_be_forked_at_each_turn_that_it_shows(
         before = await forked(talk, beforeTurnId=named[2])
         assert await turn_ids(before) == named[:2]
         assert seen_turns(await before.turn(), len(named)) == [1, 2]
+
+
+async def test_a_trimmed_thread_can_be_forked_at_each_turn_after_a_restart(
+    harness: Harness,
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(4):
+            await talk.turn(tool=True)
+        await talk.complete("/clear 2")
+        await talk.turn(tool=True)
+        named = await turn_ids(talk)
+    contexts = [(1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (3, 4, 5)]
+    for turn_id, context in zip(named, contexts, strict=True):
+        async with harness.daemon(), harness.client() as client:
+            talk.client = client
+            fork = await forked(talk, lastTurnId=turn_id)
+            request = await fork.turn()
+        assert pieces(request.input) == [*numbered(*context), Piece("user", "prompt-6.")]
 
 
 @pytest.mark.parametrize("command", ["/clear", "/clear 1"])

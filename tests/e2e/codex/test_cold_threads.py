@@ -236,6 +236,31 @@ async def test_a_fork_of_a_cold_thread_is_made_as_by_codex_itself(params: dict[s
     assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
 
 
+@pytest.mark.parametrize("place", ["lastTurnId", "beforeTurnId"])
+@pytest.mark.parametrize("number", [0, 1, 2])
+async def test_a_fork_of_a_cold_thread_at_a_turn_is_made_as_by_codex_itself(
+    place: str, number: int
+) -> None:
+    async def life(side: Side) -> Transcript:
+        thread_id = await begun(side)
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            await talk.wire.result("thread/resume", threadId=thread_id)
+            for prompt in ("second", "third"):
+                await side.turn(talk, thread_id, prompt)
+            listed = await talk.wire.result("thread/turns/list", threadId=thread_id)
+        newest_first = [turn["id"] for turn in listed["data"]]
+        async with AsyncExitStack() as stack:
+            talk = await side.opened(stack)
+            at = {place: newest_first[-1 - number]}
+            answer = await talk.ask("fork", "thread/fork", threadId=thread_id, **at)
+            await side.turn(talk, answer["result"]["thread"]["id"], "fourth")
+        return talk
+
+    direct, ours = await both(life)
+    assert [found for found in differences(direct, ours) if ORIGINATOR not in found] == []
+
+
 @pytest.mark.parametrize(
     "params", [{"sandbox": "read-only", "model": "gpt-5-codex"}, {}], ids=["overridden", "as it is"]
 )

@@ -123,27 +123,40 @@ def turn_facts(turn: dict[str, Any], generation: int, items: TurnItems) -> Itera
     yield ev.TurnCompleted(turn_id, ending.status, ending.error, False, ending.error_kind)
 
 
+def as_it_is(state: ThreadState) -> ThreadState:
+    """Returns the thread's present state. What is recorded later does not change it, so a fork that
+    Codex is asked for now can be recorded from it when Codex has answered.
+    """
+    return _with_turns(state, len(state.turns))
+
+
 def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
     """Returns the thread's state after its first `kept` turns, with all of them marked as not held
-    by a provider thread.
+    by a provider thread. What is recorded later does not change it.
 
     With `now`, trim points after the last of these turns are included.
     """
-    past = copy(state)
+    past = _with_turns(state, kept)
     last = state.generation.number if now else state.turns[kept - 1].generation if kept else 0
-    past.turns = list(state.turns[:kept])
-    past.turn_index = {turn.id: index for index, turn in enumerate(past.turns)}
-    past.entries = list(state.entries[: state.entries_end(kept - 1)]) if kept else []
     if not now:
-        past.trim_points = points_at(state.trim_points, past.turns)
+        past.trim_points = points_at(past.trim_points, past.turns)
         past.injected_before_next = injected_at(state, kept)
     standing = (discard for discard in state.discards if discard.generation <= last)
     past.discards = discards_left(past, standing)
-    past.generations = [
-        *state.generations,
-        Generation(state.generation.number + 1, "fork", "turns"),
-    ]
+    past.generations.append(Generation(state.generation.number + 1, "fork", "turns"))
     return past
+
+
+def _with_turns(state: ThreadState, kept: int) -> ThreadState:
+    """Returns a copy of the state with its first `kept` turns, of all that a fork may inherit."""
+    part = copy(state)
+    part.turns = [copy(turn) for turn in state.turns[:kept]]
+    part.turn_index = {turn.id: index for index, turn in enumerate(part.turns)}
+    part.entries = state.entries[: state.entries_end(kept - 1)] if kept else []
+    part.turn_aliases = dict(state.turn_aliases)
+    part.trim_points = [copy(point) for point in state.trim_points]
+    part.discards, part.generations = list(state.discards), list(state.generations)
+    return part
 
 
 def inherited_history(parent: ThreadState, fork_id: str) -> tuple[ev.AnyEvent, ...]:

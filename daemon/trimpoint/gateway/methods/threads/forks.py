@@ -11,7 +11,7 @@ from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.history.adoption import as_it_was
+from trimpoint.codex.history.adoption import as_it_is, as_it_was
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items
@@ -70,7 +70,9 @@ class Forks:
         }
         asked = {**params, **turns, "threadId": session.provider_thread_id}
         try:
-            return await self._methods.adopt(client_request, asked, "forked", state)
+            # A trim that is recorded before Codex answers is none of the fork's.
+            parent = as_it_is(state)
+            return await self._methods.adopt(client_request, asked, "forked", parent)
         except ProviderError:
             if not (_is_fresh(state) if named is None else _is_past_turn(state, named)):
                 raise

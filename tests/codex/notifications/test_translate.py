@@ -10,7 +10,12 @@ from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
-from trimpoint.operations.provider.settings import is_confirmed, update_params, with_unconfirmed
+from trimpoint.operations.provider.settings import (
+    awaits_report,
+    is_confirmed,
+    update_params,
+    with_unconfirmed,
+)
 
 OVERFLOW = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
 RAW_BODY = '{"error":{"message":"Too long.","type":"invalid_request_error","code":"context_length_exceeded"}}'
@@ -142,3 +147,57 @@ def test_settings_that_change_in_a_turn_are_not_confirmed_by_its_end() -> None:
     begun = settings_after(with_unconfirmed(b"{}", {"effort": "low"}), STARTED)
     changed = with_unconfirmed(begun, {"effort": "high"})
     assert not is_confirmed(settings_after(changed, COMPLETED))
+
+
+def reported(settings: bytes, **members: Any) -> bytes:
+    """The settings once Codex has reported `members`."""
+    message = CodexMessage.compose(REPORTED, {"threadId": "p", "threadSettings": members})
+    [fact] = translate(message, 1, settings)
+    assert isinstance(fact, ev.SettingsChanged)
+    return fact.settings
+
+
+def test_a_report_of_an_earlier_change_keeps_what_was_acknowledged_since() -> None:
+    first = with_unconfirmed(b"{}", {"effort": "low"})
+    second = with_unconfirmed(first, {"model": "gpt-5-codex"})
+    settings = reported(second, effort="low", model="gpt-5", summary="none")
+    assert update_params(settings) == {"effort": "low", "model": "gpt-5-codex"}
+    settings = reported(settings, effort="low", model="gpt-5-codex", summary="none")
+    assert update_params(settings) == {"effort": "low", "model": "gpt-5-codex", "summary": "none"}
+    assert not awaits_report(settings)
+    settings = reported(settings, effort="high", model="gpt-5")  # the overrides of a turn
+    assert update_params(settings) == {"effort": "high", "model": "gpt-5"}
+
+
+def test_the_newest_acknowledged_change_of_a_setting_is_awaited() -> None:
+    settings = with_unconfirmed(with_unconfirmed(b"{}", {"effort": "low"}), {"effort": "high"})
+    settings = reported(settings, effort="low")
+    settings = with_unconfirmed(settings, {})  # given to another provider thread
+    assert update_params(settings) == {"effort": "high"}
+    assert update_params(reported(settings, effort="low")) == {"effort": "high"}
+    assert not awaits_report(reported(settings, effort="high"))
+
+
+def test_permissions_are_reported_under_another_name() -> None:
+    settings = with_unconfirmed(b"{}", {"permissions": ":read-only"})
+    profile = {"activePermissionProfile": {"id": ":workspace"}}
+    assert awaits_report(reported(settings, **profile))
+    profile = {"activePermissionProfile": {"id": ":read-only", "extends": None}}
+    assert not awaits_report(reported(settings, **profile))
+
+
+def test_a_report_agrees_with_what_was_given_when_codex_fills_in_the_rest() -> None:
+    given = {"sandboxPolicy": {"type": "workspaceWrite"}, "personality": "friendly"}
+    settings = with_unconfirmed(b"{}", given)
+    full = {"sandboxPolicy": {"type": "workspaceWrite", "networkAccess": False}}
+    assert awaits_report(reported(settings, **full))
+    assert not awaits_report(reported(settings, **full, personality="friendly"))
+
+
+def test_a_whole_turn_ends_the_wait_for_a_report_that_agrees() -> None:
+    settings = reported(with_unconfirmed(b"{}", {"cwd": "/a/../b"}), cwd="/b")
+    assert update_params(settings) == {"cwd": "/a/../b"}
+    settings = settings_after(settings, STARTED, COMPLETED)
+    assert update_params(settings) == {"cwd": "/b"}
+    assert is_confirmed(settings)
+    assert not awaits_report(settings)

@@ -2,13 +2,17 @@
 trim.
 """
 
+import shutil
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from anyio.abc import Process
 from msgspec import Raw
 from trimpoint.cli.connection.client import Client
 from trimpoint.operations.routing.notification_router import NotificationRouter
+from trimpoint.testkit import say
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
@@ -100,6 +104,73 @@ async def test_an_effort_holds_whose_report_the_daemon_does_not_live_to_see(
             if command:
                 await talk.type(command)
             assert (await talk.turn()).body["reasoning"]["effort"] == "high"
+
+
+def as_before(self: NotificationRouter, method: str, params: Raw, line: bytes) -> None:
+    """Passes on reports of settings as Codex makes them before it has changed the model."""
+    if method == "thread/settings/updated":
+        params = Raw(bytes(params).replace(b'"gpt-5-codex"', b'"gpt-5"'))
+        line = msgspec.json.encode({"method": method, "params": params})
+    heard(self, method, params, line)
+
+
+@pytest.mark.parametrize("command", ["", "/clear"])
+async def test_a_model_holds_when_the_report_of_an_earlier_change_arrives_after_its_answer(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(NotificationRouter, "on_notification", as_before)
+    async with harness.daemon(), harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        await talk.turn()
+        update = "thread/settings/update"
+        await client.request(update, threadId=talk.thread_id, effort="high")
+        await client.request(update, threadId=talk.thread_id, model="gpt-5-codex")
+        await client.expect(lambda message: message.get("method") == "thread/settings/updated")
+        if command:
+            await talk.type(command)
+        answer = await client.request("thread/resume", threadId=talk.thread_id)
+        assert (answer["model"], answer["reasoningEffort"]) == ("gpt-5-codex", "high")
+        request = await talk.turn()
+    assert (request.body["model"], request.body["reasoning"]["effort"]) == ("gpt-5-codex", "high")
+
+
+async def test_a_turn_replaces_a_change_that_was_never_reported(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with harness.daemon(), harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        named = {"threadId": talk.thread_id}
+        await talk.turn()
+        with monkeypatch.context() as unreported:
+            unreported.setattr(NotificationRouter, "on_notification", without_settings)
+            await client.request("thread/settings/update", **named, effort="high")
+            await client.request("thread/read", **named)
+        talk.script.then(say("less"))
+        prompt, after = [{"type": "text", "text": "with less effort"}], len(client.messages)
+        await client.request("turn/start", **named, input=prompt, effort="low")
+        assert (await client.request("thread/resume", **named))["reasoningEffort"] == "low"
+        await client.received("turn/completed", after)
+        await talk.type("/clear")
+        assert (await talk.turn()).body["reasoning"]["effort"] == "low"
+
+
+async def test_settings_that_codex_answers_with_after_a_kill_hold_when_it_had_not_stored_them(
+    harness: Harness, tmp_path: Path
+) -> None:
+    async with harness.daemon(), harness.client() as client:
+        talk = await Conversation.begin(client, harness.worktree, harness.model, harness.script)
+        await talk.turn()
+    shutil.copytree(harness.codex_home, tmp_path / "before", symlinks=True)
+    async with harness.daemon(), harness.client() as client:
+        await client.request("thread/settings/update", threadId=talk.thread_id, effort="high")
+    async with harness.daemon(), harness.client() as client:
+        answer = await client.request("thread/resume", threadId=talk.thread_id)
+        assert answer["reasoningEffort"] == "high"
+    shutil.rmtree(harness.codex_home)
+    shutil.copytree(tmp_path / "before", harness.codex_home, symlinks=True)
+    async with harness.daemon(), harness.client() as client:
+        talk.client = client
+        assert (await talk.turn()).body["reasoning"]["effort"] == "high"
 
 
 async def test_a_resume_that_sets_something_else_keeps_what_was_acknowledged_before_a_kill(

@@ -13,6 +13,11 @@ from typing import Any, NamedTuple, TypeGuard
 import msgspec
 
 from trimpoint.codex.notifications.message import CodexMessage
+from trimpoint.codex.notifications.settings_reports import (
+    when_turn_ends,
+    when_turn_starts,
+    with_report,
+)
 from trimpoint.core.context.active_context import is_preamble
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -48,7 +53,7 @@ def translate(message: CodexMessage, generation: int, settings: bytes) -> Facts:
 
 def _turn_started(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     started = ev.TurnStarted(_text(message.object("turn"), "id"), generation)
-    return (started, *_unconfirmed_until_its_end(settings))
+    return (started, *_changed(when_turn_starts(settings)))
 
 
 def _turn_completed(message: CodexMessage, generation: int, settings: bytes) -> Facts:
@@ -57,35 +62,11 @@ def _turn_completed(message: CodexMessage, generation: int, settings: bytes) -> 
     completed = ev.TurnCompleted(
         _text(turn, "id"), ending.status, ending.error, error_kind=ending.error_kind
     )
-    return (completed, *_confirmed_by_its_end(settings))
+    return (completed, *_changed(when_turn_ends(settings)))
 
 
-# The value of `unconfirmed` in the settings (`operations/provider/settings.py`) while the first
-# turn with them is running.
-_UNTIL_TURN_ENDS = "until the turn ends"
-
-
-def _unconfirmed(settings: bytes) -> dict[str, Any]:
-    return as_dict(msgspec.json.decode(settings)) if b'"unconfirmed"' in settings else {}
-
-
-def _unconfirmed_until_its_end(settings: bytes) -> Facts:
-    known = _unconfirmed(settings)
-    if known.get("unconfirmed") is not True:
-        return ()
-    return (ev.SettingsChanged(msgspec.json.encode({**known, "unconfirmed": _UNTIL_TURN_ENDS})),)
-
-
-def _confirmed_by_its_end(settings: bytes) -> Facts:
-    """Returns the fact that settings are confirmed with which a whole turn ran, or nothing.
-
-    Codex reports settings before it has stored them, and may end in between, even when it is asked
-    to end (measured: 0.153, 0.163).
-    """
-    known = _unconfirmed(settings)
-    if known.pop("unconfirmed", None) != _UNTIL_TURN_ENDS:
-        return ()
-    return (ev.SettingsChanged(msgspec.json.encode(known)),)
+def _changed(settings: bytes | None) -> Facts:
+    return () if settings is None else (ev.SettingsChanged(settings),)
 
 
 def _item_completed(message: CodexMessage, generation: int, settings: bytes) -> Facts:
@@ -158,8 +139,7 @@ def _settings(message: CodexMessage, generation: int, settings: bytes) -> Facts:
     current = message.raw("threadSettings")
     if current is None or not isinstance(message.member("threadSettings"), dict):
         raise msgspec.ValidationError("the thread's settings are not an object")
-    known = msgspec.json.decode(settings, type=dict[str, msgspec.Raw])
-    return (ev.SettingsChanged(msgspec.json.encode({**known, "current": current})),)
+    return (ev.SettingsChanged(with_report(settings, current)),)
 
 
 _READERS: dict[str, Callable[[CodexMessage, int, bytes], Facts]] = {

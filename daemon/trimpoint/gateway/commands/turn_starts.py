@@ -18,6 +18,12 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
 from trimpoint.operations.provider.provider_threads import ProviderThreads
+from trimpoint.operations.provider.settings import (
+    UPDATABLE,
+    acknowledged_changes,
+    awaits_report,
+    with_unconfirmed,
+)
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.ids import new_uuid7
 
@@ -87,6 +93,7 @@ class TurnStarts:
             writer.record_facts(
                 ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id)
             )
+            writer.record_facts(*_overridden(writer.state.settings, params))
             self._threads.prompts.note(writer.thread_id, turn_id, params)
             answered(raw)
 
@@ -118,6 +125,17 @@ class TurnStarts:
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}
         await self.send(session, baseline, params, lambda raw: None)
         return True
+
+
+def _overridden(settings: bytes, params: dict[str, Raw]) -> tuple[ev.AnyEvent, ...]:
+    """Returns the fact that a turn's parameters replace changes whose report is awaited, or
+    nothing.
+    """
+    if not awaits_report(settings):
+        return ()
+    given = {name: params[name] for name in UPDATABLE if name in params}
+    changes = acknowledged_changes(msgspec.json.decode(msgspec.json.encode(given)))
+    return (ev.SettingsChanged(with_unconfirmed(settings, changes)),) if changes else ()
 
 
 def _raw(value: object) -> Raw:

@@ -82,7 +82,10 @@ class Resumption:
         changes = {} if missed.is_anything else self._lost_settings(writer.state, params, answer)
         if missed.is_anything or lasting(params) or not changes:
             settings = resumed_settings(writer.state.settings, params, answer)
-            settings = with_unconfirmed(settings, changes) if changes else settings
+            # An answer confirms nothing: a Codex that still has the thread loaded has perhaps not
+            # stored what it answers with.
+            if changes or not (missed.is_anything or is_confirmed(writer.state.settings)):
+                settings = with_unconfirmed(settings, changes)
             writer.record_facts(ev.SettingsChanged(settings))
             if by_client is not None and not changes:
                 by_client.answer = raw.copy()

@@ -125,7 +125,7 @@ def resumed_settings(settings: bytes, params: dict[str, Any], answer: dict[str, 
     Instructions and configuration are not in any answer, so they are taken from `params`; Codex
     does not store them (measured: 0.163).
     """
-    stored = _confirmed(msgspec.json.decode(settings))
+    stored = _settled(msgspec.json.decode(settings))
     current = {**as_dict(stored.get("current")), **settings_in(answer)}
     model = answer.get("model") or stored.get("model")
     return msgspec.json.encode(
@@ -137,7 +137,7 @@ def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
     """Returns `settings` updated with the `params` of a `thread/resume`, for a provider thread that
     has not been started yet.
     """
-    stored = msgspec.json.decode(settings)
+    stored = _without_awaited(msgspec.json.decode(settings))
     given = lasting(params)
     gone = set(given)
     if any(name in given for name in SANDBOXES):
@@ -168,13 +168,33 @@ def _start_with(stored: dict[str, Any], params: dict[str, Any]) -> dict[str, Any
 def with_unconfirmed(settings: bytes, changes: dict[str, Any]) -> bytes:
     """Returns `settings` with changes that Codex acknowledged. Until a turn has run with them,
     Codex may forget them when it ends, reported or not (measured: 0.153, 0.163).
+
+    They are kept as `acknowledged` until Codex reports them, because an earlier report may still
+    arrive (`codex/notifications/settings_reports.py`).
     """
     stored = msgspec.json.decode(settings)
-    gone = _NAMES_OF_PERMISSIONS if not changes.keys().isdisjoint(_NAMES_OF_PERMISSIONS) else ()
-    now = as_dict(stored.get("current"))
-    kept = {name: value for name, value in now.items() if name not in gone}
-    current = changed_with_mode(kept, changes)
+    stored.pop("reported", None)
+    current = _changed(as_dict(stored.get("current")), changes)
+    awaited = _changed(as_dict(stored.pop("acknowledged", None)), changes)
+    if awaited:
+        stored["acknowledged"] = awaited
     return msgspec.json.encode({**stored, "current": current, "unconfirmed": True})
+
+
+def _changed(now: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    gone = _NAMES_OF_PERMISSIONS if not changes.keys().isdisjoint(_NAMES_OF_PERMISSIONS) else ()
+    kept = {name: value for name, value in now.items() if name not in gone}
+    return changed_with_mode(kept, changes)
+
+
+def acknowledged_changes(params: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `thread/settings/update` or `turn/start` with `params` changes."""
+    return {name: params[name] for name in UPDATABLE if params.get(name) is not None}
+
+
+def awaits_report(settings: bytes) -> bool:
+    """Returns whether Codex has acknowledged changes that it has not reported yet."""
+    return b'"acknowledged"' in settings and "acknowledged" in msgspec.json.decode(settings)
 
 
 def with_memory_mode(settings: bytes, mode: str) -> bytes:
@@ -195,8 +215,12 @@ def is_confirmed(settings: bytes) -> bool:
     return not msgspec.json.decode(settings).get("unconfirmed")
 
 
-def _confirmed(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in stored.items() if name != "unconfirmed"}
+def _settled(stored: dict[str, Any]) -> dict[str, Any]:
+    return _without_awaited({name: stored[name] for name in stored if name != "unconfirmed"})
+
+
+def _without_awaited(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: stored[name] for name in stored if name not in ("acknowledged", "reported")}
 
 
 def has_agent_tools(settings: bytes) -> bool:

@@ -28,7 +28,7 @@ from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 from trimpoint.gateway.session.subscriptions import Subscriptions
 from trimpoint.operations.provider.settings import (
-    UPDATABLE,
+    acknowledged_changes,
     with_memory_mode,
     with_unconfirmed,
 )
@@ -232,8 +232,8 @@ class TurnMethods:
 
 
 def _settings_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:
-    changes = {name: params[name] for name in UPDATABLE if params.get(name) is not None}
-    return (ev.SettingsChanged(with_unconfirmed(state.settings, changes)),)
+    changed = with_unconfirmed(state.settings, acknowledged_changes(params))
+    return (ev.SettingsChanged(changed),)
 
 
 def _memory_mode_acknowledged(state: ThreadState, params: dict[str, Any]) -> Facts:

@@ -37,7 +37,7 @@ class Branches:
         self._eras: list[_Era] = []
         self._linked = False
 
-    def __contains__(self, uuid: str) -> bool:
+    def __contains__(self, uuid: object) -> bool:
         return uuid in self._parents
 
     def add(self, uuid: str, parent: str | None, *, may_rewind: bool, dead: bool = False) -> Step:

@@ -180,16 +180,16 @@ def test_the_newest_acknowledged_change_of_a_setting_is_awaited() -> None:
 
 def test_permissions_are_reported_under_another_name() -> None:
     settings = with_unconfirmed(b"{}", {"permissions": ":read-only"})
-    profile = {"activePermissionProfile": {"id": ":workspace"}}
-    assert awaits_report(reported(settings, **profile))
-    profile = {"activePermissionProfile": {"id": ":read-only", "extends": None}}
-    assert not awaits_report(reported(settings, **profile))
+    earlier = reported(settings, activePermissionProfile={"id": ":workspace"})
+    assert awaits_report(earlier)
+    profile = {"id": ":read-only", "extends": None}
+    assert not awaits_report(reported(settings, activePermissionProfile=profile))
 
 
 def test_a_report_agrees_with_what_was_given_when_codex_fills_in_the_rest() -> None:
     given = {"sandboxPolicy": {"type": "workspaceWrite"}, "personality": "friendly"}
     settings = with_unconfirmed(b"{}", given)
-    full = {"sandboxPolicy": {"type": "workspaceWrite", "networkAccess": False}}
+    full: dict[str, Any] = {"sandboxPolicy": {"type": "workspaceWrite", "networkAccess": False}}
     assert awaits_report(reported(settings, **full))
     assert not awaits_report(reported(settings, **full, personality="friendly"))
 

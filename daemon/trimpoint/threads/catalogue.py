@@ -55,6 +55,7 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     preview: str = ""
     size: Size | None = None
     launch: bytes = b""
+    parent_thread_id: str | None = None  # unknown too where an older release wrote the entry
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -101,6 +102,7 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         preview=_preview(state),
         size=_size(state),
         launch=state.launch,
+        parent_thread_id=state.parent_thread_id,
     )
 
 

@@ -198,6 +198,42 @@ async def test_a_fork_from_the_ledger_outlives_the_daemon(harness: Harness) -> N
         assert seen_turns(await back.turn(), 3) == [1, 2]
 
 
+@pytest.mark.parametrize("command", ["/clear 1", "/clear"])
+@pytest.mark.parametrize("place", ["lastTurnId", "beforeTurnId", ""])
+async def test_a_fork_names_its_parent_everywhere(
+    harness: Harness, command: str, place: str
+) -> None:
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn()
+        await talk.type(command)
+        named = {place: (await turn_ids(talk))[0]} if place else {}
+        fork = await forked(talk, **named)
+        assert await parents(fork) == {"thread/read": talk.thread_id}
+        await fork.turn()
+        everywhere = dict.fromkeys(("thread/read", "thread/list", "thread/resume"), talk.thread_id)
+        assert await parents(fork, resumed=True) == everywhere
+    async with harness.daemon(), harness.client() as client:
+        back = Conversation(client, fork.thread_id, harness.model, harness.script)
+        assert await parents(back, resumed=True) == everywhere
+        await back.type("/clear")
+        assert await parents(back, resumed=True) == everywhere
+
+
+async def parents(fork: Conversation, *, resumed: bool = False) -> dict[str, str | None]:
+    """Returns the parent that each answer about the fork names."""
+    read = await fork.client.request("thread/read", threadId=fork.thread_id)
+    threads = {"thread/read": read["thread"]}
+    listed = await fork.client.request("thread/list")
+    for row in listed["data"]:
+        if row["id"] == fork.thread_id:
+            threads["thread/list"] = row
+    if resumed:
+        answer = await fork.client.request("thread/resume", threadId=fork.thread_id)
+        threads["thread/resume"] = answer["thread"]
+    return {method: thread["forkedFromId"] for method, thread in threads.items()}
+
+
 async def test_items_of_turns_before_a_trim_can_be_read(harness: Harness) -> None:
     async with harness.conversation() as talk:
         for _ in range(2):

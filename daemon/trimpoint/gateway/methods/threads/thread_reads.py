@@ -2,6 +2,7 @@
 over all its provider threads.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -41,7 +42,7 @@ class ThreadReads:
         `params` are the parameters of `thread/resume` that concern turns.
         """
         if is_one_provider_thread(state):
-            return raw
+            return self._with_parent(raw, state)
         answer = msgspec.json.decode(self._identity.to_client(bytes(raw)))
         thread = as_dict(answer.get("thread"))
         first = next((entry.text for entry in state.entries if entry.role == "user"), "")
@@ -66,7 +67,9 @@ class ThreadReads:
         state = await self._requests.state_of(client_request)
         if state is None or is_one_provider_thread(state):
             try:
-                return await self._requests.forward(client_request)
+                return await self._requests.forward(
+                    client_request, shown=partial(self._read_answer, state)
+                )
             except ProviderError as error:
                 if state is None or state.turns or not is_missing_error(error):
                     raise
@@ -152,6 +155,23 @@ class ThreadReads:
     def without_turns(self, state: ThreadState, raw: Raw) -> Any:
         """Returns the same as `with_whole_history` for an answer without turns."""
         return self.with_whole_history(raw, state, {"excludeTurns": True})
+
+    def _read_answer(self, state: ThreadState | None, raw: Raw) -> Raw:
+        answer = Raw(self._identity.to_client(bytes(raw)))
+        return answer if state is None else self._with_parent(answer, state)
+
+    def _with_parent(self, raw: Raw, state: ThreadState) -> Raw:
+        """Returns Codex's answer with the parent of a fork, which Codex does not know of a fork
+        that was made from the ledger.
+        """
+        parent = self._parent_of(state)
+        if parent is None:
+            return raw
+        answer = msgspec.json.decode(raw, type=dict[str, Raw])
+        thread = msgspec.json.decode(answer["thread"], type=dict[str, Raw])
+        if "forkedFromId" in thread:
+            thread["forkedFromId"] = Raw(msgspec.json.encode(parent))
+        return Raw(msgspec.json.encode({**answer, "thread": thread}))
 
     def _parent_of(self, state: ThreadState) -> str | None:
         parent = state.parent_thread_id

@@ -55,7 +55,6 @@ class ThreadSummary(msgspec.Struct, array_like=True):
     preview: str = ""
     size: Size | None = None
     launch: bytes = b""
-    parent_thread_id: str | None = None  # unknown too where an older release wrote the entry
 
 
 class Catalogue(msgspec.Struct, array_like=True):
@@ -102,7 +101,6 @@ def summarize(state: ThreadState, size_bytes: int, scratch_ids: list[str]) -> Th
         preview=_preview(state),
         size=_size(state),
         launch=state.launch,
-        parent_thread_id=state.parent_thread_id,
     )
 
 

@@ -217,21 +217,18 @@ class ThreadLists:
         return next((one for one in reversed(ids) if one is not None), "")
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Returns a row of Codex with stable ids, and with the creation time, preview and parent of
-        the thread instead of its provider thread's.
+        """Returns a row of Codex with stable ids, and with the creation time and preview of the
+        thread instead of its provider thread's.
         """
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
         owner = self._engine.owner_of(provider_id)
         shown: dict[str, Any] = idmap.rewrite_ids(row, self._engine.owner_of)
-        if owner is None:
-            return shown
-        summary, of_thread = self._engine.summaries[owner], shown.get("thread", shown)
-        parent = summary.parent_thread_id
-        if parent is not None and "forkedFromId" in of_thread:
-            of_thread["forkedFromId"] = self._engine.owner_of(parent) or parent
-        if owner != provider_id:
-            of_thread.update(createdAt=summary.created_at_ms // 1000, preview=summary.preview)
+        if owner is not None and owner != provider_id:
+            summary = self._engine.summaries[owner]
+            shown.get("thread", shown).update(
+                createdAt=summary.created_at_ms // 1000, preview=summary.preview
+            )
         return shown
 
     def has_renewed(self) -> bool:

@@ -122,6 +122,14 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out folders without a fast test where only those run, for importing them takes long."""
+    if config.getoption("markexpr") != "not processes" or TESTS not in collection_path.parents:
+        return None
+    folder = collection_path.relative_to(TESTS).parts[0]
+    return True if folder in FOLDERS_WITH_PROCESSES else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks every test that starts processes, before `-m` selects tests."""

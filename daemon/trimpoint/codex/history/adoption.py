@@ -141,8 +141,7 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
     if not now:
         past.trim_points = points_at(past.trim_points, past.turns)
         past.injected_before_next = injected_at(state, kept)
-    standing = (discard for discard in state.discards if discard.generation <= last)
-    past.discards = discards_left(past, standing)
+    past.discards = discards_left(past, last)
     past.generations.append(Generation(state.generation.number + 1, "fork", "turns"))
     return past
 

@@ -1,6 +1,6 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -26,17 +26,20 @@ def roll_back_turns(state: ThreadState, event: ev.TurnsRolledBack, at_ms: int) -
     # 0.171).
     state.injected_before_next = injected
     state.trim_points = [point for point in state.trim_points if point.turn_index <= first]
-    standing = (discard for discard in state.discards if discard.generation <= ran_in)
-    state.discards = discards_left(state, standing)
+    state.discards = discards_left(state, ran_in)
     state.redoable = 0
     count_active_messages(state)
 
 
-def discards_left(state: ThreadState, discards: Iterable[Discard]) -> list[Discard]:
-    """Returns those of `discards` that concern turns of the thread, without the turns that it no
-    longer has. A fork may have discards that were made after these turns.
+def discards_left(state: ThreadState, last: int) -> list[Discard]:
+    """Returns the discards up to the generation `last` that concern turns of the thread, without
+    turns that it no longer has. A fork may have discards that were made after these turns.
     """
-    return [_remaining(state, one) for one in discards if _concerns(state, one)]
+    return [
+        _remaining(state, discard)
+        for discard in state.discards
+        if discard.generation <= last and _concerns(state, discard)
+    ]
 
 
 def _concerns(state: ThreadState, discard: Discard) -> bool:
@@ -205,8 +208,7 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
     else:
         state.trim_points = points_at(state.trim_points, state.turns)
         last = state.turns[-1].generation if state.turns else 0
-        standing = (discard for discard in state.discards if discard.generation <= last)
-        state.discards = discards_left(state, standing)
+        state.discards = discards_left(state, last)
     count_active_messages(state)
 
 

@@ -6,7 +6,7 @@ arrive after the acknowledgement of a later one. The settings keep the acknowled
 in `reported` meanwhile (`operations/provider/settings.py`).
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -16,6 +16,7 @@ from trimpoint.core.model.lenient import as_dict
 # The value of `unconfirmed` in the settings while the first turn with them is running.
 _UNTIL_TURN_ENDS = "until the turn ends"
 _AWAITED = ("acknowledged", "reported")
+_T = TypeVar("_T")
 
 
 def with_report(settings: bytes, report: Raw) -> bytes:
@@ -24,8 +25,7 @@ def with_report(settings: bytes, report: Raw) -> bytes:
     awaited = as_dict(msgspec.json.decode(known.get("acknowledged", b"{}")))
     if not _has_all(as_dict(msgspec.json.decode(report)), awaited):
         return msgspec.json.encode({**known, "reported": report})
-    settled = {name: value for name, value in known.items() if name not in _AWAITED}
-    return msgspec.json.encode({**settled, "current": report})
+    return msgspec.json.encode({**without_awaited(known), "current": report})
 
 
 def when_turn_starts(settings: bytes) -> bytes | None:
@@ -45,10 +45,15 @@ def when_turn_ends(settings: bytes) -> bytes | None:
     known = _unconfirmed(settings)
     if known.pop("unconfirmed", None) != _UNTIL_TURN_ENDS:
         return None
-    settled = {name: value for name, value in known.items() if name not in _AWAITED}
+    settled = without_awaited(known)
     if "reported" in known:
         settled["current"] = known["reported"]
     return msgspec.json.encode(settled)
+
+
+def without_awaited(stored: dict[str, _T]) -> dict[str, _T]:
+    """Returns decoded settings without the acknowledged changes whose report is awaited."""
+    return {name: value for name, value in stored.items() if name not in _AWAITED}
 
 
 def _unconfirmed(settings: bytes) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from trimpoint.codex.notifications.settings_reports import without_awaited
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import COMPACT_LIMIT
@@ -137,7 +138,7 @@ def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
     """Returns `settings` updated with the `params` of a `thread/resume`, for a provider thread that
     has not been started yet.
     """
-    stored = _without_awaited(msgspec.json.decode(settings))
+    stored = without_awaited(msgspec.json.decode(settings))
     given = lasting(params)
     gone = set(given)
     if any(name in given for name in SANDBOXES):
@@ -216,11 +217,7 @@ def is_confirmed(settings: bytes) -> bool:
 
 
 def _settled(stored: dict[str, Any]) -> dict[str, Any]:
-    return _without_awaited({name: stored[name] for name in stored if name != "unconfirmed"})
-
-
-def _without_awaited(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: stored[name] for name in stored if name not in ("acknowledged", "reported")}
+    return without_awaited({name: stored[name] for name in stored if name != "unconfirmed"})
 
 
 def has_agent_tools(settings: bytes) -> bool:

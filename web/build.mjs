@@ -1,37 +1,57 @@
-// Builds app/vendor.js from the lock file's packages: the same bytes each time. `node build.mjs [OUT-DIRECTORY]`.
-import { readFile, readdir, writeFile } from "node:fs/promises";
+// Bundles the page into `built`: one script, one style sheet, and what goes along with them; the same bytes each time.
+// `node build.mjs --watch` builds again at each change, readable and with a source map.
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { context } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(here, "app");
+const out = join(here, "built");
+const isWatched = process.argv.includes("--watch");
 
-const result = await build({
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+for (const name of ["index.html", "icon.svg"]) {
+    await copyFile(join(here, "app", name), join(out, name));
+}
+const bundler = await context({
     absWorkingDir: here,
-    entryPoints: ["vendor.mjs"],
+    entryPoints: ["app/main.js", "app/app.css"],
     bundle: true,
-    minify: true,
+    minify: !isWatched,
+    sourcemap: isWatched && "inline",
     format: "esm",
     target: "es2022",
     charset: "utf8",
     legalComments: "none",
+    // Qt's script for the page in the desktop shell, which alone serves it.
+    external: ["*/qwebchannel.js"],
     metafile: true,
-    outfile: join(out, "vendor.js"),
+    outdir: out,
+    logLevel: "warning",
 });
-
-// The licences ask to go along with the code.
-const names = new Set(
-    Object.keys(result.metafile.inputs)
-        .filter((path) => path.startsWith("node_modules/"))
-        .map((path) => path.split("/").slice(1, path.startsWith("node_modules/@") ? 3 : 2).join("/")),
-);
-const texts = [];
-for (const name of [...names].sort()) {
-    const folder = join(here, "node_modules", name);
-    const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-    const files = (await readdir(folder)).filter((file) => /^licen[cs]e/i.test(file));
-    const text = files.length ? await readFile(join(folder, files[0]), "utf8") : "";
-    texts.push(`${name} ${version} (${license})\n\n${text.trim()}\n`);
+if (isWatched) {
+    await bundler.watch();
+} else {
+    const { metafile } = await bundler.rebuild();
+    await bundler.dispose();
+    await writeFile(join(out, "licenses.txt"), await licences(Object.keys(metafile.inputs)));
 }
-await writeFile(join(out, "vendor.licenses.txt"), texts.join(`\n${"-".repeat(72)}\n\n`));
+
+/** The licences ask to go along with the code. */
+async function licences(inputs) {
+    const names = new Set(
+        inputs
+            .filter((path) => path.startsWith("node_modules/"))
+            .map((path) => path.split("/").slice(1, path.startsWith("node_modules/@") ? 3 : 2).join("/")),
+    );
+    const texts = [];
+    for (const name of [...names].sort()) {
+        const folder = join(here, "node_modules", name);
+        const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+        const files = (await readdir(folder)).filter((file) => /^licen[cs]e/i.test(file));
+        const text = files.length ? await readFile(join(folder, files[0]), "utf8") : "";
+        texts.push(`${name} ${version} (${license})\n\n${text.trim()}\n`);
+    }
+    return texts.join(`\n${"-".repeat(72)}\n\n`);
+}

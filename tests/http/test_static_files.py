@@ -12,11 +12,9 @@ PAGE = '<script type="module" src="{{base}}main.js"></script>'
 
 
 def built(folder: Path) -> StaticFiles:
-    (folder / "model").mkdir(parents=True)
+    folder.mkdir(exist_ok=True)
     (folder / "index.html").write_text(PAGE)
-    (folder / "main.js").write_text("import './model/fold.js';")
-    (folder / "model" / "fold.js").write_text("export {};")
-    (folder / "protocol.d.ts").write_text("export {};")
+    (folder / "notes.md").write_text("no")
     (folder / BUILT).write_text("export {};")
     return StaticFiles(folder)
 
@@ -34,13 +32,13 @@ def base_of(files: StaticFiles) -> str:
 def test_the_page_names_its_files_by_what_is_in_them(tmp_path: Path) -> None:
     files = built(tmp_path)
     base = base_of(files)
-    found = asked(files, f"{base}model/fold.js")
+    found = asked(files, f"{base}main.js")
     assert found is not None
     assert found.body == b"export {};"
     assert dict(found.headers)["Cache-Control"] == "private, max-age=31536000, immutable"
-    (tmp_path / "model" / "fold.js").write_text("export const changed = 1;")
+    (tmp_path / BUILT).write_text("export const changed = 1;")
     assert base_of(files) != base
-    assert asked(files, f"{base}model/fold.js") is None
+    assert asked(files, f"{base}main.js") is None
 
 
 def test_the_page_may_run_nothing_but_its_own_scripts(tmp_path: Path) -> None:
@@ -59,14 +57,14 @@ def test_files_are_packed_for_who_can_unpack_them(tmp_path: Path) -> None:
     packed = asked(files, f"{base_of(files)}main.js", encoding="gzip, br")
     assert packed is not None
     assert dict(packed.headers)["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.body) == b"import './model/fold.js';"
+    assert gzip.decompress(packed.body) == b"export {};"
 
 
 def test_no_file_outside_the_folder_is_served(tmp_path: Path) -> None:
     (tmp_path / "secret.js").write_text("no")
     files = built(tmp_path / "app")
     base = base_of(files)
-    for path in ("../secret.js", "protocol.d.ts", "", "model", "%2e%2e/secret.js", "nothing.js"):
+    for path in ("../secret.js", "notes.md", "", "%2e%2e/secret.js", "nothing.js"):
         assert asked(files, f"{base}{path}") is None, path
     assert asked(files, "/static/0123456789abcdef/main.js") is None
     assert asked(files, "/", "POST") is None

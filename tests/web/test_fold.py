@@ -19,12 +19,12 @@ from trimpoint.core.model.decision import Accepted, Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.view import TurnWindow, envelopes, read_model
-from trimpoint.http.static_files import default_folder
 from trimpoint_protocol import commands as wire
 
 from tests.core.given import Conversation, activity, assistant, client, compact, started, trim
 
 NODE = shutil.which("node")
+MODULES = Path(__file__).parents[2] / "web" / "app"
 LIVES = 120
 ACTS = 18
 PAGE = 3
@@ -225,7 +225,7 @@ async def folded(cases: list[dict[str, Any]], folder: Path) -> list[dict[str, An
     log = folder / "log.json"
     log.write_text(json.dumps({"cases": cases}), encoding="utf-8")
     script = Path(__file__).with_name("replay.mjs")
-    command = [str(NODE), str(script), str(default_folder()), str(log)]
+    command = [str(NODE), str(script), str(MODULES), str(log)]
     return list(json.loads((await anyio.run_process(command)).stdout))
 
 

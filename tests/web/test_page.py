@@ -28,7 +28,7 @@ PATCH = (
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: inner/patched.txt\n+hello\n"
     "*** End Patch\nEOF\n"
 )
-MOST_BYTES = 120 * 1024
+MOST_BYTES, MOST_REQUESTS = 100_000, 5
 FROM_THE_END = "list => list.scrollHeight - list.scrollTop - list.clientHeight"
 
 
@@ -260,8 +260,7 @@ async def test_the_page_asks_no_other_host_and_stays_small(stage: Stage) -> None
     await stage.page.reload()
     await stage.page.get_by_text("No thread is open").wait_for()
     assert [url for url in urls if not url.startswith(stage.origin)] == []
-    files = [
-        path for path in default_folder().rglob("*") if path.suffix in (".js", ".css", ".html")
-    ]
+    assert len(urls) <= MOST_REQUESTS
+    files = [path for path in default_folder().iterdir() if path.suffix in (".js", ".css", ".html")]
     packed = sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files)
     assert packed <= MOST_BYTES

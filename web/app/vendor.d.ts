@@ -1,4 +1,4 @@
-// What vendor.js exports, in types; vendor.mjs beside this folder is what it is built from.
+// What vendor.js exports, in types.
 export { Component, Fragment, h, render, type ComponentChildren, type RefObject, type VNode } from "preact";
 export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 export { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";

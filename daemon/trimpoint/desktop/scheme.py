@@ -14,8 +14,8 @@ from trimpoint.http.static_files import BASE, INDEX, PAGE_POLICY, TYPES
 
 NAME = b"trimpoint"
 PAGE = "trimpoint://app/"
-# Qt's own script defines a name; the page's modules import it.
-_CHANNEL = "link/qwebchannel.js"
+# Qt's own script defines a name; the page imports it.
+_CHANNEL = "qwebchannel.js"
 _CHANNEL_RESOURCE = ":/qtwebchannel/qwebchannel.js"
 # The stubs of 6.11 do not know that a header may stand several times.
 _HEADERS: Any = {

@@ -1,7 +1,7 @@
 """The files of the web page, read once and addressed by their content.
 
 The address of each file contains a digest of all files. So browsers may cache them for ever, and
-modules that import each other always have the same version.
+all files of a page have the same version.
 """
 
 import gzip
@@ -18,7 +18,7 @@ PAGE_POLICY = (
 )
 PREFIX = "/static/"
 INDEX = "index.html"
-BUILT = "vendor.js"
+BUILT = "main.js"
 """Made by `scripts/build-web`: without it there is no page."""
 
 _HTML = "text/html; charset=utf-8"
@@ -109,4 +109,4 @@ def default_folder() -> Path:
     clone.
     """
     packaged = Path(__file__).parents[1] / "webui"
-    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "web" / "app"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "web" / "built"

@@ -1,4 +1,4 @@
-// What app/vendor.js holds: everything of others that the page uses, and nothing else.
+// Everything of others that the page uses, and nothing else.
 import { h } from "preact";
 import htm from "htm";
 import { createLowlight } from "lowlight";

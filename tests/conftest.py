@@ -22,6 +22,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.effort import longer
 
+pytest_plugins = ("tests.selection", "tests.processor_time")
+
 TESTS = Path(__file__).parent
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
 # Where coverage is measured in the programs of trimpoint that a test starts: once for each family of

@@ -1,0 +1,148 @@
+"""Which tests run by default, and which only with `--thorough` (tests/README.md says why).
+
+By default a test with processes runs
+
+- with a restart before each act only if it is in the fifth that the seed of the run chooses,
+- with one of its seeds,
+- with each value of its parameters, and each pair of values of three parameters or more, rather
+  than with all combinations,
+- not at all if it is marked `thorough`.
+
+A file or a test that is named on the command line runs with all its cases. The seed is the one
+that the end of the report names: the same seed chooses the same cases.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESTARTED_SHARE = 5
+NOT_REACHED = "not reached in the time that --time-box gives"
+ALL, REST = "all", "rest"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("trimpoint")
+    group.addoption(
+        "--thorough",
+        nargs="?",
+        const=ALL,
+        choices=[ALL, REST],
+        help="run all tests, or with =rest those that are left out by default",
+    )
+    group.addoption(
+        "--time-box",
+        type=float,
+        metavar="SECONDS",
+        help="begin no test after this time, and name those that were not reached",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "thorough(reason): runs only with --thorough, or when its file is named"
+    )
+    seconds = config.getoption("time_box")
+    if seconds is not None:
+        config.pluginmanager.register(TimeBox(seconds))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects what the default leaves out, or with `--thorough=rest` everything else."""
+    wanted = config.getoption("thorough")
+    if wanted == ALL:
+        return
+    named = {path for path in map(_file_of, config.args) if path.is_file()}
+    candidates = [
+        item for item in items if item.get_closest_marker("processes") and item.path not in named
+    ]
+    rest = set(left_out(candidates, str(config.getoption("randomly_seed", 0))))
+    kept = [item for item in items if (item in rest) == (wanted == REST)]
+    config.hook.pytest_deselected(
+        items=[item for item in items if (item in rest) != (wanted == REST)]
+    )
+    items[:] = kept
+
+
+def _file_of(argument: str) -> Path:
+    return Path(argument.partition("::")[0]).resolve()
+
+
+def left_out(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
+    """Returns those of the items that run only with `--thorough`."""
+    shuffled = sorted(items, key=_order(seed))
+    restarted = [item for item in shuffled if _is_restarted(item)]
+    kept_restarted = set(restarted[: -(-len(restarted) // RESTARTED_SHARE)])
+    covered: dict[str, set[Any]] = defaultdict(set)
+    out: list[pytest.Item] = []
+    for item in shuffled:
+        if item.get_closest_marker("thorough"):
+            out.append(item)
+        elif _is_restarted(item):
+            if item not in kept_restarted:
+                out.append(item)
+        else:
+            shown, seen = _shown(item), covered[item.nodeid.partition("[")[0]]
+            if shown <= seen:
+                out.append(item)
+            seen |= shown
+    return out
+
+
+def _order(seed: str) -> Callable[[pytest.Item], bytes]:
+    return lambda item: blake2b(f"{seed} {item.nodeid}".encode(), digest_size=8).digest()
+
+
+def _is_restarted(item: pytest.Item) -> bool:
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    return "restarted" in {values.get("harness"), values.get("sealed_harness")}
+
+
+def _shown(item: pytest.Item) -> frozenset[Any]:
+    """Returns what this case of its test shows: values of parameters, or pairs of values."""
+    if not hasattr(item, "callspec"):
+        return frozenset({item.nodeid})
+    indices = item.callspec.indices
+    values = []
+    for mark in item.iter_markers("parametrize"):
+        names = _names(mark)  # set together, so their values are one
+        if names != ("seed",):
+            values.append((names, tuple(indices[name] for name in names)))
+    if not values:
+        return frozenset({"any seed" if "seed" in indices else item.nodeid})
+    return frozenset(combinations(values, 2) if len(values) > 2 else values)
+
+
+def _names(mark: pytest.Mark) -> tuple[str, ...]:
+    names = mark.args[0]
+    return (
+        tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else tuple(names)
+    )
+
+
+class TimeBox:
+    """Begins no test when its time is over, so that the rest of a run's time bounds it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if time.monotonic() > self._end:
+            pytest.skip(NOT_REACHED)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        missed = [
+            report.nodeid
+            for report in terminalreporter.stats.get("skipped", [])
+            if NOT_REACHED in str(report.longrepr)
+        ]
+        for nodeid in sorted(missed):
+            terminalreporter.write_line(f"not reached: {nodeid}")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from trimpoint.git.capture.untracked import SECRET_NAMES
+from trimpoint.git.capture.rules import CaptureRules
 
 MAX_PORT = 65_535
 FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
@@ -114,18 +114,10 @@ class DiscardSection(_Section, frozen=True):
             )
 
 
-class CheckpointsSection(_Section, frozen=True):
+class CheckpointsSection(CaptureRules, frozen=True):
     """`[checkpoints]`: whether worktrees are captured around turns, which files are left out, and
     how long a turn waits for a capture.
     """
-
-    enabled: bool = True
-    max_file_bytes: Positive = 64 * 1024 * 1024
-    baseline_deadline_s: Seconds = 10.0
-    completion_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 0.25
-    deadline_s: Seconds = 120.0
-    max_untracked_bytes: Positive = 128 * 1024 * 1024
-    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class LimitsSection(_Section, frozen=True):

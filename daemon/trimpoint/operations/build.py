@@ -6,8 +6,9 @@ from anyio.abc import TaskGroup
 
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.client_sink import ClientSink
+from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
-from trimpoint.operations.checkpoints.turn_captures import CaptureRules, TurnCaptures
+from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
 from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder

@@ -23,7 +23,7 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import keep
-from trimpoint.git.capture.untracked import SECRET_NAMES
+from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
@@ -42,23 +42,6 @@ log = structlog.get_logger()
 
 # A daemon that takes longer to stop would look as if it hangs.
 END_DEADLINE_S = 5.0
-
-
-class CaptureRules(NamedTuple):
-    """The limits of captures, in seconds and bytes.
-
-    `baseline_deadline_s` is how long a turn waits for its baseline, `deadline_s` the limit for any
-    other capture. `completion_grace_s` is how long the notification that a turn has ended is
-    delayed for its capture, so that a person's next change is not taken for the agent's.
-    """
-
-    enabled: bool = True
-    max_file_bytes: int = 64 * 1024 * 1024
-    baseline_deadline_s: float = 10.0
-    completion_grace_s: float = 0.25
-    deadline_s: float = 120.0
-    max_untracked_bytes: int = 128 * 1024 * 1024
-    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class Baseline(NamedTuple):

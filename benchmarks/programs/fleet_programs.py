@@ -59,7 +59,7 @@ async def _daemon(state: str, url: str) -> AsyncGenerator[tuple[ThreadRegistry, 
             fleet = Fleet(FleetSection(servers=(url,), host="bench"), "bench", deps, tasks)
             tasks.start_soon(fleet.run)
         yield registry, fleet
-        registry.clear_subscribers()
+        registry.close()
         tasks.cancel_scope.cancel()
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anyio
-import msgspec
 import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
@@ -34,7 +33,6 @@ from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.build import OperationRules, build_files
-from trimpoint.operations.checkpoints.turn_captures import CaptureRules
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.profiles import ProfileRules, Profiles, SharedParts
 from trimpoint.recall.recall import Recall
@@ -237,7 +235,7 @@ async def running_daemon(
                         tasks.cancel_scope.cancel()
             finally:
                 # Records that the registry still writes must not call parts that have ended.
-                engine.clear_subscribers()
+                engine.close()
                 if daemon is not None:
                     await daemon.captures.capture_unfinished()
 
@@ -259,8 +257,7 @@ def _expire(store: StateDirectory, config: Config) -> None:
 
 
 def _profile_rules(config: Config, profile: LaunchProfile) -> ProfileRules:
-    captures = CaptureRules(*msgspec.structs.astuple(config.checkpoints))
-    operations = OperationRules(config.compaction.deadline_s, captures)
+    operations = OperationRules(config.compaction.deadline_s, config.checkpoints)
     discard = policy_of(config, profile).discard
     routes = RouteRules(operations.wait_s, discard, config.discard.agent_tools)
     codex = config.codex

@@ -37,7 +37,7 @@ from trimpoint.gateway.gateway import ProfileRoutes
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.profiles import ProfileParts, RunningProfile, RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
-from trimpoint.gateway.session.clients import Clients, ClientsOfProfile
+from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.handshake import Handshake
 from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -46,7 +46,6 @@ from trimpoint.gateway.session.unused import Work
 from trimpoint.operations.build import Files, OperationRules, build_operations
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.threads.catalogue import is_unfinished
-from trimpoint.threads.part_of_registry import PartOfRegistry
 from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
@@ -88,7 +87,7 @@ class _Built(NamedTuple):
     """
 
     served: ProfileRoutes
-    engine: PartOfRegistry
+    engine: ThreadRegistry
 
 
 class _Live:
@@ -289,9 +288,9 @@ class Profiles:
         link = CodexLink(self._launch_of(launch), parts.state_dir, rules.request_deadline_s)
         compacts_at = compact_limit(link.profile.overrides)
         policy = msgspec.structs.replace(parts.engine.policy, provider_compacts_at=compacts_at)
-        engine = PartOfRegistry(parts.engine, owns, policy)
+        engine = parts.engine.part(owns, policy)
         pace = Pace(link.pause_reading, link.resume_reading)
-        clients = ClientsOfProfile(parts.clients, key, pace)
+        clients = parts.clients.of_profile(key, pace)
         side = build_client_side(engine, link, clients, parts.identity)
         operations = build_operations(
             engine, link, side.codex_events, parts.files, rules.operations, tasks

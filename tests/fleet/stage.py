@@ -117,7 +117,7 @@ async def desk(state_dir: Path, settings: FleetSection) -> AsyncGenerator[Desk]:
             fleet = Fleet(settings, str(settings.host), deps, tasks)
             tasks.start_soon(fleet.run)
             yield Desk(registry, store, fleet)
-            registry.clear_subscribers()
+            registry.close()
             tasks.cancel_scope.cancel()
 
 

@@ -107,7 +107,7 @@ async def test_a_page_of_another_origin_can_neither_read_nor_write(stage: Stage,
     # bytes.
     assert outcome.pop("blind") in ("opaque", "blocked")
     assert set(outcome.values()) == {"blocked"}, outcome
-    assert stage.daemon.clients.connected == 0
+    assert stage.daemon.clients.roster.connected == 0
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])
@@ -148,4 +148,4 @@ async def test_a_name_that_was_rebound_to_this_machine_reaches_nothing(stage: St
         outcome = await page.evaluate(ATTACKS, f"http://evil.example:{stage.port}")
     # The refusal's own Content-Security-Policy keeps even its scripts from asking.
     assert set(outcome.values()) <= {"blocked", "opaque"}, outcome
-    assert stage.daemon.clients.connected == 0
+    assert stage.daemon.clients.roster.connected == 0

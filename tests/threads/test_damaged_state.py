@@ -152,7 +152,7 @@ async def test_a_clock_that_jumps_back_disturbs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_ns = 2_000_000_000 * 10**9
-    monkeypatch.setattr("trimpoint.threads.registry.time.time_ns", lambda: now_ns)
+    monkeypatch.setattr("trimpoint.threads.loaded_threads.time.time_ns", lambda: now_ns)
     store = StateDirectory(tmp_path)
     async with ThreadRegistry.running(store, Policy(), RULES) as engine:
         writer = await begin(engine)

@@ -11,7 +11,7 @@ async def test_subscribers_receive_no_record_made_durable_after_the_end() -> Non
     async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
         writer = await begin(engine)
         engine.subscribe(lambda *_: pytest.fail("who listens has ended"))
-        engine.clear_subscribers()
+        engine.close()
         writer.record_facts(*turn("turn-1"))
         await writer.flush()
         assert [one.id for one in writer.state.turns] == ["turn-1"]

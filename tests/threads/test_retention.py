@@ -8,7 +8,7 @@ import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
-from trimpoint.threads import registry as engines
+from trimpoint.threads import loaded_threads as engines
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.retention import DAY_MS, RetentionRule, expire
 from trimpoint_protocol import commands as wire

@@ -174,7 +174,7 @@ class Gateway:
                 assert_never(message)
 
     def _begin(self, client_request: ClientRequest) -> None:
-        self._clients.requests += 1
+        self._clients.roster.requests += 1
         client_id = client_request.client.id
         if self._in_flight.get(client_id, 0) >= self._max_requests:
             client_request.refuse(

@@ -1,9 +1,9 @@
 """The threads: one writer for each, and the registry of all.
 
-`registry` finds, loads and evicts threads, and `part_of_registry` restricts it to one launch
-profile. `writing` decides and appends for one thread, and records the person of `asked_by`; `idle`
-chooses the threads that leave memory. `catalogue` and `thread_index` list threads without opening
-them. `retention` removes expired threads, `activity` counts turns and operations, `worktrees` is
-the port to the files, `replacements` begins the thread of `/new`, `ids` makes ids, and `errors` has
-the errors.
+`loaded_threads` finds, loads and evicts threads; `registry` is what the daemon, or one launch
+profile, sees of them. `writing` decides and appends for one thread, and records the person of
+`asked_by`; `idle` chooses the threads that leave memory. `catalogue` and `thread_index` list
+threads without opening them. `retention` removes expired threads, `activity` counts turns and
+operations, `worktrees` is the port to the files, `replacements` begins the thread of `/new`, `ids`
+makes ids, and `errors` has the errors.
 """

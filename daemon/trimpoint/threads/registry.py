@@ -1,98 +1,77 @@
-"""The registry of threads: opens and creates writers, knows the owner of each provider thread, and
-notifies subscribers.
+"""The registry of threads: what the daemon, or the part of it that serves one launch profile, sees
+of the threads of a state directory.
 
-It knows neither Codex nor clients. A thread that is loaded from disk has no running session, so
-loading ends its open turns and requests; open operations are continued by
-`operations/session_reactions.py` (docs/spec/model.md).
+A registry keeps nothing about threads itself: all registries of a state directory share one
+`LoadedThreads`. It keeps its subscribers, and passes on to them the records of its own threads
+only.
 """
 
-import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
-from weakref import WeakValueDictionary
+from contextlib import asynccontextmanager
 
-import anyio
-import structlog
-from anyio.abc import TaskGroup
-from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
+from trimpoint_protocol.commands import AnyClientCommand
 
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.journal.errors import JournalError
 from trimpoint.journal.port import StateStore
-from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalogue, encode_catalogue
-from trimpoint.threads.errors import (
-    CommandRefused,
-    JournalRefuses,
-    ThreadNotFound,
-    journal_not_opened,
-)
-from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
-from trimpoint.threads.replacements import Replacements, check_new_id
-from trimpoint.threads.thread_index import ThreadIndex
-from trimpoint.threads.writing.flushing import Flusher
+from trimpoint.threads.catalogue import ThreadSummary
+from trimpoint.threads.idle import IdleRules, InUse
+from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
 from trimpoint.threads.writing.receipts import CommandResult
-from trimpoint.threads.writing.sequencer import Sequencer, first_number_of_this_run, new_stamp
-from trimpoint.threads.writing.writer import ThreadWriter, WriterDeps
-
-log = structlog.get_logger()
-
-Subscriber = Callable[[str, ev.Record], None]
-SWEEP_S = 15.0
-# If the daemon is killed, the entries changed in this time must be rebuilt from journals.
-CATALOGUE_S = 60.0
-ABANDONED = "The daemon was restarted while this was under way."
+from trimpoint.threads.writing.writer import ThreadWriter
 
 
 class ThreadRegistry:
-    """All threads of a state directory. Use it as `async with ThreadRegistry.running(store, policy)
-    as engine`.
+    """The threads for which `owns(thread_id)` is true; without `owns` all. `policy` is the policy
+    for their meters. Every thread can be opened through it; only its own count as loaded, and its
+    subscribers receive the records of its own alone.
+
+    Use it as `async with ThreadRegistry.running(store, policy) as engine`.
     """
 
     def __init__(
-        self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup
+        self, threads: LoadedThreads, policy: Policy, owns: Callable[[str], bool] | None = None
     ) -> None:
-        self.unreadable: dict[str, str] = {}
-        self.relearned: list[str] = []
-        """Threads whose catalogue entries did not match their journals: the daemon before may have
-        died while it worked on them.
-        """
         self.policy = policy
-        self._store = store
-        self._writers: dict[str, ThreadWriter] = {}
-        self._idle = IdleThreads(self._writers, rules)
-        self._index = ThreadIndex()
-        self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self.is_closed = False
+        self._threads = threads
+        self._owns = owns
         self._subscribers: list[Subscriber] = []
-        self._catalogue_due_s = 0.0
-        self._sequencer = Sequencer(first_number_of_this_run())
-        self._replacements = Replacements(self.create, tasks)
-        self._flusher = Flusher(self._is_current, tasks)
-        self._deps = WriterDeps(
-            store, self._sequencer, new_stamp, policy, self._publish, self._flusher.mark
-        )
+        self._keeping: list[InUse] = []
+        self._parts: list[ThreadRegistry] = []
+        threads.subscribe(self._publish)
 
     @classmethod
     @asynccontextmanager
     async def running(
         cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
     ) -> AsyncGenerator["ThreadRegistry"]:
-        """Opens the registry: reads the catalogue and starts the flusher. When the block ends,
+        """Opens a state directory: reads the catalogue and starts the flusher. When the block ends,
         everything is durable.
         """
-        known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
-        async with anyio.create_task_group() as tasks:
-            engine = cls(store, policy, rules or IdleRules(), tasks)
-            await engine._open_state(known, sizes)
-            tasks.start_soon(engine._flusher.run)
-            tasks.start_soon(engine._sweep_forever)
-            try:
-                yield engine
-            finally:
-                tasks.cancel_scope.cancel()
-                with anyio.CancelScope(shield=True):
-                    await engine._close_state()
+        async with LoadedThreads.running(store, policy, rules) as threads:
+            yield cls(threads, policy)
+
+    def part(self, owns: Callable[[str], bool], policy: Policy | None = None) -> "ThreadRegistry":
+        """Returns a registry of the threads for which `owns(thread_id)` is true."""
+        part = ThreadRegistry(self._threads, policy or self.policy, owns)
+        self._parts = [*(one for one in self._parts if not one.is_closed), part]
+        return part
+
+    def close(self) -> None:
+        """Removes all subscribers and predicates that were added through this registry and its
+        parts. Records may still be written afterwards.
+        """
+        for part in self._parts:
+            part.close()
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._subscribers.clear()
+        self._threads.unsubscribe(self._publish)
+        for in_use in self._keeping:
+            self._threads.release_from_memory(in_use)
 
     def subscribe(self, listener: Subscriber) -> None:
         """Calls `listener(thread_id, record)` for each record after it is durable, in order within
@@ -102,274 +81,99 @@ class ThreadRegistry:
 
     def unsubscribe(self, listener: Subscriber) -> None:
         """Stops calling `listener`."""
-        self._subscribers.remove(listener)
+        if listener in self._subscribers:  # after `close` there are no subscribers any more
+            self._subscribers.remove(listener)
 
-    def clear_subscribers(self) -> None:
-        """Removes all subscribers. Used at shutdown, when the subscribers have ended but records
-        may still be written.
+    def keep_in_memory(self, in_use: InUse) -> None:
+        """Keeps each thread in memory while `in_use(thread_id)` is true, until `close`. A thread
+        whose writer is referenced elsewhere stays in any case.
         """
-        self._subscribers.clear()
+        self._keeping.append(in_use)
+        self._threads.keep_in_memory(in_use)
+
+    def loaded_writers(self) -> list[ThreadWriter]:
+        """Returns the writers of this registry's threads that are in memory."""
+        return [
+            writer for writer in self._threads.loaded_writers() if self._is_own(writer.thread_id)
+        ]
+
+    def loaded(self, thread_id: str) -> ThreadWriter | None:
+        """Returns the writer of a thread, or None if the thread is not in memory."""
+        return self._threads.loaded(thread_id)
+
+    async def thread(self, thread_id: str) -> ThreadWriter:
+        """Returns the writer of a thread; see `LoadedThreads.thread`."""
+        return await self._threads.thread(thread_id)
+
+    async def create(self, command: internal.CreateThread) -> ThreadWriter:
+        """Creates a thread and its journal; see `LoadedThreads.create`."""
+        return await self._threads.create(command)
+
+    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+        """Executes a client's command on its thread; see `LoadedThreads.dispatch`."""
+        return await self._threads.dispatch(command)
+
+    async def sweep(self) -> None:
+        """Writes due snapshots and the catalogue, and unloads idle threads."""
+        await self._threads.sweep()
+
+    @property
+    def sequence(self) -> int:
+        """Returns the last global sequence number that was given out."""
+        return self._threads.sequence
 
     @property
     def summaries(self) -> dict[str, ThreadSummary]:
         """Returns the summaries of all threads by thread id; no thread is opened."""
-        return self._index.summaries
+        return self._threads.summaries
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """Returns by thread id why a journal could not be opened."""
+        return self._threads.unreadable
+
+    @property
+    def relearned(self) -> list[str]:
+        """Returns the threads whose catalogue entries did not match their journals: the daemon
+        before may have died while it worked on them.
+        """
+        return self._threads.relearned
 
     @property
     def renamed(self) -> dict[str, str]:
         """Returns a mapping from Codex's ids to the ids that clients must see instead: of provider
         threads that have another id than their thread, and of repeated turns.
         """
-        return self._index.renamed
+        return self._threads.renamed
 
     @property
     def retried(self) -> dict[str, str]:
         """Returns for each repeated turn Codex's id of the repetition."""
-        return self._index.retried
-
-    def keep_in_memory(self, in_use: InUse) -> None:
-        """Keeps each thread in memory while `in_use(thread_id)` is true. A thread whose writer is
-        referenced elsewhere stays in any case.
-        """
-        self._idle.in_use.append(in_use)
-
-    def release_from_memory(self, in_use: InUse) -> None:
-        """Removes a predicate that `keep_in_memory` added."""
-        self._idle.in_use.remove(in_use)
+        return self._threads.retried
 
     @property
     def launches(self) -> dict[str, bytes]:
         """Returns the launch requests by thread id, for the threads that have one."""
-        return self._index.launches
+        return self._threads.launches
 
     def owner_of(self, provider_thread_id: str) -> str | None:
         """Returns the id of the thread that a provider thread serves or served, or None if it
-        belongs to no thread of the registry.
+        belongs to no thread.
         """
-        return self._index.owners.get(provider_thread_id)
-
-    async def thread(self, thread_id: str) -> ThreadWriter:
-        """Returns the writer of a thread; loads the thread if it is not in memory.
-
-        :raises ThreadNotFound: when there is no such thread.
-        :raises JournalRefuses: when its journal cannot be opened.
-        :raises ReplacementDelayed: when `/new` has announced the thread and it cannot be written
-            yet.
-        """
-        if self._replacements.is_delayed(thread_id):
-            return await self._replacements.begin_delayed(thread_id)
-        if (writer := self._writers.get(thread_id)) is not None:
-            self._idle.touch(thread_id)
-            return writer
-        if thread_id not in self.summaries:
-            raise ThreadNotFound(thread_id)
-        async with self._loading.setdefault(thread_id, anyio.Lock()):
-            if (writer := self._writers.get(thread_id)) is not None:
-                return writer
-            return await self._load(thread_id)
-
-    @property
-    def sequence(self) -> int:
-        """Returns the last global sequence number that was given out."""
-        return self._sequencer.last
-
-    def loaded(self, thread_id: str) -> ThreadWriter | None:
-        """Returns the writer of a thread, or None if the thread is not in memory."""
-        return self._writers.get(thread_id)
-
-    def loaded_writers(self) -> list[ThreadWriter]:
-        """Returns all writers in memory."""
-        return list(self._writers.values())
-
-    async def create(self, command: internal.CreateThread) -> ThreadWriter:
-        """Creates a thread and its journal; both are durable on return. If the thread exists
-        already, returns its writer.
-
-        :raises JournalRefuses: when the journal could not be written.
-        """
-        async with self._loading.setdefault(command.thread_id, anyio.Lock()):
-            if (writer := self._writers.get(command.thread_id)) is not None:
-                return writer
-            try:
-                writer = await ThreadWriter.load(command.thread_id, self._deps)
-            except (JournalError, OSError) as error:
-                raise journal_not_opened(error) from error
-            self._register(writer)
-            if not writer.state.exists:
-                await self._begin(writer, command)
-            return writer
-
-    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
-        """Executes a client's command on its thread; the result is durable on return.
-
-        This includes the second thread of `/new`, unless the disk refuses its journal: then it is
-        created as soon as the disk accepts it.
-
-        :raises EngineError: when the command was refused; see `ThreadWriter.execute`.
-        """
-        if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
-            check_new_id(command, self.summaries, taken=self._is_taken)
-        writer = await self.thread(command.thread_id)
-        result = await writer.execute(command)
-        if any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events):
-            await self._replacements.replace(writer)
-        return result
-
-    def _is_taken(self, thread_id: str) -> bool:
-        is_known = thread_id in self.summaries or self._replacements.is_delayed(thread_id)
-        return is_known or thread_id in self._index.owners
-
-    async def _begin(self, writer: ThreadWriter, command: internal.CreateThread) -> None:
-        try:
-            await writer.execute(command)
-        except JournalRefuses:
-            # The writer is closed, so that it never cuts the file again: the next attempt uses a
-            # new writer.
-            with anyio.CancelScope(shield=True):
-                await writer.close()
-            del self._writers[command.thread_id]
-            self._idle.forget(command.thread_id)
-            raise
-
-    async def _load(self, thread_id: str) -> ThreadWriter:
-        try:
-            writer = await ThreadWriter.load(thread_id, self._deps)
-        except (JournalError, OSError) as error:
-            self.unreadable[thread_id] = str(error)
-            raise journal_not_opened(error) from error
-        if not writer.state.exists:
-            await writer.close()
-            self.summaries.pop(thread_id, None)
-            raise ThreadNotFound(thread_id)
-        self._register(writer)
-        self._sequencer.last = max(self._sequencer.last, writer.state.sequence)
-        self._index.on_record(thread_id, writer.state, writer.size_bytes)
-        if writer.read_only is None:
-            await self._end_open_work(writer)
-        return writer
-
-    def _register(self, writer: ThreadWriter) -> None:
-        self._writers[writer.thread_id] = writer
-        self._idle.touch(writer.thread_id)
-
-    async def _end_open_work(self, writer: ThreadWriter) -> None:
-        try:
-            await writer.execute(internal.AbandonOpenWork(ABANDONED))
-        except (JournalRefuses, CommandRefused) as error:
-            log.warning("open_work_not_ended", thread_id=writer.thread_id, detail=str(error))
-
-    async def _open_state(
-        self, known: dict[str, ThreadSummary], sizes: list[tuple[str, int]]
-    ) -> None:
-        stale: list[str] = []
-        for thread_id, size_bytes in sizes:
-            summary = known.get(thread_id)
-            if summary is None or summary.size_bytes != size_bytes or summary.unfinished:
-                stale.append(thread_id)
-            if summary is not None:
-                self._index.remember(summary)
-                self._sequencer.last = max(self._sequencer.last, summary.sequence)
-        for thread_id in stale:
-            await self._index_thread(thread_id)
-        await self._finish_replacements()
-
-    async def _index_thread(self, thread_id: str) -> None:
-        """Rebuilds a thread's summary from its journal. A journal that cannot be opened is logged
-        and not touched.
-        """
-        self.summaries.setdefault(
-            thread_id, ThreadSummary(thread_id, 0, 0, [], [], None, "", False, 0, 0, True, None)
-        )
-        try:
-            await self.thread(thread_id)
-            await self._evict(thread_id)
-            self.relearned.append(thread_id)
-        except ThreadNotFound:
-            log.warning("journal_empty", thread_id=thread_id)
-        except JournalRefuses as error:
-            log.error("journal_unreadable", thread_id=thread_id, detail=error.detail)
-
-    async def _finish_replacements(self) -> None:
-        """Creates the new threads of each `/new` whose daemon died after writing the first of its
-        two journals.
-        """
-        for summary in list(self.summaries.values()):
-            if summary.new_thread_id is not None and summary.new_thread_id not in self.summaries:
-                await self._finish_replacement(summary.thread_id, summary.new_thread_id)
-
-    async def _finish_replacement(self, thread_id: str, new_thread_id: str) -> None:
-        try:
-            writer = await self.thread(thread_id)
-        except (JournalRefuses, ThreadNotFound) as error:
-            log.error("replacement_not_begun", thread_id=new_thread_id, detail=str(error))
-            return
-        # It is None if the journal is damaged before the event of `/new`.
-        if writer.state.new_thread_id is not None:
-            await self._replacements.replace(writer)
+        return self._threads.owner_of(provider_thread_id)
 
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""
-        self._index.set_owner(provider_thread_id, thread_id)
+        self._threads.set_owner(provider_thread_id, thread_id)
 
     def record_temporary(self, thread_id: str, provider_thread_id: str) -> None:
         """Records a temporary provider thread; see `ThreadIndex.record_temporary`."""
-        self._index.record_temporary(thread_id, provider_thread_id)
+        self._threads.record_temporary(thread_id, provider_thread_id)
+
+    def _is_own(self, thread_id: str) -> bool:
+        return self._owns is None or self._owns(thread_id)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
-        writer = self._writers[thread_id]
-        self._idle.touch(thread_id)
-        self._index.on_record(thread_id, writer.state, writer.size_bytes, record)
-        for listener in list(self._subscribers):
-            listener(thread_id, record)
-
-    def _is_current(self, writer: ThreadWriter) -> bool:
-        return self._writers.get(writer.thread_id) is writer
-
-    async def _sweep_forever(self) -> None:
-        while True:
-            await anyio.sleep(SWEEP_S)
-            await self.sweep()
-
-    async def sweep(self) -> None:
-        """Writes the snapshots that are due, unloads idle threads, and writes the catalogue if it
-        has changed.
-        """
-        for thread_id in self._idle.snapshots_due():
-            await self._idle.keep_snapshot(thread_id)
-        for thread_id in self._idle.evictions_due():
-            await self._evict(thread_id)
-        if self._index.changes and time.monotonic() >= self._catalogue_due_s:
-            await self._write_catalogue()
-
-    async def _evict(self, thread_id: str) -> None:
-        """Unloads a thread if it is idle; it is loaded again on demand."""
-        async with self._loading.setdefault(thread_id, anyio.Lock()):
-            if self._idle.is_idle(thread_id):
-                await self._idle.keep_snapshot(thread_id)
-            if (
-                self._idle.is_idle(thread_id)
-                and (journal := self._idle.drop(thread_id)) is not None
-            ):
-                with anyio.CancelScope(shield=True):
-                    await journal.close()
-
-    async def _close_state(self) -> None:
-        for writer in list(self._writers.values()):
-            with suppress(JournalRefuses):
-                await writer.flush()
-            await self._idle.keep_snapshot(writer.thread_id)
-            await writer.close()
-            self._index.on_record(writer.thread_id, writer.state, writer.size_bytes)
-        await self._write_catalogue()
-
-    async def _write_catalogue(self) -> None:
-        known = self._index.changes
-        try:
-            await self._store.write_atomic(
-                FILE_NAME, encode_catalogue(list(self.summaries.values()))
-            )
-        except JournalError as error:
-            log.warning("catalogue_not_written", detail=str(error))
-        else:
-            self._index.changes -= known
-        self._catalogue_due_s = time.monotonic() + CATALOGUE_S
+        if self._is_own(thread_id):
+            for listener in list(self._subscribers):
+                listener(thread_id, record)

@@ -50,14 +50,16 @@ class Metrics:
         clients = self._parts.clients
         yield _gauge("trimpoint_clients", "Clients that are connected.", len(clients))
         yield _counter(
-            "trimpoint_clients_connected_total", "Clients that have connected.", clients.connected
+            "trimpoint_clients_connected_total",
+            "Clients that have connected.",
+            clients.roster.connected,
         )
         yield _counter(
             "trimpoint_clients_dropped_total",
             "Clients that were dropped because they did not read.",
-            clients.dropped,
+            clients.roster.dropped,
         )
-        yield _counter("trimpoint_requests_total", "Requests of clients.", clients.requests)
+        yield _counter("trimpoint_requests_total", "Requests of clients.", clients.roster.requests)
         yield _counter(
             "trimpoint_sent_bytes_total", "Bytes that clients have taken.", clients.sent_bytes
         )

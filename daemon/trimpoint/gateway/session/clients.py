@@ -160,80 +160,96 @@ class Delivery:
         return VERSIONED + self._lines_for(False)[1:].replace(b"\n{", b"\n" + VERSIONED)
 
 
-class Clients:
-    """All connected clients."""
+class Roster:
+    """The connected clients and what is counted about them, shared by all views."""
 
-    profile: str | None = None
-    """The key of the launch profile whose clients these are; None: the clients of all profiles."""
-
-    def __init__(self, pace: Pace | None = None) -> None:
-        self._pace = pace
-        self._clients: dict[str, Client] = {}
-        self._private: set[str] = set()
-        self._interested: dict[tuple[str | None, str | None, str], list[Client]] = {}
+    def __init__(self) -> None:
+        self.clients: dict[str, Client] = {}
+        self.private: set[str] = set()
+        self.interested: dict[tuple[str | None, str | None, str], list[Client]] = {}
         self.connected = 0
         """How many clients have connected since the daemon started."""
         self.dropped = 0
         """How many of those clients were dropped because they did not read."""
         self.requests = 0
-        self._departed_bytes = 0
-        self._empty_since_s = time.monotonic()
+        self.departed_bytes = 0
+        self.empty_since_s = time.monotonic()
+
+
+class Clients:
+    """The connected clients: all of them, or as the Codex of one launch profile sees them.
+
+    For a launch profile, notifications that do not concern a thread, and those that go to every
+    connection, reach only the clients of that profile. Everything else is the same.
+    """
+
+    def __init__(
+        self, pace: Pace | None = None, profile: str | None = None, roster: Roster | None = None
+    ) -> None:
+        self.profile = profile
+        """The key of the launch profile; None: all clients."""
+        self.roster = roster or Roster()
+        self._pace = pace
+
+    def of_profile(self, profile: str, pace: Pace) -> "Clients":
+        """Returns the same clients, as the Codex of a launch profile sees them."""
+        return Clients(pace, profile, self.roster)
 
     def __len__(self) -> int:
-        return len(self._clients)
+        return len(self.roster.clients)
 
     @property
     def absent_s(self) -> float:
         """Returns for how many seconds no client has been connected; 0 while a client is
         connected.
         """
-        return 0.0 if self._clients else time.monotonic() - self._empty_since_s
+        return 0.0 if self.roster.clients else time.monotonic() - self.roster.empty_since_s
 
     @property
     def sent_bytes(self) -> int:
         """Returns how many bytes the sockets of all clients have accepted, disconnected clients
         included.
         """
-        return self._departed_bytes + sum(
-            client.connection.sent_bytes for client in self._clients.values()
+        return self.roster.departed_bytes + sum(
+            client.connection.sent_bytes for client in self.roster.clients.values()
         )
 
     @property
     def queued_bytes(self) -> int:
         """Returns how many bytes are queued for the connected clients."""
-        return sum(client.connection.queued_bytes for client in self._clients.values())
+        return sum(client.connection.queued_bytes for client in self.roster.clients.values())
 
     def add(self, connection: Connection) -> Client:
         """Adds a client for a new connection, and returns it."""
-        self.connected += 1
-        client = Client(connection, self._interested.clear)
-        self._clients[connection.id] = client
-        self._interested.clear()
+        self.roster.connected += 1
+        client = Client(connection, self.roster.interested.clear)
+        self.roster.clients[connection.id] = client
+        self.roster.interested.clear()
         return client
 
     def remove(self, client: Client) -> None:
         """Removes a client that has disconnected."""
-        if self._clients.pop(client.id, None) is not None:
-            self.dropped += client.connection.dropped_because is not None
-            self._departed_bytes += client.connection.sent_bytes
-            self._empty_since_s = time.monotonic()
-        self._interested.clear()
+        if self.roster.clients.pop(client.id, None) is not None:
+            self.roster.dropped += client.connection.dropped_because is not None
+            self.roster.departed_bytes += client.connection.sent_bytes
+            self.roster.empty_since_s = time.monotonic()
+        self.roster.interested.clear()
 
     def of(self, connection: Connection) -> Client:
         """Returns the client of a connection."""
-        return self._clients[connection.id]
+        return self.roster.clients[connection.id]
 
     def by_id(self, client_id: str) -> Client | None:
         """Returns the client with this id, or None if it is not connected."""
-        return self._clients.get(client_id)
+        return self.roster.clients.get(client_id)
 
     def has(self, client: Client) -> bool:
         """Returns whether a client is still connected."""
-        return client.id in self._clients
+        return client.id in self.roster.clients
 
     def all(self) -> list[Client]:
         """Returns every client, in order of connection."""
-        return list(self._clients.values())
+        return list(self.roster.clients.values())
 
     def everyone(self) -> list[Client]:
         """Returns the initialized clients that receive notifications and requests that do not
@@ -241,7 +257,7 @@ class Clients:
         """
         return [
             client
-            for client in self._clients.values()
+            for client in self.roster.clients.values()
             if client.initialized and self._concerns(client, None)
         ]
 
@@ -254,14 +270,14 @@ class Clients:
         `Delivery`.
         """
         key = (self.profile, thread_id, method)
-        wanting = self._interested.get(key)
+        wanting = self.roster.interested.get(key)
         if wanting is None:
             wanting = [
                 client
-                for client in self._clients.values()
+                for client in self.roster.clients.values()
                 if client.wants(thread_id, method) and self._concerns(client, thread_id)
             ]
-            self._interested[key] = wanting
+            self.roster.interested[key] = wanting
         if len(wanting) == 1 and not wanting[0].versioned:
             wanting[0].connection.send_encoded_lines(encode() + b"\n")
         elif wanting:
@@ -274,14 +290,14 @@ class Clients:
         """Subscribes a client to a thread. It may be a thread that only Codex knows, such as an
         ephemeral one.
         """
-        self._private.add(thread_id)
+        self.roster.private.add(thread_id)
         client.join(thread_id, raw_events=raw_events)
 
     def has_subscribers_for(self, thread_id: str) -> bool:
         """Returns whether any client is subscribed to a thread or follows its events."""
         return any(
             thread_id in client.threads or thread_id in client.followed
-            for client in self._clients.values()
+            for client in self.roster.clients.values()
         )
 
     def is_private(self, thread_id: str | None) -> bool:
@@ -291,13 +307,13 @@ class Clients:
         A thread that no client has opened, such as a sub-agent's, is announced to all clients, as
         Codex does (measured: 0.163).
         """
-        return thread_id in self._private
+        return thread_id in self.roster.private
 
     def subscribers(self, thread_id: str) -> list[Client]:
         """Returns the clients that are subscribed to a thread and may answer its requests."""
         return [
             client
-            for client in self._clients.values()
+            for client in self.roster.clients.values()
             if client.initialized and thread_id in client.threads
         ]
 
@@ -307,7 +323,7 @@ class Clients:
         """
         return [
             client
-            for client in self._clients.values()
+            for client in self.roster.clients.values()
             if client.initialized
             and method not in client.opted_out
             and thread_id in client.threads | client.followed
@@ -315,17 +331,4 @@ class Clients:
 
     def followers(self, thread_id: str) -> list[Client]:
         """Returns the clients that follow a thread's events."""
-        return [client for client in self._clients.values() if thread_id in client.followed]
-
-
-class ClientsOfProfile(Clients):
-    """The connected clients, seen from the Codex of one launch profile.
-
-    Notifications that do not concern a thread, and those that go to every connection, reach only
-    the clients of that profile.
-    """
-
-    def __init__(self, everyone: Clients, profile: str, pace: Pace) -> None:
-        self.__dict__.update(vars(everyone))
-        self.profile = profile
-        self._pace = pace
+        return [client for client in self.roster.clients.values() if thread_id in client.followed]

@@ -5,7 +5,6 @@ alone.
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CreateThread
 from trimpoint.core.model.decision import Policy
-from trimpoint.threads.part_of_registry import PartOfRegistry
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.threads.stage import Disk, Store
@@ -30,7 +29,7 @@ async def test_listeners_hear_of_their_own_threads_until_the_part_is_closed() ->
         return False
 
     async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
-        part = PartOfRegistry(engine, lambda thread_id: engine.launches.get(thread_id) == b"own")
+        part = engine.part(lambda thread_id: engine.launches.get(thread_id) == b"own")
         part.subscribe(hear)
         part.keep_in_memory(ask)
         await part.create(thread("t1", b"own"))

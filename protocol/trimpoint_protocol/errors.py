@@ -67,6 +67,7 @@ class Reason(StrEnum):
     SEARCH_UNAVAILABLE = "search_unavailable"
     FLEET_UNREACHABLE = "fleet_unreachable"
     HOST_OFFLINE = "host_offline"
+    UNTRUSTED_CLIENT = "untrusted_client"
 
 
 class ErrorKind(NamedTuple):
@@ -123,6 +124,7 @@ ERROR_KINDS: dict[Reason, ErrorKind] = {
     Reason.SEARCH_UNAVAILABLE: ErrorKind(-32041, True),
     Reason.FLEET_UNREACHABLE: ErrorKind(-32042, True),
     Reason.HOST_OFFLINE: ErrorKind(-32043, True),
+    Reason.UNTRUSTED_CLIENT: ErrorKind(-32044, False),
 }
 
 

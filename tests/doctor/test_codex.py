@@ -100,3 +100,49 @@ def test_a_system_without_user_namespaces_is_warned_of(
     assert sole(codex.check_sandbox(machine.installation())).status == (
         "warn" if is_forbidden else "ok"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("config.toml", "", None),
+        ("config.toml", "[sandbox_workspace_write]\nnetwork_access = false\n", None),
+        ("config.toml", "half a [table", None),
+        (
+            "config.toml",
+            "[sandbox_workspace_write]\nnetwork_access = true\n",
+            "sandbox_workspace_write.network_access",
+        ),
+        (
+            "config.toml",
+            "profiles.web.sandbox_workspace_write.network_access = true\n",
+            "profiles.web.sandbox_workspace_write.network_access",
+        ),
+        (
+            "web.config.toml",
+            "sandbox_workspace_write.network_access = true\n",
+            "sandbox_workspace_write.network_access",
+        ),
+        (
+            "config.toml",
+            "[permissions.web.network]\nenabled = true\n",
+            "permissions.web.network.enabled",
+        ),
+    ],
+)
+def test_settings_that_give_sandboxed_agents_the_network_are_warned_of(
+    machine: Machine, name: str, text: str, found: str | None
+) -> None:
+    machine.make("codex-home")
+    (machine.folder / "codex-home" / name).write_text(text)
+    finding = sole(codex.check_network(machine.installation()))
+    assert finding.status == ("ok" if found is None else "warn")
+    assert finding.facts.get("settings") == ([f"{name}: {found}"] if found else None)
+
+
+def test_an_override_of_ours_that_gives_the_network_is_warned_of(machine: Machine) -> None:
+    override = "sandbox_workspace_write.network_access=true"
+    installation = machine.installation(text=f"[codex]\noverrides = ['{override}']\n")
+    finding = sole(codex.check_network(installation))
+    assert "codex.overrides: sandbox_workspace_write.network_access" in finding.text
+    assert sole(codex.check_network(machine.installation())).status == "ok"

@@ -5,7 +5,8 @@ machine.
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,54 @@ def check_sandbox(installation: Installation) -> Iterator[Finding]:
         yield ok(
             "user namespaces are allowed, which Codex's sandbox is made of", restrictedBy=forbidden
         )
+
+
+def check_network(installation: Installation) -> Iterator[Finding]:
+    """Yields which settings of Codex give the agents in its sandbox the network."""
+    home = installation.codex_home
+    files = sorted(home.glob("*config.toml"))
+    tables = {path.name: _table(path) for path in files}
+    tables["codex.overrides"] = _table_of(installation.config.codex.overrides)
+    granting = [f"{name}: {key}" for name, table in tables.items() for key in _granting(table)]
+    if not granting:
+        yield ok("agents in Codex's sandbox have no network, as far as its settings tell")
+        return
+    hint = (
+        "Such agents reach every server of this machine that needs no password. The daemon itself "
+        "refuses them."
+    )
+    yield warn(
+        f"agents in Codex's sandbox have the network ({', '.join(granting)})",
+        hint,
+        settings=granting,
+    )
+
+
+def _granting(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yields the keys of a Codex configuration, in profiles too, that give agents the network."""
+    for key, value in table.items():
+        place = (*path, key)
+        if isinstance(value, dict):
+            yield from _granting(value, place)
+        elif value is True and (
+            place[-2:] == ("sandbox_workspace_write", "network_access")
+            or ("permissions" in place[:-1] and place[-2:] == ("network", "enabled"))
+        ):
+            yield ".".join(place)
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # Codex itself says what is wrong with it
+
+
+def _table_of(overrides: Iterable[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads("\n".join(overrides))
+    except tomllib.TOMLDecodeError:
+        return {}
 
 
 def _sysctl(name: str) -> str | None:

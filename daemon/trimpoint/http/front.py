@@ -6,17 +6,25 @@ clients needs less memory.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
+import structlog
+from anyio import to_thread
+from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.peer import Asked
 
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.requests.errors import wire_error
 from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.connection import Connection
 from trimpoint.gateway.transport.first_bytes import Speech, speech_of
+from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.gateway.transport.limits import Limits
+from trimpoint.gateway.transport.peer_process import ENDED, Distrust
 from trimpoint.gateway.transport.wire import Wire
 from trimpoint.streams.waiting import receive_some
 
@@ -25,6 +33,11 @@ if TYPE_CHECKING:
     from trimpoint.http.server import HttpServer
 
 _FIRST_READ_BYTES = 64 * 1024
+_MAX_REFUSING = 16
+_REFUSAL_DEADLINE_S = 1.0
+_TOLD_EVERY_S = 60.0
+
+log = structlog.get_logger()
 
 
 class FrontDeps(NamedTuple):
@@ -43,9 +56,14 @@ class Front:
         self._limits = limits
         self._handshake_deadline_s = handshake_deadline_s
         self._http: HttpServer | None = None
+        self._refusing = 0
+        self._next_told_s = 0.0
 
     async def serve(self, transport: Transport) -> None:
         """Serves one client of the Unix socket until it disconnects."""
+        if transport.distrust is not None:
+            await self._refuse(transport, transport.distrust)
+            return
         began = anyio.current_time()
         received, speech = await self._first_bytes(transport)
         transport = replace(transport, received=received)
@@ -63,11 +81,18 @@ class Front:
         from trimpoint.http.access.admission import TcpAdmission
         from trimpoint.http.access.credentials import Credentials
         from trimpoint.http.server import Login
+        from trimpoint.http.tcp_process import TcpProcesses
 
-        credentials = Credentials(token)
-        admission, login = TcpAdmission(credentials, hosts), Login(codes, credentials)
+        credentials, processes = Credentials(token), TcpProcesses()
+        login = Login(codes, credentials)
 
         async def serve(transport: Transport) -> None:
+            assert transport.endpoints is not None
+            distrust = await to_thread.run_sync(processes.distrust_of, transport.endpoints)
+            if distrust is not None and distrust.is_agent:
+                await self._refuse(transport, distrust)
+                return
+            admission = TcpAdmission(credentials, hosts, distrust)
             await self._http_server().serve(transport, admission, login)
 
         return serve
@@ -77,6 +102,35 @@ class Front:
         from trimpoint.http.access.admission import MetricsAdmission
 
         await self._http_server().serve(transport, MetricsAdmission())
+
+    async def _refuse(self, transport: Transport, distrust: Distrust) -> None:
+        """Tells a process why it is not served, in the protocol that it speaks. Few are told at a
+        time, so that they do not take the places of clients.
+        """
+        if self._refusing >= _MAX_REFUSING:
+            return
+        self._tell(transport, distrust)
+        self._refusing += 1
+        try:
+            with anyio.move_on_after(_REFUSAL_DEADLINE_S):
+                received, speech = await self._first_bytes(transport)
+                transport = replace(transport, received=received)
+                if speech is Speech.HTTP:
+                    from trimpoint.http.access.admission import UntrustedAdmission
+
+                    await self._http_server().serve(transport, UntrustedAdmission(distrust))
+                    return
+                refuse = partial(_refuse_message, distrust)
+                await Connection(transport, self._limits, refuse).run()
+        finally:
+            self._refusing -= 1
+
+    def _tell(self, transport: Transport, distrust: Distrust) -> None:
+        """Logs a refusal, at most one a minute: whoever is refused must not fill the disk."""
+        now_s = anyio.current_time()
+        if distrust is not ENDED and now_s >= self._next_told_s:
+            self._next_told_s = now_s + _TOLD_EVERY_S
+            log.warning("client_refused", peer=transport.peer, detail=distrust.why)
 
     async def _first_bytes(self, transport: Transport) -> tuple[bytes, Speech | None]:
         """Returns the client's first bytes and the protocol that they begin; None as the protocol
@@ -120,3 +174,11 @@ class Front:
                 api, pages, self._serve_websocket, deps.metrics, limits.max_message_bytes
             )
         return self._http
+
+
+def _refuse_message(distrust: Distrust, connection: Connection, message: ClientMessage) -> None:
+    """Answers a process's first request with the reason why it is not served, and disconnects."""
+    if isinstance(message, Asked):
+        error = wire_error(Reason.UNTRUSTED_CLIENT, distrust.why, distrust.hint)
+        connection.refuse(message, error.encode())
+        connection.close(distrust.why)

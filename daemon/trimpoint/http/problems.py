@@ -65,6 +65,7 @@ _STATUSES: dict[str, int] = {
     Reason.USAGE: 400,
     Reason.JOURNAL_READ_ONLY: 503,
     Reason.NOT_SUPPORTED: 501,
+    Reason.UNTRUSTED_CLIENT: 403,
 }
 _CONFLICT = 409  # the state of the thread does not allow it: every reason that is not above
 

@@ -9,6 +9,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
+from trimpoint.gateway.transport.client_stream import Endpoints
 
 MAX_CONNECTIONS = 100
 _BACKLOG = 128
@@ -73,8 +74,8 @@ def _admit(sock: socket.socket) -> Peer | None:
     requests.
     """
     try:
-        peer = sock.getpeername()
+        peer, ours = sock.getpeername()[:2], sock.getsockname()[:2]
     except OSError:  # it is gone already
         return None
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return Peer(f"tcp {Address(*peer[:2])}")
+    return Peer(f"tcp {Address(*peer)}", endpoints=Endpoints(peer, ours))

@@ -15,9 +15,7 @@ import structlog
 from structlog.testing import capture_logs
 from trimpoint.gateway.transport import listeners
 from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.listeners import (
-    Credentials,
-)
+from trimpoint.gateway.transport.peer_process import Credentials
 
 from tests.gateway.transport.stage import ANSWER, asked, client_of, received, serve_answers, serving
 

@@ -42,7 +42,13 @@ _ROOM_BELOW_BYTES = 1024 * 1024
 # The wait after the exit for a pipe that another process still holds open, and the wait after the
 # end of a pipe for the exit.
 _SETTLE_S = 0.5
+_RUNNING: set[int] = set()
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def running_children() -> frozenset[int]:
+    """Returns the pids of the children of this process that have not ended."""
+    return frozenset(_RUNNING)
 
 
 class StopGrace(msgspec.Struct, frozen=True):
@@ -126,6 +132,7 @@ class CodexChild:
         self._stdout = StreamReader(stdout, self._on_stdout, self._on_stdout_end)
         self._stderr = StreamReader(stderr, self._on_stderr, self._on_stderr_end)
         self._stderr.resume()
+        _RUNNING.add(self.pid)
         self._watch_exit()
 
     @property
@@ -258,6 +265,7 @@ class CodexChild:
         # While members of the group outlive the leader, the group's number is not reused, so this
         # kills only members.
         self._signal_group(signal.SIGKILL)
+        _RUNNING.discard(self.pid)  # before another process can have its pid
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
         self._stdin.close()

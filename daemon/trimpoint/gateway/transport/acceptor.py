@@ -11,7 +11,8 @@ import anyio
 import structlog
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.client_stream import Transport
+from trimpoint.gateway.transport.client_stream import Endpoints, Transport
+from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.streams.ends import SocketEnd
 
 # Fewer, larger writes (measured: 1.4 times the deliveries to 32 clients). The kernel may give less.
@@ -30,11 +31,13 @@ _log = structlog.get_logger("trimpoint.gateway.transport.listeners")
 
 class Peer(NamedTuple):
     """The connected program, described for people, and its working directory, or None if that is
-    unknown.
+    unknown. `distrust` tells why it may not be a client, and `endpoints` is set for TCP.
     """
 
     name: str
     folder: str | None = None
+    distrust: Distrust | None = None
+    endpoints: Endpoints | None = None
 
 
 class AcceptLimits(NamedTuple):
@@ -78,9 +81,8 @@ class Acceptor:
                 if sock is not None and (peer := self._admitted(sock)) is not None:
                     self._clients += 1
                     end = SocketEnd(sock)
-                    tasks.start_soon(
-                        self._serve_client, Transport(end, end, peer.name, peer.folder)
-                    )
+                    transport = Transport(end, end, *peer)
+                    tasks.start_soon(self._serve_client, transport)
                 # A flood of new clients must not starve the connected ones.
                 await checkpoint()
 

@@ -2,22 +2,34 @@
 
 import select
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.streams.ends import StreamEnd
+
+
+class Endpoints(NamedTuple):
+    """The addresses of a TCP connection, each with its port."""
+
+    peer: tuple[str, int]
+    ours: tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
     """A byte stream to one client. `source` and `sink` may be the same socket.
 
-    `peer` describes the client for people, `folder` is its working directory if that is known, and
-    `received` holds bytes that were already read from `source`.
+    `peer` describes the client for people, `folder` is its working directory if that is known,
+    `distrust` tells why it may not be served, `endpoints` is set for TCP, and `received` holds
+    bytes that were already read from `source`.
     """
 
     source: StreamEnd
     sink: StreamEnd
     peer: str
     folder: str | None = None
+    distrust: Distrust | None = None
+    endpoints: Endpoints | None = None
     received: bytes = b""
 
     @property

@@ -10,12 +10,10 @@ import fcntl
 import os
 import socket
 import stat
-import struct
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import anyio
 import structlog
@@ -26,6 +24,7 @@ from trimpoint_protocol.jsonrpc.framing import encode_line
 from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.framing_errors import encode_refusal
+from trimpoint.gateway.transport.peer_process import distrust_of_peer, peer_credentials
 from trimpoint.streams.ends import take_standard_streams
 
 MAX_SOCKET_PATH_BYTES = 107
@@ -105,21 +104,6 @@ class StdioClosed(ListenError):
     hint = "Start it with both connected: its client talks to it over stdin and stdout."
 
 
-class Credentials(NamedTuple):
-    """The process at the other end of a Unix socket, as it was when it connected."""
-
-    pid: int
-    uid: int
-    gid: int
-
-
-def peer_credentials(sock: socket.socket) -> Credentials:
-    """Reads the peer's credentials from the kernel (Linux)."""
-    layout = "iII"
-    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(layout))
-    return Credentials(*struct.unpack(layout, raw))
-
-
 async def serve_unix(
     place: Path | socket.socket,
     accept: Accept,
@@ -149,7 +133,7 @@ def _admit(sock: socket.socket) -> Peer | None:
     if peer.uid != os.geteuid():
         _log.warning("client_of_other_user_refused", peer_uid=peer.uid, peer_pid=peer.pid)
         return None
-    return Peer(f"uid {peer.uid}, pid {peer.pid}", _folder_of_peer(sock))
+    return Peer(f"uid {peer.uid}, pid {peer.pid}", _folder_of_peer(sock), distrust_of_peer(sock))
 
 
 def _folder_of_peer(sock: socket.socket) -> str | None:

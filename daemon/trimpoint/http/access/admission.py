@@ -9,9 +9,13 @@ users of the machine.
 
 from typing import Protocol
 
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.gateway.session.requests.errors import wire_error
+from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.exchange import Request
-from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem
+from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem, problem_of
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -41,12 +45,30 @@ class UnixAdmission:
         return _foreign_page(request, frozenset())
 
 
-class TcpAdmission:
-    """The rules of a TCP listener. `hosts` are the allowed host names beside the loopback ones."""
+class UntrustedAdmission:
+    """Refuses everything of a process that may not be a client."""
 
-    def __init__(self, credentials: Credentials, hosts: frozenset[str]) -> None:
+    def __init__(self, distrust: Distrust) -> None:
+        self._refusal = untrusted(distrust)
+
+    def refusal(self, request: Request, now_s: int) -> Problem | None:
+        del request, now_s
+        return self._refusal
+
+
+class TcpAdmission:
+    """The rules of a TCP listener. `hosts` are the allowed host names beside the loopback ones.
+
+    With `distrust`, the token is refused, and a browser's login is not: browsers have sandboxes of
+    their own, and every sandboxed program can read the file of the token.
+    """
+
+    def __init__(
+        self, credentials: Credentials, hosts: frozenset[str], distrust: Distrust | None = None
+    ) -> None:
         self._credentials = credentials
         self._hosts = frozenset(name.lower() for name in hosts)
+        self._distrust = distrust
 
     def refusal(self, request: Request, now_s: int) -> Problem | None:
         host = request.headers.get("host", "").lower()
@@ -71,6 +93,8 @@ class TcpAdmission:
     def _unproven(self, request: Request, now_s: int) -> Problem | None:
         authorization = request.headers.get("authorization")
         if authorization is not None:
+            if self._distrust is not None:
+                return untrusted(self._distrust)
             if self._credentials.accepts_bearer(authorization):
                 return None
             return problem(HttpReason.UNAUTHORIZED, "The token is wrong.", _TOKEN_HINT)
@@ -84,6 +108,11 @@ class TcpAdmission:
                 _BROWSER_HINT,
             )
         return None
+
+
+def untrusted(distrust: Distrust) -> Problem:
+    """Returns the refusal of a process that may not be a client."""
+    return problem_of(wire_error(Reason.UNTRUSTED_CLIENT, distrust.why, distrust.hint))
 
 
 def _foreign_page(request: Request, own_origins: frozenset[str]) -> Problem | None:

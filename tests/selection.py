@@ -109,14 +109,14 @@ def _shown(item: pytest.Item) -> frozenset[Any]:
     """Returns what this case of its test shows: values of parameters, or pairs of values."""
     if not hasattr(item, "callspec"):
         return frozenset({item.nodeid})
-    indices = item.callspec.indices
+    given = item.callspec.params
     values = []
     for mark in item.iter_markers("parametrize"):
         names = _names(mark)  # set together, so their values are one
         if names != ("seed",):
-            values.append((names, tuple(indices[name] for name in names)))
+            values.append((names, tuple(id(given[name]) for name in names)))
     if not values:
-        return frozenset({"any seed" if "seed" in indices else item.nodeid})
+        return frozenset({"any seed" if "seed" in given else item.nodeid})
     return frozenset(combinations(values, 2) if len(values) > 2 else values)
 
 

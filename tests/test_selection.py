@@ -29,7 +29,7 @@ def cases(*marks: pytest.MarkDecorator, **counts: int) -> list[Any]:
     return [
         Case(
             nodeid=f"tests/a.py::test[{'-'.join(map(str, one.values()))}]",
-            callspec=SimpleNamespace(params={}, indices=one),
+            callspec=SimpleNamespace(params=one),
             marks=[*own, *(mark.mark for mark in marks)],
         )
         for one in combinations
@@ -45,11 +45,11 @@ def kept(items: list[Any], seed: str = "1") -> list[Any]:
 def test_each_value_and_each_pair_of_three_parameters_stays(seed: str) -> None:
     single, double, triple = cases(a=5), cases(a=3, b=4), cases(a=2, b=3, c=4)
     assert kept(single, seed) == single
-    of_two = [item.callspec.indices for item in kept(double, seed)]
+    of_two = [item.callspec.params for item in kept(double, seed)]
     assert {one["a"] for one in of_two} == {0, 1, 2}
     assert {one["b"] for one in of_two} == {0, 1, 2, 3}
     assert len(of_two) <= 7
-    of_three = [item.callspec.indices for item in kept(triple, seed)]
+    of_three = [item.callspec.params for item in kept(triple, seed)]
     for one, other, pairs in (("a", "b", 6), ("a", "c", 8), ("b", "c", 12)):
         assert len({(case[one], case[other]) for case in of_three}) == pairs
     assert len(of_three) < 24
@@ -58,14 +58,14 @@ def test_each_value_and_each_pair_of_three_parameters_stays(seed: str) -> None:
 def test_parameters_that_are_set_together_are_one() -> None:
     items = cases(a=4)
     for item in items:
-        item.callspec.indices["b"] = item.callspec.indices["a"]
+        item.callspec.params["b"] = 0
         item.marks = [pytest.mark.parametrize(("a", "b"), [(1, 2)] * 4).mark]
     assert kept(items) == items
 
 
 def test_one_seed_of_several_is_kept_with_each_value() -> None:
     assert len(kept(cases(seed=6))) == 1
-    by_value = [item.callspec.indices["a"] for item in kept(cases(seed=6, a=3))]
+    by_value = [item.callspec.params["a"] for item in kept(cases(seed=6, a=3))]
     assert sorted(by_value) == [0, 1, 2]
 
 

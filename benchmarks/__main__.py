@@ -5,36 +5,55 @@ missed.
 import argparse
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.report import Results, as_json, is_met, show, write
+from benchmarks.report import Failed, Results, as_json, is_met, lines, show, write
 from benchmarks.rows import ROWS, Row
-from benchmarks.stage import set_stage
+from benchmarks.stage import Bench, set_stage
 
 # A row that takes longer has got stuck.
 ROW_DEADLINE_S = 900
 
 
 def main() -> int:
-    """Runs the chosen benchmarks. Returns 0 if every bar was met, 1 if one was missed, 2 for a
-    wrong command line.
+    """Runs the chosen benchmarks. Returns 0 if every bar was met, 1 if one was missed or a row
+    failed, 2 for a wrong command line.
     """
     arguments = _parser().parse_args()
     console = Console(stderr=True)
     rows = _chosen(arguments.only)
     with set_stage(arguments.dir, quick=arguments.quick) as stage:
-        results: Results = []
-        for row in rows:
-            console.print(f"[dim]… {row.what}[/]", highlight=False)
-            signal.alarm(ROW_DEADLINE_S)
-            results.append((row, row.run(stage)))
-            signal.alarm(0)
+        results, failed = run_rows(rows, stage, console)
     if arguments.json is not None:
-        write(arguments.json, as_json(results, quick=arguments.quick))
-    show(Console(), results)
-    return 0 if is_met(results) else 1
+        write(arguments.json, as_json(results, quick=arguments.quick, failed=failed))
+    show(Console(), results, failed)
+    return 0 if is_met(results) and not failed else 1
+
+
+def run_rows(rows: list[Row], stage: Bench, console: Console) -> tuple[Results, Failed]:
+    """Runs the rows, and prints what each has found when it is known. Returns the results, and
+    the rows that failed with the reason: a row that fails costs no other.
+    """
+    results: Results = []
+    failed: list[tuple[Row, str]] = []
+    for row in rows:
+        console.print(f"[dim]… {row.what}[/]", highlight=False)
+        signal.alarm(ROW_DEADLINE_S)
+        try:
+            outcome = row.run(stage)
+        except Exception as error:  # whatever a benchmark of any kind can meet
+            traceback.print_exception(error, file=console.file)
+            failed.append((row, f"{type(error).__name__}: {error}".splitlines()[0]))
+            continue
+        finally:
+            signal.alarm(0)
+        results.append((row, outcome))
+        for line in lines(outcome):
+            console.print(f"  {line}", highlight=False, markup=False)
+    return results, failed
 
 
 def _parser() -> argparse.ArgumentParser:

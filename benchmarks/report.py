@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from benchmarks.measures import Outcome
 from benchmarks.rows import Row
 
 Results = list[tuple[Row, Outcome]]
+# Each with its reason.
+Failed = Sequence[tuple[Row, str]]
 
 
 def is_met(results: Results) -> bool:
@@ -22,8 +25,21 @@ def is_met(results: Results) -> bool:
     return all(verdict.is_met for _, outcome in results for verdict in outcome.verdicts)
 
 
-def show(console: Console, results: Results) -> None:
-    """Prints two tables: verdicts and figures."""
+def lines(outcome: Outcome) -> list[str]:
+    """Returns what a row has found, a line for each verdict and figure."""
+    judged = [
+        f"{verdict.what}: {readable(verdict.value)} {verdict.bar.unit}, bar {verdict.bar}, "
+        f"{'met' if verdict.is_met else 'missed'}"
+        for verdict in outcome.verdicts
+    ]
+    measured = [
+        f"{figure.what}: {readable(figure.median)} {figure.unit}" for figure in outcome.figures
+    ]
+    return judged + measured
+
+
+def show(console: Console, results: Results, failed: Failed = ()) -> None:
+    """Prints two tables, verdicts and figures, and the rows that failed."""
     verdicts = _table("judged", "bar", "measured", "", "judged by")
     figures = _table("measured", "least", "median", "most", "unit")
     for _, outcome in results:
@@ -41,17 +57,22 @@ def show(console: Console, results: Results) -> None:
         verdicts.add_section()
     console.print(verdicts)
     console.print(figures)
+    for row, reason in failed:
+        console.print(Text(f"failed: {row.name} ({row.what}): {reason}", "red bold"))
+        if row.needs:
+            console.print(f"  It needs {row.needs}.", highlight=False)
     console.print(Text(machine(), "dim"))
 
 
-def as_json(results: Results, *, quick: bool) -> str:
+def as_json(results: Results, *, quick: bool, failed: Failed = ()) -> str:
     """Returns all results as JSON."""
     document: dict[str, Any] = {
         "measuredAt": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "quick": quick,
-        "met": is_met(results),
+        "met": is_met(results) and not failed,
         "rows": [_row(row, outcome) for row, outcome in results],
+        "failed": [{"name": row.name, "reason": reason} for row, reason in failed],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 

@@ -26,14 +26,18 @@ from benchmarks.stage import Bench
 class Row(NamedTuple):
     """A benchmark. `name` is its name on the command line, `what` its title.
 
-    A row with `only_named` needs much disk space or time, and runs only when it is named.
+    A row with `only_named` needs much disk space or time, and runs only when it is named. `needs`
+    says what must be there that `scripts/bench` does not build.
     """
 
     name: str
     what: str
     run: Callable[[Bench], Outcome]
     only_named: bool = False
+    needs: str = ""
 
+
+_CHROMIUM = "Chromium (scripts/install-test-tools) and the built page (scripts/build-web)"
 
 ROWS = (
     Row(
@@ -75,8 +79,8 @@ ROWS = (
         only_named=True,
     ),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
-    Row("page", "The web page on a long thread, in Chromium", page.run_open),
-    Row("page-stream", "An answer streamed into the web page", page.run_stream),
+    Row("page", "The web page on a long thread, in Chromium", page.run_open, needs=_CHROMIUM),
+    Row("page-stream", "An answer streamed into the web page", page.run_stream, needs=_CHROMIUM),
     Row("recall", "Journals of a million entries indexed, and entries found again", recall.run),
     Row("fleet-cost", "What the mirror of a fleet costs a daemon", fleet.run_cost),
     Row("fleet-lag", "500 hosts with 10 events a second each", fleet.run_lag),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.__main__ import run_rows
 from benchmarks.measures import Figure, Outcome, Verdict, at_least, at_most
 from benchmarks.report import as_json, is_met, readable, show
 from benchmarks.rows import ROWS, Row
@@ -69,6 +70,24 @@ def test_a_person_sees_which_bar_was_missed() -> None:
     assert "≥ 2 ×" in shown
     assert "1.5 ×" in shown
     assert "missed" in shown
+
+
+def test_a_row_that_fails_costs_no_other_and_is_named_with_what_it_needs(tmp_path: Path) -> None:
+    def fail(_: Bench) -> Outcome:
+        raise FileNotFoundError("no page")
+
+    console = Console(file=io.StringIO(), width=120)
+    rows = [Row("page", "The page", fail, needs="Chromium"), ROW]
+    results, failed = run_rows(rows, Bench(tmp_path, quick=True), console)
+    assert [row.name for row, _ in results] == ["row"]
+    show(console, results, failed)
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "failed: page (The page): FileNotFoundError: no page" in shown
+    assert "It needs Chromium." in shown
+    assert "  ours : theirs: 2 ×, bar ≥ 2 ×, met\n  ours: 2 ms" in shown
+    document = json.loads(as_json(results, quick=True, failed=failed))
+    assert (document["met"], [row["name"] for row in document["failed"]]) == (False, ["page"])
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,12 @@ async def logged_in(browser: Any, daemon: Daemon, **context: Any) -> Any:
     page.on("console", complain)
     await page.goto(daemon.http.addresses.login_url().url)
     return page
+
+
+async def answer(page: Any, key: str) -> None:
+    """Goes to the question of the agent as a person does, and answers it by a key."""
+    card = page.get_by_label("The agent asks for approval")
+    await card.locator(".card-choices button:enabled").first.wait_for()
+    await page.keyboard.press("Alt+ArrowUp")
+    await page.keyboard.press(key)
+    await card.wait_for(state="detached")

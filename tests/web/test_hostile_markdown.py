@@ -30,7 +30,16 @@ HOSTILE = """
 <script>window.hurt = 7</script>
 ```
 
-- [ ] <a href="javascript:window.hurt=8">task</a>
+```constructor
+one
+```
+
+```__proto__
+two
+```
+
+- [ ] <a href="javascript:window.hurt=8">task</a> $$\\int_0^1 x\\,dx$$ &copy;
+  [https://bank.example/login](https://evil.example/login)
 
 \u202egnissap \u001b[31mred\u001b[0m &lt;script&gt; &#60;b&#62; the end.
 """
@@ -63,6 +72,9 @@ async def test_markdown_of_the_model_runs_no_script_and_loads_nothing(stage: Sta
     text = await answer.inner_text()
     assert "<script>window.hurt = 1</script>" in text
     assert "<script> <b> the end." in text
+    assert "$$\\int_0^1 x\\,dx$$ ©" in text
+    assert "https://bank.example/login (evil.example)" in text
+    assert await answer.locator(".code").count() == 3
     assert [url for url in requests if not url.startswith(stage.origin)] == []
 
 

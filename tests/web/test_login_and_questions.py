@@ -9,7 +9,7 @@ import pytest
 from trimpoint.testkit import call, say
 
 from tests.web.browser import needs_browser
-from tests.web.stage import Stage, staged
+from tests.web.stage import Stage, answer, staged
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
@@ -49,6 +49,11 @@ async def test_a_question_of_the_agent_is_a_card_and_the_model_is_told_the_answe
         card = stage.page.get_by_label("The agent asks", exact=True)
         await card.get_by_text("Which one?").wait_for()
         await card.get_by_role("radio", name="Red (Recommended)").press("ArrowDown")
+        await (
+            card.get_by_role("button", name="Answer")
+            .and_(stage.page.locator(":enabled"))
+            .wait_for()
+        )
         await stage.page.keyboard.press("Enter")
         await card.wait_for(state="detached")
         await stage.page.get_by_text("Blue it is.", exact=True).wait_for()
@@ -75,10 +80,9 @@ async def test_permissions_are_asked_for_in_words_and_the_model_is_told_what_was
             await card.get_by_text("To look it up.").wait_for()
             wishes = await card.locator(".wishes li").all_inner_texts()
             assert wishes == ["Reach the network", f"Write {folder}"]
-            await card.press(key)
-            await card.wait_for(state="detached")
+            await answer(stage.page, key)
             await stage.page.get_by_text(f"apple-{key}.", exact=True).wait_for()
             await stage.idle()
-            answer = json.loads(stage.house.model.turn_requests()[-1].input[-1]["output"])
-            assert answer == {"permissions": granted, "scope": scope}
+            told = json.loads(stage.house.model.turn_requests()[-1].input[-1]["output"])
+            assert told == {"permissions": granted, "scope": scope}
         assert stage.page.faults == []

@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { age, clock, counted, duration, folderName, pathFrom, shortCount } from "../app/model/format.js";
+import { choicesOf, isKnown } from "../app/model/approval.js";
+import { asDiff, changesOf, counts } from "../app/model/changes.js";
 import { filesOf } from "../app/model/diff.js";
+import { visible, whole } from "../app/model/hidden.js";
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
 import { GrowingMarkdown, safeLink } from "../app/model/markdown.js";
@@ -156,4 +159,38 @@ test("a sub-agent at work is no question of the agent", () => {
     assert.deepEqual(lines.map(({ text }) => text), [
         "The agent asks", "The question ended: resolved",
     ]);
+});
+
+test("what is to be approved hides nothing", () => {
+    assert.equal(visible("a\u202eb\u0007c\td\r\n"), "a⟨U+202E⟩b⟨U+0007⟩c\td\n");
+    assert.equal(visible("نمی\u200cخواهم 👩\u200d💻 \u00a0"), "نمی\u200cخواهم 👩\u200d💻 \u00a0");
+    assert.equal(whole("rm\u00a0-rf \u200d/"), "rm⟨U+00A0⟩-rf ⟨U+200D⟩/");
+    assert.equal(whole(`echo a${" ".repeat(400)}&& rm`), "echo a ⟨400 blanks⟩ && rm");
+    assert.equal(whole(`${" ".repeat(60)}deep`), `${" ".repeat(60)}deep`);
+    assert.equal(whole(`a${"\n".repeat(121)}rm`), "a\n⟨120 empty lines⟩\nrm");
+    assert.equal(whole("a\n\n\nb\n\n"), "a\n\n\nb");
+});
+
+test("lines of changes are counted as a diff has them", () => {
+    const added = { path: "n", kind: { type: "add" }, diff: "- one\n- two\n+ three\n" };
+    assert.equal(asDiff(added), "+- one\n+- two\n++ three");
+    assert.deepEqual(counts([added]), { added: 3, removed: 0 });
+    assert.deepEqual(counts([{ kind: "delete", diff: "x" }]), { added: 0, removed: 1 });
+    assert.deepEqual(counts([{ kind: { type: "update" }, diff: "--- a\n+++ b\n@@ -1,2 +1,2 @@\n---x\n+++y\n z\n" }]), { added: 1, removed: 1 });
+    assert.deepEqual(counts(changesOf({ changes: [{}, null] })), { added: 0, removed: 0 });
+});
+
+test("nothing can be allowed of which it is not known what it would do", () => {
+    const command = "item/commandExecution/requestApproval";
+    const rule = { acceptWithExecpolicyAmendment: { execpolicy_amendment: ["touch", 'a"b'] } };
+    const asked = { method: command, params: { command: "x", availableDecisions: ["accept", rule, "cancel"] } };
+    assert.deepEqual(choicesOf(asked, true).map(({ key, words }) => `${key} ${words}`), ["y Allow", "a Always allow …", "n Decline and stop"]);
+    assert.equal(choicesOf(asked, true)[1].rule, 'prefix_rule(pattern=["touch", "a\\"b"], decision="allow")');
+    assert.deepEqual(choicesOf(asked, false).map(({ key }) => key), ["n"]);
+    const file = { method: "item/fileChange/requestApproval", params: {} };
+    assert.equal(isKnown(file, []), false);
+    assert.equal(isKnown(file, [{}]), true);
+    assert.deepEqual(choicesOf(file, false).map(({ words }) => words), ["Decline", "Decline and stop"]);
+    assert.equal(isKnown({ method: "item/permissions/requestApproval", params: { permissions: {} } }, []), false);
+    assert.equal(isKnown({ method: command, params: { networkApprovalContext: { host: "a" } } }, []), true);
 });

@@ -5,6 +5,7 @@
  */
 
 import { SUB_AGENT, SUB_AGENT_WORKS } from "./state.js";
+import { own } from "./words.js";
 
 /**
  * @typedef {object} FleetLine
@@ -67,7 +68,7 @@ function lineOf({ type, payload, eventId: key, occurredAt: at, askedBy }) {
         const { kind, role, text } = /** @type {any} */ (payload);
         return kind === "message" && text ? { key, at, kind: "said", who: role, text } : null;
     }
-    const words = WORDS[type]?.(payload);
+    const words = own(WORDS, type)?.(payload);
     const asked = askedBy ?? /** @type {any} */ (payload).askedBy;
     return words ? { key, at, kind: "done", who: "", text: asked ? `${words} (asked by ${asked})` : words } : null;
 }

@@ -5,8 +5,22 @@
  */
 import { Lexer } from "../vendor.js";
 
-const OPTIONS = { gfm: true, breaks: false };
+// Formulas stay as they are written: to Markdown their backslashes would be escapes.
+const FORMULA = /^(?:\$\$[\s\S]+?\$\$|\\\([\s\S]+?\\\)|\\\[[\s\S]+?\\\]|\$(?![\s$])(?:[^$\n\\]|\\.)+?(?<!\s)\$(?!\d))/;
+/** @type {any} marked's own form for what it should know besides */
+const EXTENSIONS = {
+    inline: [(/** @type {string} */ text) => formulaAt(text)],
+    startInline: [(/** @type {string} */ text) => text.search(/\$|\\[([]/)],
+    renderers: {}, childTokens: {},
+};
+const OPTIONS = { gfm: true, breaks: false, extensions: EXTENSIONS };
 const SAFE_LINK = /^(https?:|mailto:)/i;
+
+/** @param {string} text */
+function formulaAt(text) {
+    const [raw] = FORMULA.exec(text) ?? [];
+    return raw && { type: "formula", raw };
+}
 
 /** Reads a text that grows at its end. */
 export class GrowingMarkdown {

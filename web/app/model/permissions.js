@@ -1,6 +1,7 @@
 /**
  * Permissions that an agent asks for, in words. Pure.
  */
+import { own } from "./words.js";
 
 /** @typedef {{words: string, path?: string}} Wish */
 
@@ -36,6 +37,6 @@ function onNetwork(network) {
  * @returns {Wish}
  */
 function onEntry({ access, path }) {
-    const words = { read: "Read", write: "Write" }[access] ?? `Access “${access}”`;
+    const words = own({ read: "Read", write: "Write" }, access) ?? `Access “${access}”`;
     return { words, path: path?.path ?? path?.pattern ?? JSON.stringify(path?.value ?? path) };
 }

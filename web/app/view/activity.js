@@ -1,11 +1,15 @@
 /**
  * What an agent did beside speaking: one line each, and all of it on a click.
  *
+ * @import {Change} from "../model/changes.js"
  * @import {Entry} from "../model/shapes.js"
  * @import {LiveItem} from "../model/live.js"
  * @import {Jump} from "../store/app.js"
  */
+import { asDiff, changesOf, counts, placeOf } from "../model/changes.js";
 import { counted, duration, pathFrom } from "../model/format.js";
+import { visible } from "../model/hidden.js";
+import { own } from "../model/words.js";
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Code } from "./code.js";
 import { Diff } from "./diff.js";
@@ -23,6 +27,10 @@ const KINDS = {
     plan: ["list", "Plan"],
     contextCompaction: ["fold", "Compacted"],
 };
+/** @type {Record<string, string>} */
+const NOT_DONE = { declined: "declined", failed: "failed" };
+/** @type {Record<string, string>} what is said of it then */
+const UNDONE = { fileChange: "Not edited" };
 const SHELL = /^\S*\/(?:ba|z|da)?sh -l?c (?:'([\s\S]*)'|"([\s\S]*)"|(\S+))$/;
 
 /**
@@ -47,14 +55,15 @@ export function Activity({ entry, folder, jump }) {
     const [isOpen, setOpen] = useState(isHit);
     useEffect(() => setOpen((before) => before || isHit), [isHit, jump]);
     const isRunning = "isDone" in entry && !entry.isDone;
-    const [icon, word] = KINDS[entry.role] ?? ["tool", entry.role];
+    const [icon, word] = own(KINDS, entry.role) ?? ["tool", entry.role];
+    const said = isRunning ? running(word) : (own(NOT_DONE, entry.detail?.status) && own(UNDONE, entry.role)) || word;
     const facts = factsOf(entry.role, entry.detail);
     const isDiscarded = "discardId" in entry && entry.discardId !== null;
     return html`
         <div class=${`activity ${facts.isBad ? "is-bad" : ""} ${isDiscarded ? "is-discarded" : ""} ${isHit ? "is-hit" : ""}`} ref=${place}>
             <button class="activity-line" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
                 <${Icon} name=${icon} />
-                <span class="activity-word">${isRunning ? running(word) : word}</span>
+                <span class="activity-word">${said}</span>
                 <span class=${`activity-title ${entry.role === "commandExecution" ? "is-code" : ""}`} dir="auto"
                     title=${entry.role === "fileChange" ? titleOf(entry) : undefined}>
                     ${titleOf(entry, folder)}
@@ -70,7 +79,7 @@ export function Activity({ entry, folder, jump }) {
 
 /** @param {string} word */
 function running(word) {
-    return { Ran: "Running", Edited: "Editing", Thought: "Thinking", Called: "Calling", Searched: "Searching" }[word] ?? word;
+    return own({ Ran: "Running", Edited: "Editing", Thought: "Thinking", Called: "Calling", Searched: "Searching" }, word) ?? word;
 }
 
 /**
@@ -83,8 +92,9 @@ function titleOf(entry, folder) {
         // The daemon has taken off the shell that Codex wraps around a command, where it has recorded it.
         return "isDone" in entry ? commandOf(detail?.command ?? entry.text) : entry.text;
     }
-    if (entry.role === "fileChange" && detail?.changes) {
-        return detail.changes.map((/** @type {any} */ change) => pathFrom(change.path, folder)).join(", ");
+    const changes = entry.role === "fileChange" ? changesOf(detail) : [];
+    if (changes.length) {
+        return changes.map((change) => pathFrom(placeOf(change), folder)).join(", ");
     }
     return entry.text.replaceAll("**", "").split("\n").find((line) => line.trim()) ?? "";
 }
@@ -109,16 +119,16 @@ function factsOf(role, detail) {
         return { text: [ended, took].filter(Boolean).join(" · "), isBad };
     }
     if (role === "fileChange") {
-        return { text: detail?.changes ? changedLines(detail.changes) : "", isBad: ["failed", "declined"].includes(detail?.status) };
+        const isBad = own(NOT_DONE, detail?.status) !== undefined;
+        const changes = changesOf(detail);
+        return { text: isBad ? detail.status : changes.length ? changedLines(changes) : "", isBad };
     }
     return { text: "", isBad: detail?.status === "failed" };
 }
 
-/** @param {{diff: string}[]} changes */
+/** @param {Change[]} changes */
 function changedLines(changes) {
-    const lines = changes.flatMap((change) => change.diff.split("\n"));
-    const added = lines.filter((line) => line.startsWith("+") && !line.startsWith("+++")).length;
-    const removed = lines.filter((line) => line.startsWith("-") && !line.startsWith("---")).length;
+    const { added, removed } = counts(changes);
     return html`<span class="added">+${added}</span> <span class="removed">−${removed}</span>`;
 }
 
@@ -137,9 +147,7 @@ function bodyOf(entry, folder) {
                     : html`<p class="quiet">No output.</p>`}
             `;
         case "fileChange":
-            return (detail?.changes ?? []).map(
-                (/** @type {any} */ change) => html`<${Diff} path=${change.path} folder=${folder} text=${asDiff(change)} />`,
-            );
+            return changesOf(detail).map((change) => html`<${Diff} path=${placeOf(change)} folder=${folder} text=${asDiff(change)} />`);
         case "reasoning":
         case "plan":
             return html`<${Markdown} text=${[...(detail?.summary ?? []), ...(detail?.content ?? [])].join("\n\n") || entry.text} />`;
@@ -150,25 +158,11 @@ function bodyOf(entry, folder) {
     }
 }
 
-/** A new file comes as its text.
- * @param {{kind: {type: string} | string, diff: string}} change
- */
-export function asDiff(change) {
-    const kind = typeof change.kind === "string" ? change.kind : change.kind.type;
-    if (kind === "update" || change.diff.startsWith("@@")) {
-        return change.diff;
-    }
-    const sign = kind === "add" ? "+" : "-";
-    return change.diff.replace(/\n$/, "").split("\n").map((line) => sign + line).join("\n");
-}
-
-/** Output as text: colours of a terminal are left out, other control characters are shown.
+/** Output as text: colours of a terminal are left out, other control characters are visible.
  * @param {string} text
  */
 export function plain(text) {
-    return text
-        .replace(/\u001b\[[\d;?]*[ -/]*[@-~]/g, "")
-        .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (found) => (found === "\r" ? "" : "\ufffd"));
+    return visible(text.replace(/\u001b\[[\d;?]*[ -/]*[@-~]/g, "").replaceAll("\r", ""));
 }
 
 /**

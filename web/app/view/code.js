@@ -1,6 +1,8 @@
 /**
  * Code with colours, and a button that copies it. Colours come from lowlight's tree; no HTML is ever parsed.
  */
+import { visible } from "../model/hidden.js";
+import { own } from "../model/words.js";
 import { html, lowlight, useMemo, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
@@ -12,7 +14,7 @@ const ALIASES = { sh: "bash", zsh: "bash", console: "shell", py: "python", js: "
 
 /** @param {{text: string, language?: string}} props */
 export function Code({ text, language = "" }) {
-    const nodes = useMemo(() => coloured(text, language), [text, language]);
+    const nodes = useMemo(() => coloured(visible(text), language), [text, language]);
     return html`
         <div class="code">
             <div class="code-bar"><span class="code-language">${language}</span><${CopyButton} text=${text} what="code" /></div>
@@ -41,7 +43,7 @@ export function CopyButton({ text, what }) {
  */
 function coloured(text, language) {
     const name = language.toLowerCase();
-    const known = ALIASES[name] ?? name;
+    const known = own(ALIASES, name) ?? name;
     if (text.length > LONGEST_COLOURED || !lowlight.registered(known)) {
         return text;
     }

@@ -10,6 +10,7 @@
  */
 import { Refusal } from "../link/peer.js";
 import { counted, shortCount } from "../model/format.js";
+import { own } from "../model/words.js";
 import { html, useEffect, useState } from "../vendor.js";
 
 /** @type {Record<string, string>} */
@@ -154,7 +155,7 @@ function Classes({ content, kind, choose }) {
             ${sums.map(([name, tokens], at) => html`
                 <li key=${name}>
                     <button aria-pressed=${kind === name} onClick=${() => choose(kind === name ? null : name)}>
-                        <span class=${`swatch is-${at % 6}`}></span>${WORDS[name] ?? name}
+                        <span class=${`swatch is-${at % 6}`}></span>${own(WORDS, name) ?? name}
                         <span class="quiet">${shortCount(tokens)}${total ? ` · ${Math.round((tokens / total) * 100)}%` : ""}</span>
                     </button>
                 </li>
@@ -169,9 +170,9 @@ function PartView({ part, isChosen, toggle }) {
         <li class="segment">
             <label>
                 <input type="checkbox" checked=${isChosen} disabled=${part.stays !== null} onChange=${() => toggle(part.key)} />
-                <span class="segment-text" dir="auto">${part.preview || WORDS[part.kind] || part.kind}</span>
+                <span class="segment-text" dir="auto">${part.preview || own(WORDS, part.kind) || part.kind}</span>
                 <span class="segment-facts">
-                    ${part.stays !== null && html`<span class="tag">${PROTECTED[part.stays] ?? part.stays}</span>`}
+                    ${part.stays !== null && html`<span class="tag">${own(PROTECTED, part.stays) ?? part.stays}</span>`}
                     ${shortCount(part.tokens)}
                 </span>
             </label>

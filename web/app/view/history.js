@@ -7,6 +7,7 @@
  */
 import { age, counted } from "../model/format.js";
 import { asTyped, piecesOf } from "../model/query.js";
+import { own } from "../model/words.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { titleOf } from "./sidebar.js";
 
@@ -99,7 +100,7 @@ function Hit({ app, hit, isNamed }) {
             <button onClick=${() => app.reveal(hit.threadId, hit.turnId, hit.entryId)}>
                 <span class="hit-place">
                     ${isNamed && html`<span class="hit-thread" dir="auto">${name}</span>`}
-                    <span>Turn ${hit.turn} · ${KINDS[hit.kind]}</span>
+                    <span>Turn ${hit.turn} · ${own(KINDS, hit.kind) ?? hit.kind}</span>
                     ${!hit.inContext && html`<span class="tag">not in context</span>`}
                     <time datetime=${hit.createdAt}>${age(hit.createdAt, Date.now())}</time>
                 </span>

@@ -6,7 +6,9 @@
  */
 import { GrowingMarkdown, safeLink } from "../model/markdown.js";
 import { counted, shortCount } from "../model/format.js";
-import { Component, h, html, useRef, useState } from "../vendor.js";
+import { visible } from "../model/hidden.js";
+import { own } from "../model/words.js";
+import { Component, entities, h, html, useRef, useState } from "../vendor.js";
 import { Code } from "./code.js";
 
 const UPPERMOST = 3;
@@ -14,8 +16,6 @@ const LONGEST = 100_000;
 const LONGEST_REST = 400_000;
 const TAIL = 4000;
 const MOST_CELLS = 1500;
-/** @type {Record<string, string>} */
-const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };
 
 /**
  * What the agent said. Of a text that is longer than anybody reads the beginning is Markdown, and the rest plain text on a
@@ -170,9 +170,9 @@ function inlineOne(token, at) {
         case "br":
             return html`<br key=${at} />`;
         case "link":
-            return link(token.href, inline(token.tokens), at);
+            return link(token.href, inline(token.tokens), token.text, at);
         case "image":
-            return link(token.href, token.text || token.href, at);
+            return link(token.href, token.text || token.href, token.text, at);
         case "html":
             return token.raw;
         case "text":
@@ -185,19 +185,31 @@ function inlineOne(token, at) {
 /**
  * @param {string} href
  * @param {any} label
+ * @param {string} text what the label reads as
  * @param {number} at
  */
-function link(href, label, at) {
+function link(href, label, text, at) {
     const safe = safeLink(href);
     return safe === null
-        ? html`<span key=${at} class="no-link" title=${href}>${label}</span>`
-        : html`<a key=${at} href=${safe} target="_blank" rel="noreferrer noopener">${label}</a>`;
+        ? html`<span key=${at} class="no-link" title=${visible(href)}>${label}</span>`
+        : html`<a key=${at} href=${safe} title=${visible(safe)} target="_blank" rel="noreferrer noopener">${label}</a>${otherHost(text, safe)}`;
+}
+
+/**
+ * Names where a link leads whose label names another place.
+ * @param {string} label
+ * @param {string} href
+ */
+function otherHost(label, href) {
+    const host = URL.canParse(href) ? new URL(href).host : "";
+    const namesPlace = /[\p{L}\p{N}-]\.\p{L}{2,}/u.test(label);
+    return host && namesPlace && !label.toLowerCase().includes(host) && html` <span class="quiet">(${host})</span>`;
 }
 
 /** @param {string} text */
 function unescaped(text) {
-    return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,4}));/gi, (whole, decimal, hex, name) => {
+    return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, (whole, decimal, hex, name) => {
         const code = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : 0;
-        return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : (ENTITIES[name] ?? whole);
+        return code > 0 && code < 0x110000 ? String.fromCodePoint(code) : (own(entities, name) ?? (name === "apos" ? "'" : whole));
     });
 }

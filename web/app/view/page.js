@@ -5,7 +5,8 @@
  * @import {Thread} from "../store/thread.js"
  */
 import { html, useEffect } from "../vendor.js";
-import { Questions } from "./cards.js";
+import { Boundary } from "./boundary.js";
+import { goToQuestion, Questions } from "./cards.js";
 import { Checkpoints } from "./checkpoints.js";
 import { Composer } from "./composer.js";
 import { ContextPanel } from "./context.js";
@@ -38,11 +39,11 @@ export function Page({ app }) {
                     <header class="panel-head"><h2>${TITLES[panel]}</h2>
                         <button class="icon-button" aria-label="Close" onClick=${() => { app.panel.value = null; }}><${Icon} name="close" /></button>
                     </header>
-                    <div class="panel-body" key=${thread.id}>
+                    <div class="panel-body" key=${thread.id}><${Boundary} of=${panel} what="This panel">
                         ${panel === "context" && html`<${Pins} app=${app} thread=${thread} /><${ContextPanel} app=${app} thread=${thread} />`}
                         ${panel === "checkpoints" && html`<${Checkpoints} app=${app} thread=${thread} />`}
                         ${panel === "search" && html`<${Search} app=${app} thread=${thread} />`}
-                    </div>
+                    <//></div>
                 </aside>
             `}
             <${Dialogs} app=${app} />
@@ -64,7 +65,7 @@ function Conversation({ app, thread }) {
         <${Header} app=${app} thread=${thread} />
         <div class="conversation"><${Timeline} app=${app} thread=${thread} /></div>
         <div class="bottom">
-            <${Questions} app=${app} thread=${thread} />
+            <${Boundary} of=${thread.questions.value} what="The question of the agent"><${Questions} app=${app} thread=${thread} /><//>
             <${Progress} app=${app} />
             <${NoticeView} app=${app} thread=${thread} />
             <${Advice} app=${app} thread=${thread} />
@@ -151,6 +152,9 @@ function useKeys(app) {
                 const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".search input[type=search]"));
                 field?.focus();
                 field?.select();
+            } else if (event.altKey && event.key === "ArrowUp" && thread?.questions.value.length) {
+                event.preventDefault();
+                goToQuestion();
             } else if (isCommand && event.key === "o" && thread?.state) {
                 event.preventDefault();
                 const newest = thread.state.points.findLast((point) => point.kind === "boundary");

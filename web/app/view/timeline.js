@@ -7,6 +7,7 @@
  */
 import { rowsOf } from "../model/timeline.js";
 import { html, useEffect, useMemo } from "../vendor.js";
+import { Boundary } from "./boundary.js";
 import { List } from "./list.js";
 import { ContextSummaryBanner, ContextTrimPointDivider } from "./trim.js";
 import { TurnView } from "./turn.js";
@@ -33,7 +34,7 @@ export function Timeline({ app, thread }) {
         </div>`;
     }
     return html`<${List} key=${thread.id} rows=${rows} label="Conversation" estimate=${(/** @type {Row} */ row) => ESTIMATES_PX[row.kind]}
-        renderRow=${(/** @type {Row} */ row) => rowView(app, thread, row)} jumpTo=${jump?.key} jumpCount=${jump?.count} />`;
+        renderRow=${(/** @type {Row} */ row) => html`<${Boundary} of=${row} what="This part of the thread">${rowView(app, thread, row)}<//>`} jumpTo=${jump?.key} jumpCount=${jump?.count} />`;
 }
 
 /**

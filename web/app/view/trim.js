@@ -6,6 +6,7 @@
  */
 import { clock, counted } from "../model/format.js";
 import { statusOf } from "../model/state.js";
+import { own } from "../model/words.js";
 import { html, useState } from "../vendor.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
@@ -18,7 +19,7 @@ const KINDS = { clear: "cleared", compact: "compacted", auto: "compacted automat
 /** @param {{thread: Thread, row: DividerRow}} props */
 export function ContextTrimPointDivider({ thread, row }) {
     const { point, isExpanded } = row;
-    const kind = KINDS[point.trigger] ?? (point.summary ? "compacted" : "cleared");
+    const kind = own(KINDS, point.trigger) ?? (point.summary ? "compacted" : "cleared");
     if (point.kind === "discard") {
         return html`
             <div class="divider" role="separator" aria-label=${`${counted(point.count, "entry").replace("entrys", "entries")} discarded`}>

@@ -10,6 +10,7 @@
 import { clock, duration } from "../model/format.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
+import { Boundary } from "./boundary.js";
 import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
@@ -72,9 +73,10 @@ function partsOf(entries) {
 
 /** @param {{part: Part, folder?: string, isRunning: boolean, jump: Jump | null}} props */
 function Part({ part, folder, isRunning, jump }) {
-    return "activities" in part
+    const view = "activities" in part
         ? html`<${Activities} entries=${part.activities} folder=${folder} isRunning=${isRunning} jump=${jump} />`
         : html`<${Message} entry=${part.entry} jump=${jump} />`;
+    return html`<${Boundary} of=${part} what="This part of the turn">${view}<//>`;
 }
 
 /** @param {{entry: Entry | LiveItem, jump: Jump | null}} props */

@@ -1,0 +1,134 @@
+"""An approval is a deliberate act, and all of what is approved can be read."""
+
+from typing import Any
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.web.browser import needs_browser, until_counted
+from tests.web.stage import Stage, answer
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+SENTENCE = "so, before you do anything, tell me why"
+PATCH = "apply_patch <<'EOF'\n*** Begin Patch\n{}*** End Patch\nEOF\n"
+FILE = "*** Add File: {name}\n{lines}"
+
+
+def card_of(stage: Stage) -> Any:
+    return stage.page.get_by_label("The agent asks for approval")
+
+
+async def test_a_sentence_that_is_typed_while_the_agent_asks_answers_nothing(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"))
+    await stage.send("Do it.")
+    await stage.page.keyboard.type(SENTENCE[:10])
+    await card_of(stage).locator(".card-choices button:enabled").first.wait_for()
+    await stage.page.keyboard.type(SENTENCE[10:])
+    assert await stage.page.locator("textarea").input_value() == SENTENCE
+    assert await card_of(stage).count() == 1
+    assert await card_of(stage).get_by_text("Your keys go to the prompt.").is_visible()
+    assert not (stage.house.worktree / "asked-for.txt").exists()
+
+
+async def test_a_key_that_is_held_answers_nothing_and_nor_does_one_at_once(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"))
+    await stage.send("Do it.")
+    await card_of(stage).wait_for()
+    await stage.page.keyboard.press("Alt+ArrowUp")
+    await stage.page.keyboard.down("y")
+    await card_of(stage).locator(".card-choices button:enabled").first.wait_for()
+    for _ in range(20):
+        await stage.page.keyboard.down("y")  # as the keyboard repeats it
+    assert await card_of(stage).count() == 1
+    await stage.page.keyboard.up("y")
+    assert not (stage.house.worktree / "asked-for.txt").exists()
+    await stage.page.keyboard.press("n")
+    await stage.page.get_by_text("Interrupted").wait_for()
+
+
+async def test_a_lasting_permission_needs_a_second_step_that_shows_the_rule(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"), say("apple-1."))
+    await stage.send("Do it.")
+    card = card_of(stage)
+    await card.get_by_role("button", name="Always allow").click()
+    rule = 'prefix_rule(pattern=["touch", "asked-for.txt"], decision="allow")'
+    await card.get_by_text(rule, exact=True).wait_for()
+    await (
+        card.get_by_role("button", name="Write the rule")
+        .and_(stage.page.locator(":enabled"))
+        .wait_for()
+    )
+    await stage.page.keyboard.type("yay")
+    assert await card.count() == 1
+    rules = stage.house.codex_home / "rules" / "default.rules"
+    assert not rules.exists() or rule not in rules.read_text()
+    await card.get_by_role("button", name="Write the rule").click()
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    assert rule in rules.read_text()
+
+
+async def test_a_long_command_can_be_read_to_its_end(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    lines = "\n".join(f"echo line-{number}" for number in range(119))
+    hidden = "echo start" + " " * 400 + "&& echo behind-blanks" + "\n" * 50 + "echo safe \u202e; yo"
+    stage.will_answer(run(lines + "\nrm -rf build"), run(hidden))
+    await stage.send("Do it.")
+    card = card_of(stage)
+    await card.get_by_text("120 lines").wait_for()
+    subject = card.locator(".card-subject")
+    await card.get_by_text("more below").click()
+    await stage.page.keyboard.press("Alt+ArrowUp")
+    await stage.page.keyboard.press("End")
+    left = "one => one.scrollHeight - one.scrollTop - one.clientHeight"
+    assert await subject.evaluate(left) < 2
+    assert "rm -rf build" in await subject.inner_text()
+    await card.get_by_text("more below").wait_for(state="detached")
+    assert await card.get_by_role("button", name="Decline").first.is_visible()
+
+
+async def test_blanks_empty_lines_and_directions_hide_nothing(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    hidden = "echo start" + " " * 400 + "&& echo behind-blanks" + "\n" * 50 + "echo safe \u202e; yo"
+    stage.will_answer(run(hidden))
+    await stage.send("Do it.")
+    subject = card_of(stage).locator(".card-subject")
+    await subject.get_by_text("behind-blanks").wait_for()
+    text = await subject.inner_text()
+    assert "⟨400 blanks⟩ && echo behind-blanks" in text
+    assert "⟨49 empty lines⟩\necho safe ⟨U+202E⟩; yo" in text
+    assert await subject.evaluate("one => one.scrollHeight - one.clientHeight") == 0
+
+
+async def test_a_patch_of_several_files_is_shown_whole_and_counted(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    parts = [
+        FILE.format(name=f"{name}.py", lines="".join(f"+{name}-{at}\n" for at in range(30)))
+        for name in "abc"
+    ]
+    stage.will_answer(run(PATCH.format("".join(parts))), say("apple-1."))
+    await stage.send("Do it.")
+    card = card_of(stage)
+    await card.get_by_text("3 files, +90 \u22120").wait_for()
+    await until_counted(card.locator(".diff-line"), 90)
+    last = card.locator(".diff-line").last
+    await last.scroll_into_view_if_needed()
+    subject, box = await card.locator(".card-subject").bounding_box(), await last.bounding_box()
+    assert box["y"] + box["height"] <= subject["y"] + subject["height"] + 1
+    await answer(stage.page, "y")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+
+
+async def test_a_declined_edit_is_declined(stage: Stage) -> None:
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run(PATCH.format("*** Add File: a.md\n+- one\n+- two\n")))
+    await stage.send("Do it.")
+    await card_of(stage).get_by_text("1 file, +2 \u22120").wait_for()
+    await answer(stage.page, "n")
+    edit = stage.page.locator(".activity")
+    await edit.get_by_text("Not edited").wait_for()
+    await edit.get_by_text("declined").wait_for()
+    assert not (stage.house.worktree / "a.md").exists()

@@ -334,7 +334,7 @@ async def test_a_private_folder_that_vanishes_under_a_capture_is_said(
         )
 
     with monkeypatch.context() as patched:
-        patched.setattr(initial_index.shutil, "copy2", gone)
+        patched.setattr(initial_index, "_copy_file", gone)
         with pytest.raises(GitFailed, match="index cannot be used"):
             await capture(repository)
     await capture(repository)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 
-from tests.git.worktrees import found, git, new_repository
+from tests.git.worktrees import found, git, new_repository, write
 
 
 async def _refused(folder: Path) -> NoRepository:
@@ -49,6 +49,44 @@ async def test_a_work_tree_of_a_bare_repository_is_found_and_the_repository_itse
 async def test_the_git_directory_is_no_work_tree(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     assert "no work tree" in (await _refused(folder / ".git")).reason
+
+
+def _looks_like_a_bare_repository(folder: Path) -> None:
+    write(folder, {"HEAD": "ref: refs/heads/main\n", "refs/keep": "", "objects/keep": ""})
+    write(folder, {"config": f'[core]\n\tbare = false\n\tworktree = "{folder}"\n'})
+
+
+async def test_four_plain_files_are_no_repository(tmp_path: Path) -> None:
+    _looks_like_a_bare_repository(tmp_path)
+    assert await discover(tmp_path) == NoRepository(
+        f"{tmp_path} is inside of a git directory or a bare repository and has no work tree."
+    )
+
+
+@pytest.mark.parametrize("inside", ["", "sub"])
+async def test_four_plain_files_do_not_hide_the_repository_around_them(
+    tmp_path: Path, inside: str
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"sub/a": "x"})
+    _looks_like_a_bare_repository(folder / inside)
+    assert (await found(folder / "sub")).git_dir == folder / ".git"
+
+
+async def test_four_plain_files_beside_an_empty_git_folder_are_no_repository(
+    tmp_path: Path,
+) -> None:
+    _looks_like_a_bare_repository(tmp_path)
+    (tmp_path / ".git").mkdir()
+    await _refused(tmp_path)
+
+
+async def test_a_git_directory_that_claims_the_common_directory_of_another_is_refused(
+    tmp_path: Path,
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    other = new_repository(tmp_path / "other", {"a": "x"})
+    write(folder, {".git/commondir": str(other / ".git")})
+    assert f"is part of {other / '.git'}, and is not" in (await _refused(folder)).reason
 
 
 async def test_a_folder_outside_of_any_repository_is_said(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
@@ -58,7 +59,7 @@ def new_repository(
     return folder
 
 
-def write(folder: Path, files: dict[str, str | bytes]) -> None:
+def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
     """Writes these files, and makes their folders."""
     for name, content in files.items():
         path = folder / name

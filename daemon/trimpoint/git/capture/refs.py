@@ -17,7 +17,7 @@ from trimpoint.git.capture.omissions import read_message
 from trimpoint.git.plumbing.process import git_answer
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository, read_commit
-from trimpoint.git.plumbing.store import PREFIX, ref_part, store_run
+from trimpoint.git.plumbing.store import PREFIX, ref_part, store_answer
 
 _DEADLINE_S = 60.0
 _FORMAT = "--format=%(refname) %(objectname) %(committerdate:unix)"
@@ -59,10 +59,8 @@ async def keep(repository: Repository, ref: str, commit: str) -> None:
 
     :raises GitFailed: when the ref cannot be written, or there is no such commit
     """
-    await git_answer(
-        store_run(
-            repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint"
-        )
+    await store_answer(
+        repository, "update-ref", "--no-deref", _ours(ref), commit, doing="keep a checkpoint"
     )
 
 
@@ -129,7 +127,7 @@ async def delete_refs(repository: Repository, refs: Sequence[str]) -> None:
     """
     stdin = _deletions(refs)
     if repository.store_dir.is_dir():
-        await git_answer(store_run(repository, *_DELETE, doing="delete checkpoints", stdin=stdin))
+        await store_answer(repository, *_DELETE, doing="delete checkpoints", stdin=stdin)
     await delete_users_refs(repository, refs)
 
 
@@ -140,7 +138,8 @@ async def delete_users_refs(repository: Repository, refs: Iterable[str]) -> None
     """
     theirs = {each.ref for each in await users_refs(repository)}
     if found := sorted(theirs.intersection(refs)):
-        await _users(repository, *_DELETE, doing="delete checkpoints", stdin=_deletions(found))
+        shadow = ShadowRepository(repository, _DEADLINE_S)
+        await shadow.write_users(*_DELETE, doing="delete checkpoints", stdin=_deletions(found))
 
 
 async def refs_disk_bytes(repository: Repository) -> int:
@@ -177,10 +176,10 @@ async def _in_store(repository: Repository, name: str) -> Commit | None:
     if not repository.store_dir.is_dir():
         return None
     stdin = name.encode() + b"\n"
-    run = store_run(
+    answer = await store_answer(
         repository, "cat-file", "--batch", doing="read a checkpoint", stdin=stdin, reads_users=True
     )
-    return read_commit(await git_answer(run))
+    return read_commit(answer)
 
 
 async def _in_users(repository: Repository, name: str) -> Commit | None:
@@ -199,9 +198,7 @@ async def _in_store_listed(repository: Repository, under: str) -> list[KeptRef]:
     if not repository.store_dir.is_dir():
         return []
     return _read(
-        await git_answer(
-            store_run(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
-        )
+        await store_answer(repository, "for-each-ref", _FORMAT, under, doing="list the checkpoints")
     )
 
 

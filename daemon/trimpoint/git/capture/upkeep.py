@@ -15,7 +15,6 @@ import structlog
 from trimpoint.git.capture.refs import delete_users_refs, users_refs
 from trimpoint.git.errors import GitError, GitFailed
 from trimpoint.git.plumbing.locks import store_lock
-from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
     NEWEST,
@@ -23,7 +22,7 @@ from trimpoint.git.plumbing.store import (
     borrow,
     make_store,
     newest_ref,
-    store_run,
+    store_answer,
 )
 
 log = structlog.get_logger()
@@ -73,14 +72,13 @@ async def collect(repository: Repository) -> None:
             await _end_borrowing(repository)
         else:
             await _pack(repository, "-a", "-d")
-        run = store_run(
+        await store_answer(
             repository,
             "prune",
             "--expire=now",
             doing="remove old checkpoints",
             deadline_s=_DEADLINE_S,
         )
-        await git_answer(run)
 
 
 async def remove_all(repository: Repository) -> list[Path]:
@@ -106,9 +104,7 @@ async def _take_over(repository: Repository) -> None:
     await anyio.to_thread.run_sync(borrow, repository)
     lines = "".join(f"update {each.ref}\0{each.commit}\0\0" for each in theirs)
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
-    await git_answer(
-        store_run(repository, *arguments, doing="take over checkpoints", stdin=lines.encode())
-    )
+    await store_answer(repository, *arguments, doing="take over checkpoints", stdin=lines.encode())
     await _end_borrowing(repository)
     await delete_users_refs(repository, [each.ref for each in theirs])
 
@@ -125,8 +121,8 @@ async def _end_borrowing(repository: Repository) -> None:
     await anyio.to_thread.run_sync(file.replace, aside)
     try:
         arguments = ("rev-list", "--objects", "--all", "--quiet")
-        await git_output(
-            store_run(repository, *arguments, doing="check the checkpoints", deadline_s=_DEADLINE_S)
+        await store_answer(
+            repository, *arguments, doing="check the checkpoints", deadline_s=_DEADLINE_S
         )
     except BaseException:
         aside.replace(file)
@@ -136,23 +132,19 @@ async def _end_borrowing(repository: Repository) -> None:
 
 async def _pack(repository: Repository, *how: str) -> None:
     arguments = ("-c", "repack.writeBitmaps=false", "repack", "-q", *how)
-    await git_answer(
-        store_run(repository, *arguments, doing="pack the checkpoints", deadline_s=_DEADLINE_S)
-    )
+    await store_answer(repository, *arguments, doing="pack the checkpoints", deadline_s=_DEADLINE_S)
 
 
 async def _forget_worktrees(repository: Repository) -> None:
     """Deletes the refs of the indexes of worktrees that no longer exist."""
     present = {newest_ref(repository.common_dir, git_dir) for git_dir in _git_dirs(repository)}
-    run = store_run(
+    listed = await store_answer(
         repository, "for-each-ref", "--format=%(refname)", NEWEST, doing="list the worktrees"
     )
-    gone = set((await git_answer(run)).decode().splitlines()) - present
+    gone = set(listed.decode().splitlines()) - present
     lines = "".join(f"delete {ref}\0\0" for ref in sorted(gone))
     arguments = ("update-ref", "--no-deref", "-z", "--stdin")
-    await git_answer(
-        store_run(repository, *arguments, doing="forget worktrees", stdin=lines.encode())
-    )
+    await store_answer(repository, *arguments, doing="forget worktrees", stdin=lines.encode())
 
 
 def _needs_upkeep(repository: Repository) -> bool:

@@ -8,14 +8,14 @@ Submodules and files outside a sparse checkout are not files here.
 """
 
 import os
-import shutil
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 
-from trimpoint.git.plumbing.process import GitRun, gather, git_answer
+from trimpoint.git.plumbing.process import GitRun, gather
 from trimpoint.git.plumbing.shadow_repository import Commit, ShadowRepository
 from trimpoint.git.plumbing.store import borrow
 
@@ -40,7 +40,6 @@ async def write_initial_index(private: ShadowRepository) -> Commit:
     """
     await anyio.to_thread.run_sync(_copy_index, private)
     if private.index.exists():
-        await _unsplit(private)
         dropped = await _unfit(private)
         stdin = b"".join(path + b"\0" for path in dropped)
         await private.answer(
@@ -55,28 +54,30 @@ async def write_initial_index(private: ShadowRepository) -> Commit:
 
 
 def _copy_index(private: ShadowRepository) -> None:
-    users = private.repository.git_dir / "index"
+    git_dir = private.repository.git_dir
     private.index.unlink(missing_ok=True)
     # The entries of the user's index refer to the user's objects.
     borrow(private.repository)
-    if users.exists():
-        # The time of the file is copied too: git compares it with the times of the entries to find
-        # those that may have changed in the moment when the index was written.
-        shutil.copy2(users, private.index)
+    _copy_file(git_dir / "index", private.index)
+    # The parts of a split index. Git must not join them with the user's settings: while it writes
+    # an index, it has files converted by the programs that these name.
+    for shared in git_dir.glob("sharedindex.*"):
+        _copy_file(shared, private.dir / shared.name)
 
 
-async def _unsplit(private: ShadowRepository) -> None:
-    if any(private.repository.git_dir.glob("sharedindex.*")):
-        doing = "read the split index"
-        run = private.users(
-            "-c",
-            "core.splitIndex=false",
-            "update-index",
-            "--no-split-index",
-            doing=doing,
-            index=private.index,
-        )
-        await git_answer(run)
+def _copy_file(source: Path, target: Path) -> None:
+    try:
+        # Without blocking, in case it is a pipe.
+        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if stat.S_ISREG(facts.st_mode):
+            target.write_bytes(file.read(facts.st_size))
+            # Git compares the time of the file with the times of the entries to find those that
+            # may have changed in the moment when the index was written.
+            os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
 async def _unfit(private: ShadowRepository) -> list[bytes]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import IO
@@ -10,9 +11,13 @@ from weakref import WeakValueDictionary
 import anyio
 
 from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.own_folders import claim_folders
 from trimpoint.git.plumbing.repository import Repository
+from trimpoint.git.plumbing.store import make_store, unusable
 
 _POLL_S = 0.05
+# Without blocking, in case it is a pipe.
+_LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _locks: WeakValueDictionary[Path, anyio.Lock] = WeakValueDictionary()
 
@@ -33,8 +38,8 @@ async def worktree_lock(repository: Repository, deadline_s: float) -> AsyncGener
         raise _busy(deadline_s) from None
     try:
         with (
-            await _locked_file(repository.private_dir, fcntl.LOCK_EX, deadline_s),
-            await _locked_file(repository.store_dir, fcntl.LOCK_SH, deadline_s),
+            await _locked_file(repository, repository.private_dir, fcntl.LOCK_EX, deadline_s),
+            await _locked_file(repository, repository.store_dir, fcntl.LOCK_SH, deadline_s),
         ):
             yield
     finally:
@@ -49,17 +54,17 @@ async def store_lock(repository: Repository, deadline_s: float) -> AsyncGenerato
     :raises GitFailed: when another process holds it until the deadline, or the lock file cannot be
         created
     """
-    with await _locked_file(repository.store_dir, fcntl.LOCK_EX, deadline_s):
+    with await _locked_file(repository, repository.store_dir, fcntl.LOCK_EX, deadline_s):
         yield
 
 
-async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
+async def _locked_file(
+    repository: Repository, folder: Path, kind: int, deadline_s: float
+) -> IO[bytes]:
     try:
-        file = await anyio.to_thread.run_sync(_open, folder)
+        file = await anyio.to_thread.run_sync(_open, repository, folder)
     except OSError as error:
-        raise GitFailed(
-            "keep checkpoints", f"{folder} cannot be written ({error.strerror})"
-        ) from error
+        raise unusable(error, folder) from error
     try:
         with anyio.fail_after(deadline_s):
             # There is no event when another process releases the lock, so this polls.
@@ -73,10 +78,13 @@ async def _locked_file(folder: Path, kind: int, deadline_s: float) -> IO[bytes]:
     return file
 
 
-def _open(folder: Path) -> IO[bytes]:
-    # Parents are not created: if the git directory was removed, it must not appear again.
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return (folder / "lock").open("wb")
+def _open(repository: Repository, folder: Path) -> IO[bytes]:
+    if folder == repository.store_dir:
+        make_store(repository)
+    else:
+        # Older versions made `info/exclude` a link to the user's own file; it is replaced.
+        claim_folders(folder, ("refs", "info"), links_replaced=("exclude",))
+    return os.fdopen(os.open(folder / "lock", _LOCK_FILE, 0o600), "wb")
 
 
 def _try_lock(file: IO[bytes], kind: int) -> bool:

@@ -1,5 +1,9 @@
 """Runs git without disturbing the user's own git and without variables of the user's shell.
 
+Always true: whatever a repository's files and settings say, git starts no program of theirs and
+uses no network. An agent may have written them, and trimpoint runs outside of the agent's sandbox.
+`tests/git/test_hostile_settings.py` has a row for each way in which git could.
+
 Git gets no `GIT_*` variable except those set here. It runs no hook, file monitor or upkeep, takes
 no optional lock and never prompts. Git and all processes that it started are killed at the deadline
 or on cancellation.
@@ -20,6 +24,7 @@ from trimpoint.git.errors import GitFailed
 
 _STDERR_BYTES = 64 * 1024
 _REAP_S = 5.0
+_PRIVATE_UMASK = 0o077
 
 _NEUTRAL = {
     "LC_ALL": "C",
@@ -28,10 +33,16 @@ _NEUTRAL = {
     # Paths are literal: `*` and `:(top)` are possible names of files.
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    # A missing object is not fetched from a "promisor": that would run the program that a remote
+    # names. The first is for git 2.39.4 and newer, the second holds for every version.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
 }
 _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    # Any folder with four plain files can look like a bare repository.
+    "safe.bareRepository=explicit",
     "core.logAllRefUpdates=false",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -53,7 +64,8 @@ class GitRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run of git. `doing` completes "git could not" in an error. `variables` and `settings`
     (`name=value`) are added to those that every run has.
 
-    With `may_fail`, a failure does not raise; the caller must check the status.
+    With `may_fail`, a failure does not raise; the caller must check the status. With `is_private`,
+    only this user can read the files that git makes.
     """
 
     git: Path
@@ -66,6 +78,7 @@ class GitRun(msgspec.Struct, frozen=True, kw_only=True):
     deadline_s: float = 60.0
     max_bytes: int | None = None
     may_fail: bool = False
+    is_private: bool = False
 
 
 async def run_git(run: GitRun) -> GitOutput:
@@ -158,7 +171,11 @@ def _or_raised(outcome: GitOutput | GitFailed) -> GitOutput:
 async def _run(run: GitRun) -> GitOutput:
     environment = git_environment(run.variables, os.environ)
     process = await anyio.open_process(
-        git_command(run), cwd=run.cwd, env=environment, start_new_session=True
+        git_command(run),
+        cwd=run.cwd,
+        env=environment,
+        start_new_session=True,
+        umask=_PRIVATE_UMASK if run.is_private else -1,
     )
     try:
         return await _communicate(process, run)

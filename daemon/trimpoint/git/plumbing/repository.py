@@ -1,18 +1,26 @@
-"""Finds the work tree that a folder is in."""
+"""Finds the work tree that a folder is in.
+
+Only a `.git` makes a repository: the folder, or the file that worktrees and submodules have. Git
+itself also takes any folder with a `HEAD`, `objects` and `refs` for a bare repository, and these
+are files that an agent can write, with settings of its choice.
+"""
 
 import os
 import re
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import msgspec
 
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
+from trimpoint.programs import find_program
 
 MINIMUM_VERSION = (2, 25)
 _DISCOVERY_DEADLINE_S = 20.0
 _OUTSIDE = "{} does not lie in a git repository."
+_NO_WORK_TREE = "{} is inside of a git directory or a bare repository and has no work tree."
+_GITFILE_BYTES = 8 * 1024
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -65,21 +73,23 @@ async def discover(folder: Path) -> Repository | NoRepository:
     """
     if not await anyio.Path(folder).is_dir():
         return NoRepository(f"The folder {folder} does not exist any more.")
-    git = await anyio.to_thread.run_sync(shutil.which, "git")
+    git = await anyio.to_thread.run_sync(find_program, "git")
     if git is None:
         return NoRepository(
             "git is not installed, so there are no checkpoints.",
             "Install git, or put it in the daemon's PATH.",
         )
-    if not await anyio.to_thread.run_sync(_may_lie_in_repository, folder):
-        return NoRepository(_OUTSIDE.format(folder))
-    return await _Discovery(Path(git), folder).result()
+    top = await anyio.to_thread.run_sync(_nearest_with_git, folder)
+    if isinstance(top, NoRepository):
+        return top
+    return await _Discovery(git, folder, top).result()
 
 
 class _Discovery:
-    def __init__(self, git: Path, folder: Path) -> None:
+    def __init__(self, git: Path, folder: Path, top: Path) -> None:
         self._git = git
         self._folder = folder
+        self._top = top
 
     async def result(self) -> Repository | NoRepository:
         version = (await self._run("version")).stdout.decode(errors="replace")
@@ -93,11 +103,9 @@ class _Discovery:
         if inside.status != 0:
             return self._refusal(inside)
         if inside.stdout.strip() != b"true":
-            return NoRepository(
-                f"{self._folder} is inside of a git directory or a bare repository and has no work "
-                "tree."
-            )
-        return await self._repository()
+            return NoRepository(_NO_WORK_TREE.format(self._folder))
+        repository = await self._repository()
+        return await anyio.to_thread.run_sync(self._checked, repository)
 
     async def _repository(self) -> Repository:
         hash_name = await self._run("config", "extensions.objectFormat")
@@ -110,12 +118,27 @@ class _Discovery:
             hash_name=hash_name.stdout.decode().strip().lower() or "sha1",
         )
 
+    def _checked(self, repository: Repository) -> Repository | NoRepository:
+        """Returns the repository if it is what its `.git` says. Older versions of git find a bare
+        one, too; and its settings may name a work tree elsewhere, or a common directory of another
+        repository.
+        """
+        git_dir, common = repository.git_dir, repository.common_dir
+        resolved = self._folder.resolve()
+        if git_dir in (resolved, *resolved.parents):
+            return NoRepository(_NO_WORK_TREE.format(self._folder))
+        if _target_of(repository.worktree / ".git") != git_dir:
+            return NoRepository(_OUTSIDE.format(self._folder))
+        if git_dir != common and git_dir.parent != common / "worktrees":
+            return NoRepository(
+                f"The git directory {git_dir} says that it is part of {common}, and is not."
+            )
+        return repository
+
     async def _path(self, *question: str) -> Path:
         answer = (await self._run("rev-parse", *question)).stdout
         # Git appends one newline; any other is part of the name.
-        return Path(
-            await anyio.Path(self._folder / os.fsdecode(answer.removesuffix(b"\n"))).resolve()
-        )
+        return Path(await anyio.Path(self._top / os.fsdecode(answer.removesuffix(b"\n"))).resolve())
 
     async def _run(self, *arguments: str) -> GitOutput:
         doing = f"look at {self._folder}"
@@ -124,14 +147,14 @@ class _Discovery:
                 git=self._git,
                 arguments=arguments,
                 doing=doing,
-                cwd=self._folder,
+                cwd=self._top,
                 deadline_s=_DISCOVERY_DEADLINE_S,
             )
         )
 
     def _refusal(self, output: GitOutput) -> NoRepository:
         said = output.stderr.decode(errors="replace")
-        if "not a git repository" in said:
+        if "not a git repository" in said or "cannot use bare repository" in said:
             return NoRepository(_OUTSIDE.format(self._folder))
         if "dubious ownership" in said or "unsafe repository" in said:
             return NoRepository(
@@ -146,15 +169,38 @@ class _Discovery:
         )
 
 
-def _may_lie_in_repository(folder: Path) -> bool:
-    """Returns False if git would find no repository. This is cheaper than running git, and is asked
-    before every turn, mostly outside of any repository.
+def _nearest_with_git(folder: Path) -> Path | NoRepository:
+    """Returns the nearest folder that has a `.git`, from where git is asked. Looking is cheaper
+    than running git, and is done before every turn, mostly outside of any repository.
     """
-    resolved = folder.resolve()
-    return any(
-        os.path.lexists(at / ".git") or (at / "objects").is_dir()
-        for at in (resolved, *resolved.parents)
-    )
+    above = list(_on_one_file_system(folder.resolve()))
+    top = next((at for at in above if os.path.lexists(at / ".git")), None)
+    if top is not None:
+        return top
+    is_bare = any((at / "objects").is_dir() and (at / "HEAD").exists() for at in above)
+    return NoRepository((_NO_WORK_TREE if is_bare else _OUTSIDE).format(folder))
+
+
+def _on_one_file_system(folder: Path) -> Iterator[Path]:
+    """Yields the folder and those above it, as far as git looks."""
+    device = folder.stat().st_dev
+    for at in (folder, *folder.parents):
+        if at.stat().st_dev != device:
+            return
+        yield at
+
+
+def _target_of(dot_git: Path) -> Path | None:
+    """Returns the git directory that a `.git` is, or that it names as a file."""
+    if dot_git.is_dir():
+        return dot_git.resolve()
+    try:
+        with dot_git.open("rb") as file:
+            said = file.read(_GITFILE_BYTES)
+    except OSError:
+        return None
+    named = said.removeprefix(b"gitdir: ").rstrip(b"\r\n")
+    return (dot_git.parent / os.fsdecode(named)).resolve() if named != said else None
 
 
 def _trust_command(said: str) -> str:

@@ -16,22 +16,22 @@ Objects are written to the store, which also has the refs that keep them. Nothin
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import anyio
 import msgspec
 
 from trimpoint.atomic_files import replace_file
-from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.process import GitRun, gather, git_answer
+from trimpoint.git.plumbing.process import GitRun, gather, git_answer, run_git
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
     config_of,
     ensure_head,
-    make_store,
+    own_git_dir,
     replace_if_other,
     set_newest,
+    unusable,
     with_our_objects,
 )
 
@@ -116,9 +116,7 @@ class ShadowRepository:
         try:
             await anyio.to_thread.run_sync(self._make)
         except OSError as error:
-            raise GitFailed(
-                "keep checkpoints", f"{self.dir} cannot be written ({error.strerror})"
-            ) from error
+            raise unusable(error, self.dir) from error
         newest = self.run(
             "cat-file", "--batch", doing="find the newest capture", stdin=b"HEAD\n", may_fail=True
         )
@@ -153,6 +151,7 @@ class ShadowRepository:
             stdin=stdin,
             deadline_s=self._deadline_s,
             may_fail=may_fail,
+            is_private=True,
         )
 
     async def answer(self, *arguments: str | bytes, doing: str, stdin: bytes = b"") -> bytes:
@@ -169,6 +168,7 @@ class ShadowRepository:
         stdin: bytes = b"",
         index: Path | None = None,
         max_bytes: int | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> GitRun:
         """Returns a run of git with the user's git directory and settings. Git finds the directory
         itself and checks its owner each time.
@@ -181,10 +181,24 @@ class ShadowRepository:
             doing=doing,
             cwd=self.repository.worktree,
             variables=with_our_objects(self.repository)
-            | ({"GIT_INDEX_FILE": str(index)} if index else {}),
+            | ({"GIT_INDEX_FILE": str(index)} if index else {})
+            | dict(variables or {}),
             stdin=stdin,
             deadline_s=self._deadline_s,
             max_bytes=max_bytes,
+        )
+
+    async def write_users(self, *arguments: str, doing: str, stdin: bytes = b"") -> bytes:
+        """Runs git as `users` describes, for arguments that write refs, and returns its stdout. No
+        hook runs, neither a file nor one that the settings name (git 2.54).
+
+        :raises GitFailed: when git failed
+        """
+        names = ("config", "-z", "--name-only", "--get-regexp", r"^hook\.")
+        listed = await run_git(self.users(*names, doing=doing))
+        variables = _without_hooks(listed.stdout)
+        return await git_answer(
+            self.users(*arguments, doing=doing, stdin=stdin, variables=variables)
         )
 
     async def commit(self, message: str) -> "Commit":
@@ -215,7 +229,7 @@ class ShadowRepository:
 
     def _variables(self) -> dict[str, str]:
         return {
-            "GIT_DIR": str(self.dir),
+            **own_git_dir(self.dir),
             "GIT_WORK_TREE": str(self.repository.worktree),
             "GIT_OBJECT_DIRECTORY": str(self.repository.store_objects),
             "GIT_AUTHOR_NAME": _WHO,
@@ -227,9 +241,6 @@ class ShadowRepository:
         }
 
     def _make(self) -> None:
-        make_store(self.repository)
-        for folder in ("refs", "info"):
-            (self.dir / folder).mkdir(exist_ok=True)
         # The lock is held, so this file is left over from a git process that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
         replace_if_other(self.dir / "config", config_of(self.repository, bare=False))
@@ -250,6 +261,18 @@ def read_commit(batch: bytes) -> Commit | None:
     return Commit(
         words[0], fields.split("\n", 1)[0].removeprefix("tree "), message.removesuffix("\n")
     )
+
+
+def _without_hooks(listed: bytes) -> dict[str, str]:
+    """Returns the variables that switch off each hook among these names of settings. On the command
+    line, a name could not have a `=` in it.
+    """
+    hooks = {name.rpartition(b".")[0] for name in listed.split(b"\0") if name.count(b".") > 1}
+    variables = {"GIT_CONFIG_COUNT": str(len(hooks))}
+    for number, hook in enumerate(sorted(hooks)):
+        variables[f"GIT_CONFIG_KEY_{number}"] = f"{os.fsdecode(hook)}.enabled"
+        variables[f"GIT_CONFIG_VALUE_{number}"] = "false"
+    return variables
 
 
 def _inherited_settings(listed: bytes) -> Sequence[str]:

@@ -20,28 +20,53 @@ import os
 import re
 from pathlib import Path
 
+import anyio
+
 from trimpoint.atomic_files import replace_file
-from trimpoint.git.plumbing.process import GitRun
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing.own_folders import claim_folders
+from trimpoint.git.plumbing.process import GitRun, git_answer
 from trimpoint.git.plumbing.repository import Repository
 
 PREFIX = "refs/trimpoint/checkpoints/"
 NEWEST = "refs/trimpoint/newest/"
 
-_PRIVATE = 0o700
+_FOLDERS = (
+    "objects",
+    "objects/info",
+    "objects/pack",
+    "refs",
+    "refs/trimpoint",
+    PREFIX.rstrip("/"),
+    NEWEST.rstrip("/"),
+)
 _READABLE_HEAD = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}|ref: refs/\S+)\n")
 
 
 def make_store(repository: Repository) -> None:
-    """Creates the store if needed. Other users of the machine cannot read it.
+    """Creates the store if needed, and makes sure that it is private, leads nowhere else, and has
+    the settings that it should have. Called before each use: whoever can write to the git
+    directory could have changed it meanwhile.
 
-    :raises OSError: when it cannot be written, or the git directory does not exist any more
+    :raises OSError: when it cannot be written or is not our own, or the git directory does not
+        exist any more
     """
     store = repository.store_dir
-    store.mkdir(mode=_PRIVATE, exist_ok=True)
-    for folder in ("objects", "objects/info", "objects/pack", "refs"):
-        (store / folder).mkdir(exist_ok=True)
+    claim_folders(store, _FOLDERS)
     replace_if_other(store / "config", config_of(repository, bare=True))
     ensure_head(store)
+
+
+def own_git_dir(folder: Path) -> dict[str, str]:
+    """Returns the environment variables for a run in a git directory of our own: no settings but
+    its own and those of the command line apply, and no file in it names another directory.
+    """
+    return {
+        "GIT_DIR": str(folder),
+        "GIT_COMMON_DIR": str(folder),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
 
 
 def ensure_head(folder: Path) -> None:
@@ -64,30 +89,43 @@ def config_of(repository: Repository, *, bare: bool) -> bytes:
     return f"{core}{extension}".encode()
 
 
-def store_run(
+async def store_answer(
     repository: Repository,
     *arguments: str,
     doing: str,
     stdin: bytes = b"",
     deadline_s: float = 60.0,
     reads_users: bool = False,
-    may_fail: bool = False,
-) -> GitRun:
-    """Returns a run of git on the store. With `reads_users`, it can read the user's objects too,
-    for checkpoints of older versions.
+) -> bytes:
+    """Runs git on the store and returns its stdout. With `reads_users`, it can read the user's
+    objects too, for checkpoints of older versions.
+
+    :raises GitFailed: when git failed, or the store is not our own
     """
     borrowed = (
         {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(repository.objects_dir)} if reads_users else {}
     )
-    return GitRun(
+    run = GitRun(
         git=repository.git,
         arguments=arguments,
         doing=doing,
         cwd=repository.common_dir,
-        variables={"GIT_DIR": str(repository.store_dir), **borrowed},
+        variables=own_git_dir(repository.store_dir) | borrowed,
         stdin=stdin,
         deadline_s=deadline_s,
-        may_fail=may_fail,
+        is_private=True,
+    )
+    try:
+        await anyio.to_thread.run_sync(make_store, repository)
+    except OSError as error:
+        raise unusable(error, repository.store_dir) from error
+    return await git_answer(run)
+
+
+def unusable(error: OSError, folder: Path) -> GitFailed:
+    """Returns an error of a folder of ours as one for a person."""
+    return GitFailed(
+        "keep checkpoints", f"{error.filename or folder} cannot be used ({error.strerror})"
     )
 
 

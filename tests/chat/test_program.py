@@ -53,6 +53,8 @@ async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: Cl
         async with chat(stage) as terminal:
             await terminal.types("prompt-2.")
             await terminal.shows("May the agent run")
+            await terminal.types("\t", enter=False)
+            await terminal.shows("Enter answers")
             await terminal.types("y", enter=False)
             await terminal.shows("It is made.")
             made = stage.worktree / "made.txt"
@@ -92,11 +94,15 @@ async def test_a_number_answers_a_question_that_takes_other_answers_too(
     async with stage.serving(), chat(stage) as terminal:
         await terminal.types("prompt-1.")
         await terminal.shows("or type another answer")
+        await terminal.types("\t", enter=False)
+        await terminal.shows("Enter answers")
         await terminal.types("2", enter=False)
         await terminal.shows("Long it is.")
         assert '"Long"' in str(stage.model.turn_requests()[-1].input[-1])
         await terminal.types("prompt-2.")
         await terminal.shows("or type another answer")
+        await terminal.types("\t", enter=False)
+        await terminal.shows("Enter answers")
         await terminal.types("In 2 pages")
         await terminal.shows("Neither.")
         assert "In 2 pages" in str(stage.model.turn_requests()[-1].input[-1])

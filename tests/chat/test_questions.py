@@ -16,6 +16,14 @@ from trimpoint.tui.model.questions import (
     card_of,
     value_of,
 )
+from trimpoint.tui.model.reading import Reading, Window
+
+AMEND = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["ls", '"x"']}}
+NETWORK = {
+    "applyNetworkPolicyAmendment": {
+        "network_policy_amendment": {"host": "example.org", "action": "deny"}
+    }
+}
 
 
 def _card(method: str, params: dict[str, Any], item: dict[str, Any] | None = None) -> Card:
@@ -30,8 +38,8 @@ def test_a_command_is_approved_by_the_decisions_that_codex_offers() -> None:
         COMMAND,
         {"command": "/bin/bash -lc 'rm -rf x'", "availableDecisions": offered, "reason": "\x1b[1m"},
     )
-    assert card.title == "May the agent run rm -rf x?"
-    assert card.details == ("␛[1m",)
+    assert card.title == "May the agent run this command?"
+    assert card.details == ("$ rm -rf x", "The agent says:", "  ␛[1m")
     assert [(one.key, one.result) for one in card.choices] == [
         ("y", {"decision": "accept"}),
         ("s", {"decision": "acceptForSession"}),
@@ -39,8 +47,10 @@ def test_a_command_is_approved_by_the_decisions_that_codex_offers() -> None:
         ("c", {"decision": "cancel"}),
     ]
     filling = Filling(COMMAND, card)
-    assert filling.result_of_key("s") == {"decision": "acceptForSession"}
-    assert filling.result_of_key("x") is None
+    session = filling.of_key("s")
+    assert session is not None
+    assert filling.take(session) == {"decision": "acceptForSession"}
+    assert filling.of_key("x") is None
     assert not filling.press("1")
     filling.move(2)
     filling.mark()
@@ -50,14 +60,83 @@ def test_a_command_is_approved_by_the_decisions_that_codex_offers() -> None:
 def test_a_change_of_files_is_shown_as_a_diff() -> None:
     item = {"changes": [{"path": "a.py", "diff": "-old\n+new"}]}
     card = _card(FILE_CHANGE, {}, item)
-    assert card.title == "May the agent change a.py?"
-    assert card.details == ("a.py", "  -old", "  +new")
+    assert card.title == "May the agent change 1 file (+1 -1)?"
+    assert card.details == ("a.py  +1 -1", "  -old", "  +new")
+
+
+def test_all_changed_files_are_shown_with_their_counts_and_signs() -> None:
+    item = {
+        "changes": [
+            {"path": "new.py", "kind": {"type": "add"}, "diff": "a\n-b\n"},
+            {"path": "old.py", "kind": {"type": "delete"}, "diff": "c\n"},
+            {
+                "path": "a",
+                "kind": {"type": "update", "move_path": "b"},
+                "diff": "@@ -1 +1 @@\n-x\n+y",
+            },
+        ]
+    }
+    card = _card(FILE_CHANGE, {"grantRoot": "/w"}, item)
+    assert card.title == "May the agent change 3 files (+3 -2)?"
+    assert card.details == (
+        "new.py  +2 -0", "  +a", "  +-b", "old.py  +0 -1", "  -c", "a → b  +1 -1",
+        "  @@ -1 +1 @@", "  -x", "  +y", "It also asks to write below /w for the session.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [COMMAND, FILE_CHANGE])
+def test_what_is_not_known_here_cannot_be_allowed_here(method: str) -> None:
+    card = _card(method, {"availableDecisions": ["accept", AMEND, "decline", "cancel"]})
+    assert [one.key for one in card.choices] == ["n", "c"]
+    assert "cannot be allowed here" in card.details[0]
+
+
+def test_nothing_of_a_command_can_be_overlooked() -> None:
+    command = "echo a" + 500 * " " + "; rm -rf /" + 100 * "\n" + "\u200b\u202e\x1b[2Kend"
+    card = _card(COMMAND, {"command": command, "cwd": "/work/shop"})
+    assert card.title == "May the agent run this command of 101 lines?"
+    assert card.folder == "/work/shop"
+    assert card.details[0] == "$ echo a ⟨500 blanks⟩ ; rm -rf /"
+    assert card.details[1] == "  ⟨99 empty lines⟩"
+    assert not set("\u202e\x1b") & set("".join(card.details))
+
+
+def test_a_text_that_does_not_fit_is_read_in_parts() -> None:
+    reading = Reading(("abcdef", "", "g"))
+    assert reading.window(3, 9) == Window(["abc", "def", "", "g"], 1, 4)
+    assert reading.window(3, 2) == Window(["abc", "def"], 1, 4)
+    reading.scroll(9)
+    assert reading.window(3, 2) == Window(["", "g"], 3, 4)
+    assert not reading.window(3, 2).is_whole
+
+
+def test_a_lasting_permission_has_a_second_step() -> None:
+    card = _card(COMMAND, {"command": "ls", "availableDecisions": ["accept", AMEND, NETWORK]})
+    assert [one.rule for one in card.choices] == [
+        "", 'prefix_rule(pattern=["ls", "\\"x\\""], decision="allow")',
+        'network_rule(host="example.org", decision="deny")',
+    ]  # fmt: skip
+    filling = Filling(COMMAND, card)
+    filling.move(1)
+    assert filling.enter("") is None
+    assert filling.lines == ["no, go back", "yes, write it"]
+    assert filling.enter("") is None
+    assert filling.pending is None
+    filling.move(1)
+    filling.enter("")
+    assert filling.go_back()
+    assert not filling.go_back()
+    filling.enter("")
+    filling.move(2)
+    filling.enter("")
+    filling.move(1)
+    assert filling.enter("") == {"decision": NETWORK}
 
 
 def test_permissions_are_given_for_the_turn_the_session_or_not() -> None:
     asked = {"network": {"enabled": True}}
     card = _card(PERMISSIONS, {"permissions": asked})
-    assert "the network" in card.title
+    assert card.details == ("the network",)
     assert [one.result for one in card.choices] == [
         {"permissions": asked, "scope": "turn"},
         {"permissions": asked, "scope": "session"},
@@ -151,6 +230,7 @@ def test_a_tool_is_allowed_once_or_for_longer() -> None:
     card = _card(ELICITATION, {"message": "Run it?", "_meta": meta})
     assert [one.key for one in card.choices] == ["y", "s", "a", "n"]
     assert card.choices[1].result["_meta"] == {"persist": "session"}
+    assert [bool(one.rule) for one in card.choices] == [False, False, True, False]
     assert card.title == "An MCP server asks"
     once = _card(ELICITATION, {"_meta": {"persist": "session"}})
     assert [one.key for one in once.choices] == ["y", "s", "n"]

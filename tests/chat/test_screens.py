@@ -129,7 +129,7 @@ async def test_a_question_of_the_agent() -> None:
     card = card_of(COMMAND, params, {})
     assert card is not None
     chat.state.ask(Question(1, COMMAND, card))
-    _is_golden("question", await _screen(chat, "down", focus="card"))
+    _is_golden("question", await _screen(chat, "tab", "down"))
 
 
 async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:

@@ -7,7 +7,7 @@ import pytest
 from trimpoint.testkit import hang, held, run, say
 
 from tests.neovim.editor import opened_editor
-from tests.neovim.stage import IDLE, opened_chat
+from tests.neovim.stage import IDLE, UNHURRIED, opened_chat
 
 EMPTY = (
     "#(require('trimpoint.ui.chat').last_used().talk.thread or { entries = { 1 } }).entries == 0"
@@ -68,6 +68,7 @@ async def test_a_revert_is_previewed_and_takes_files_and_context_back() -> None:
         await editor.command("Trimpoint diff 2")
         await editor.shows("+two")
         await editor.keys("q")
+        await editor.lua(UNHURRIED)
         await editor.command("Trimpoint revert 1")
         await editor.shows("Yes, revert")
         assert (worktree / "made.txt").read_text() == "two\n"

@@ -3,7 +3,7 @@
 import pytest
 from trimpoint.testkit import run, say
 
-from tests.neovim.stage import ASKING, IDLE, opened_chat
+from tests.neovim.stage import ASKING, IDLE, UNHURRIED, opened_chat
 
 pytestmark = pytest.mark.codex
 
@@ -16,6 +16,8 @@ async def test_an_approval_shows_the_command_and_runs_it_when_it_is_allowed() ->
         chat.house.script.then(run(TOUCH), say("done"))
         await chat.type("Make it.")
         assert f"$ {TOUCH}" in await editor.shows("The agent asks to run a command")
+        await editor.lua(UNHURRIED)
+        await editor.keys("<C-\\><C-n><Tab>")
         await editor.shows("Type number")
         assert not made.exists()
         await editor.keys("1<CR>")
@@ -34,6 +36,7 @@ async def test_a_question_does_not_take_the_keys_of_a_person_who_types_elsewhere
         await editor.keys("1<CR>y<CR>")
         await editor.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 3")
         assert not made.exists()
+        await editor.lua(UNHURRIED)
         await editor.command("Trimpoint answer")
         screen = await editor.shows("Type number")
         number = next(line.split(":")[0] for line in screen.splitlines() if ": No" in line)

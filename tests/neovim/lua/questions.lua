@@ -17,6 +17,19 @@ assert(#choices == 3)
 assert(choices[1].words == "Yes" and vim.deep_equal(choices[1].result, { decision = "accept" }))
 assert(choices[2].words == "Yes, and never ask again for `rm`")
 assert(choices[3].words == "No, and stop the turn")
+assert(not choices[1].rule and choices[2].rule == 'prefix_rule(pattern=["rm"], decision="allow")')
+
+local hidden = { id = 3, method = command.method, params = { command = "echo a" .. (" "):rep(500) .. "; rm x" .. ("\n"):rep(100) .. "\u{200b}end" } }
+local subject = questions.subject(hidden)
+assert(vim.deep_equal(vim.list_slice(subject, 1, 2), { "$ echo a ⟨500 blanks⟩ ; rm x", "⟨99 empty lines⟩" }), vim.inspect(subject))
+assert(subject[3] ~= "end", "what has no width is seen")
+assert(questions.summary(hidden):find("3 lines in the chat", 1, true))
+
+local files = { id = 4, method = "item/fileChange/requestApproval", params = { availableDecisions = { "accept", "decline", "cancel" } } }
+assert(#questions.choices(files) == 2, "what is not known here cannot be allowed here")
+files.item = { changes = { { path = "new.py", kind = { type = "add" }, diff = "a\nb\n" }, { path = "b", kind = { type = "update", move_path = "c" }, diff = "@@ -1 +0 @@\n-x" } } }
+assert(#questions.choices(files) == 3)
+assert(vim.deep_equal(questions.subject(files), { "new.py  +2 −0", "+a", "+b", "b → c  +0 −1", "@@ -1 +0 @@", "-x" }), vim.inspect(questions.subject(files)))
 
 local permissions = { id = 2, method = "item/permissions/requestApproval", params = { permissions = { network = { enabled = true } } } }
 choices = questions.choices(permissions)

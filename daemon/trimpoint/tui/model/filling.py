@@ -2,12 +2,15 @@
 
 from typing import Any, assert_never
 
-from trimpoint.tui.model.questions import Card, Field, FieldKind, answer_of, value_of
+from trimpoint.tui.model.questions import Card, Choice, Field, FieldKind, answer_of, value_of
+
+_BACK, _WRITE = Choice("n", "no, go back", None), "yes, write it"
 
 
 class Filling:
     """The state of the answer. `chosen` is a position among the choices, or among the options of
-    the current field.
+    the current field. `pending` is a choice that writes a lasting rule, once it was chosen: it is
+    the answer only if the person confirms the rule.
     """
 
     def __init__(self, method: str, card: Card) -> None:
@@ -15,6 +18,7 @@ class Filling:
         self.chosen = 0
         self.marked: set[int] = set()
         self.problem = ""
+        self.pending: Choice | None = None
         self._method = method
         self._at = 0
         self._values: dict[str, Any] = {}
@@ -36,8 +40,15 @@ class Filling:
     def lines(self) -> list[str]:
         """Returns the texts of the choices, or of the current field's options."""
         if self.field is None:
-            return [choice.words for choice in self.card.choices]
+            return [choice.words for choice in self.choices]
         return [label for label, _ in self.field.options]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Returns the choices of the card; for a pending choice, those of its confirmation."""
+        if self.pending is None:
+            return self.card.choices
+        return (_BACK, Choice("y", _WRITE, self.pending.result))
 
     def move(self, step: int) -> None:
         """Moves the choice by `step` lines; after the last line comes the first."""
@@ -49,10 +60,24 @@ class Filling:
         if self.field is not None and self.field.kind is FieldKind.MANY:
             self.marked.symmetric_difference_update({self.chosen})
 
-    def result_of_key(self, key: str) -> Any:
-        """Returns the answer for the key of a choice; None if no choice has this key."""
-        found = (choice.result for choice in self.card.choices if choice.key == key)
-        return next(found, None)
+    def of_key(self, key: str) -> Choice | None:
+        """Returns the choice that has this key, or None."""
+        return next((choice for choice in self.choices if choice.key == key), None)
+
+    def take(self, choice: Choice) -> Any:
+        """Returns the answer of a choice; None if it needs to be confirmed first, or if it goes
+        back from that.
+        """
+        was_pending, self.pending, self.chosen = self.pending, None, 0
+        if was_pending is None and choice.rule:
+            self.pending = choice
+            return None
+        return choice.result
+
+    def go_back(self) -> bool:
+        """Leaves the confirmation of a lasting rule; returns whether there was one."""
+        was_pending, self.pending = self.pending is not None, None
+        return was_pending
 
     def press(self, key: str) -> bool:
         """Chooses an option by its number and returns True; returns False if there is no such
@@ -71,7 +96,7 @@ class Filling:
         """
         field = self.field
         if field is None:
-            return self.card.choices[self.chosen].result
+            return self.take(self.choices[self.chosen])
         value = value_of(field, text, self._places(field, text))
         if value is None and (field.is_required or text.strip()):
             self.problem = _problem(field)

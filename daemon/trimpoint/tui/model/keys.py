@@ -20,7 +20,7 @@ KEYS = (
             ("Ctrl+O", "opens the last output, summary or pruned section in sight"),
             (
                 "Tab",
-                "into the conversation: ↑ ↓ choose, Enter opens, Ctrl+Y copies, Esc leaves",
+                "to the question, or into the conversation: ↑ ↓, Enter, Ctrl+Y copies, Esc",
             ),
         ),
     ),

@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.approvals import (
     decision_menu,
+    lasting_rule,
     offered_decisions,
     permission_words,
-    reason_words,
-    wish,
 )
-from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.cli.views.changes import Counts, counts, diff_text, place_of
+from trimpoint.cli.views.whole_text import whole_lines
+from trimpoint.core.model.decision import counted
+from trimpoint.core.model.lenient import as_dict, as_list, as_text
+from trimpoint.core.model.shell_commands import as_typed
 
 COMMAND = "item/commandExecution/requestApproval"
 FILE_CHANGE = "item/fileChange/requestApproval"
@@ -24,16 +27,21 @@ USER_INPUT = "item/tool/requestUserInput"
 ELICITATION = "mcpServer/elicitation/request"
 ANSWERED_HERE = frozenset({COMMAND, FILE_CHANGE, PERMISSIONS, USER_INPUT, ELICITATION})
 
-_MAX_DETAIL_LINES = 200
 _KEPT_WORDS = {"session": ("s", "yes, for the whole session"), "always": ("a", "yes, always")}
+_ALWAYS_RULE = "in Codex's configuration: this tool runs without asking, in every thread"
+_ALLOWING = ("accept", "acceptForSession")
+_UNKNOWN = "What it would do is not known in this window, so it cannot be allowed here."
 
 
 class Choice(NamedTuple):
-    """A choice of a card; `result` is the answer for Codex."""
+    """A choice of a card; `result` is the answer for Codex. `rule` is what it changes for ever,
+    empty if nothing.
+    """
 
     key: str
     words: str
     result: Any
+    rule: str = ""
 
 
 class FieldKind(StrEnum):
@@ -63,7 +71,8 @@ class Field(NamedTuple):
 
 class Card(NamedTuple):
     """A question as it is shown: with `choices`, or with `fields` that are filled in one after the
-    other. `declined` is the answer if the person declines.
+    other. `declined` is the answer if the person declines. `details` are all lines that the person
+    has to be able to read, `folder` is where a command runs.
     """
 
     title: str
@@ -71,6 +80,7 @@ class Card(NamedTuple):
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field, ...] = ()
     declined: Any = None
+    folder: str = ""
 
 
 def card_of(method: str, params: Mapping[str, Any], item: Mapping[str, Any]) -> Card | None:
@@ -130,23 +140,66 @@ def _texts(value: Any) -> list[str]:
 
 
 def _approval(params: Mapping[str, Any], item: Mapping[str, Any]) -> Card:
-    menu = decision_menu(offered_decisions(params))
-    choices = tuple(Choice(key, words, {"decision": decision}) for key, words, decision in menu)
-    title = f"May the agent {wish(params, item)}?"
-    details = [*_given(reason_words(params)), *_diff_lines(item)]
-    declined = {"decision": "decline"}
-    return Card(title, tuple(details[:_MAX_DETAIL_LINES]), choices, declined=declined)
+    details = [*_command_lines(params), *_change_lines(item)]
+    choices = tuple(
+        Choice(key, words, {"decision": decision}, lasting_rule(decision))
+        for key, words, decision in decision_menu(offered_decisions(params))
+    )
+    if not details and not as_dict(params.get("networkApprovalContext")).get("host"):
+        details = [_UNKNOWN]
+        choices = tuple(one for one in choices if _declines(one.result["decision"]))
+    return Card(
+        _wish(params, item),
+        (*details, *_reason(params), *_other_wishes(params)),
+        choices,
+        declined={"decision": "decline"},
+        folder=one_line(as_text(params.get("cwd")), 2000),
+    )
 
 
-def _given(text: str) -> list[str]:
-    return [text] if text else []
+def _declines(decision: Any) -> bool:
+    return isinstance(decision, str) and decision not in _ALLOWING
 
 
-def _diff_lines(item: Mapping[str, Any]) -> list[str]:
+def _wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    if host := as_dict(params.get("networkApprovalContext")).get("host"):
+        return f"May the agent reach {one_line(str(host))} over the network?"
+    if params.get("command"):
+        lines = counted(len(as_typed(params).splitlines()), "line")
+        return f"May the agent run this command{'' if lines == '1 line' else f' of {lines}'}?"
+    changes = [as_dict(change) for change in as_list(item.get("changes"))]
+    if not changes:
+        return "May the agent change files?"
+    found = list(map(counts, changes))
+    sums = Counts(sum(one.added for one in found), sum(one.removed for one in found))
+    return f"May the agent change {counted(len(changes), 'file')} ({sums})?"
+
+
+def _command_lines(params: Mapping[str, Any]) -> list[str]:
+    lines = whole_lines(as_typed(params)) if params.get("command") else []
+    return [f"$ {lines[0]}", *(f"  {line}" for line in lines[1:])] if lines else []
+
+
+def _reason(params: Mapping[str, Any]) -> list[str]:
+    reason = whole_lines(as_text(params.get("reason")))
+    return ["The agent says:", *(f"  {line}" for line in reason)] if reason else []
+
+
+def _other_wishes(params: Mapping[str, Any]) -> list[str]:
+    """Returns what an approval allows besides what it names."""
+    lines: list[str] = []
+    if root := params.get("grantRoot"):
+        lines.append(f"It also asks to write below {one_line(str(root), 2000)} for the session.")
+    if more := params.get("additionalPermissions"):
+        lines.append(f"It also asks for: {permission_words(more)}")
+    return lines
+
+
+def _change_lines(item: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for change in map(as_dict, as_list(item.get("changes"))):
-        lines.append(one_line(str(change.get("path") or "?")))
-        lines += [f"  {line}" for line in printable(str(change.get("diff") or "")).splitlines()]
+        lines.append(f"{one_line(place_of(change), 2000)}  {counts(change)}")
+        lines += [f"  {line}" for line in whole_lines(diff_text(change))]
     return lines
 
 
@@ -158,8 +211,10 @@ def _permissions(params: Mapping[str, Any]) -> Card:
         Choice("s", "yes, for the whole session", {"permissions": asked, "scope": "session"}),
         Choice("n", "no", declined),
     )
-    title = f"The agent asks for more permissions: {permission_words(asked)}"
-    return Card(title, tuple(_given(reason_words(params))), choices, declined=declined)
+    details = (*whole_lines(permission_words(asked)), *_reason(params))
+    folder = one_line(as_text(params.get("cwd")), 2000)
+    title = "The agent asks for more permissions:"
+    return Card(title, details, choices, declined=declined, folder=folder)
 
 
 def _user_input(params: Mapping[str, Any]) -> Card:
@@ -187,22 +242,22 @@ def _labelled(option: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _elicitation(params: Mapping[str, Any]) -> Card:
     server = one_line(str(params.get("serverName") or "An MCP server"), 80)
-    message = one_line(str(params.get("message") or ""), 2000)
+    message = tuple(whole_lines(as_text(params.get("message"))))
     declined = {"action": "decline"}
     properties = as_dict(as_dict(params.get("requestedSchema")).get("properties"))
     if params.get("mode") == "url":
-        details = (message, one_line(str(params.get("url") or ""), 2000))
+        details = (*message, *whole_lines(as_text(params.get("url"))))
         done = Choice("y", "I have opened it", {"action": "accept", "content": {}})
         no = Choice("n", "no", declined)
         return Card(f"{server} asks you to open an address", details, (done, no), declined=declined)
     if not properties:
-        return Card(f"{server} asks", (message,), _consent(params), declined=declined)
+        return Card(f"{server} asks", message, _consent(params), declined=declined)
     required = as_list(as_dict(params.get("requestedSchema")).get("required"))
     fields = tuple(
         _property(name, as_dict(shape), is_required=name in required)
         for name, shape in properties.items()
     )
-    return Card(f"{server} asks", (message,), fields=fields, declined=declined)
+    return Card(f"{server} asks", message, fields=fields, declined=declined)
 
 
 def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
@@ -215,7 +270,8 @@ def _consent(params: Mapping[str, Any]) -> tuple[Choice, ...]:
     for scope in as_list(persist) or [persist]:
         if scope in _KEPT_WORDS:
             key, words = _KEPT_WORDS[scope]
-            choices.append(Choice(key, words, {**accepted, "_meta": {"persist": scope}}))
+            rule = _ALWAYS_RULE if scope == "always" else ""
+            choices.append(Choice(key, words, {**accepted, "_meta": {"persist": scope}}, rule))
     return (*choices, Choice("n", "no", {"action": "decline"}))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on, work
@@ -34,7 +35,7 @@ from trimpoint.tui.widgets.turn_picker import TurnPicker
 
 _FRAME_S = 1 / 30
 _QUIT_WITHIN_S = 2.0
-_ANSWER_AFTER_S = 0.4
+_BARS_ROWS = 5  # of the status bar, the activity, and a line of the conversation
 _EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 
 
@@ -68,13 +69,14 @@ class ChatApp(App[None]):
         Binding("ctrl+end", "end", show=False, priority=True),
     ]
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(ansi_color=True)
         self._chat = chat
+        self._clock = clock
         self._state = chat.state
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
-        self._card = QuestionCard()
+        self._card = QuestionCard(clock)
         self._transcript = TranscriptView(chat.state)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
@@ -137,20 +139,13 @@ class ChatApp(App[None]):
 
     def _show_card(self) -> None:
         questions = self._state.questions
-        had_focus = self._card.has_keys
-        is_new = self._card.show(self._state.question, len(questions) - 1)
-        if had_focus and self._state.question is None:
-            # Textual would give the keys to whatever stands next on the screen.
-            self.set_focus(self._composer)
-        if is_new and self.focused is not self._composer:
-            self._card.take_focus()
-        elif is_new and not self._composer.text:
-            # Keys that were meant for the composer must not answer.
-            self.set_timer(_ANSWER_AFTER_S, self._focus_card)
-
-    def _focus_card(self) -> None:
-        if self._state.question is not None and not self._composer.text:
-            self._card.take_focus()
+        had_keys = self._card.has_keys
+        room = self.size.height - self._composer.outer_size.height - _BARS_ROWS
+        is_other = self._card.show(self._state.question, len(questions) - 1, room)
+        if had_keys and is_other:
+            # The person went to the question that was there, not to the next one. And Textual
+            # would give the keys to whatever stands next on the screen.
+            self._composer.focus()
 
     def _show_bars(self) -> None:
         self._activity.show(self._state, self.size)
@@ -159,6 +154,7 @@ class ChatApp(App[None]):
     def _spin(self) -> None:
         if not self.is_headless and not is_there():
             self.exit()  # the window was closed
+        self._show_card()
         self._show_bars()
 
     def on_resize(self) -> None:
@@ -225,6 +221,10 @@ class ChatApp(App[None]):
     def on_composer_wants_help(self) -> None:
         self.action_help()
 
+    def on_question_card_typed(self, message: QuestionCard.Typed) -> None:
+        self._composer.focus()
+        self._composer.insert(message.character)
+
     def on_question_card_answered(self, message: QuestionCard.Answered) -> None:
         self._chat.answer(message.question, message.result)
         self._show()
@@ -265,7 +265,7 @@ class ChatApp(App[None]):
         if self._transcript.has_focus:
             self._composer.focus()
             return
-        if self._state.question is not None and self._card.decline():
+        if self._card.has_keys and self._card.go_back():
             return
         if self._state.busy is not None or self._state.command:
             self._interrupt()
@@ -286,10 +286,10 @@ class ChatApp(App[None]):
             self.screen.clear_selection()
         elif self._composer.text:
             self._composer.text = ""
-        elif time.monotonic() - self._stopped_at < _QUIT_WITHIN_S:
+        elif self._clock() - self._stopped_at < _QUIT_WITHIN_S:
             self.exit()
         else:
-            self._stopped_at = time.monotonic()
+            self._stopped_at = self._clock()
             self._state.tell(Tone.NEUTRAL, "Ctrl+C once more ends the chat; the thread stays.")
             self._show_bars()
 
@@ -383,12 +383,18 @@ class ChatApp(App[None]):
         self._chat.start_daemon()
 
     def action_page(self, pages: int) -> None:
-        """Scrolls the history by screens."""
-        self._transcript.scroll_page(pages)
+        """Scrolls the question if it has the keys, else the history, by screens."""
+        if self._card.has_keys:
+            self._card.scroll_rows(pages * max(1, self.size.height // 2))
+        else:
+            self._transcript.scroll_page(pages)
 
     def action_lines(self, lines: int) -> None:
-        """Scrolls the history by lines."""
-        self._transcript.scroll_lines(lines)
+        """Scrolls the question if it has the keys, else the history, by lines."""
+        if self._card.has_keys:
+            self._card.scroll_rows(lines)
+        else:
+            self._transcript.scroll_lines(lines)
 
     def action_end(self) -> None:
         """Scrolls to the end of the history."""

@@ -1,5 +1,10 @@
-"""The card that shows a question of the agent and takes the answer."""
+"""The card that shows a question of the agent and takes the answer.
 
+Always true: a key answers only while the card has the keyboard focus, which it gets only from the
+person, for one question at a time.
+"""
+
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -10,12 +15,17 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from trimpoint.cli.terminal import printable
+from trimpoint.cli.views.approvals import RULE_WORDS
+from trimpoint.cli.views.whole_text import whole_lines
+from trimpoint.tui.model.deliberate import Deliberate
 from trimpoint.tui.model.filling import Filling
-from trimpoint.tui.model.questions import FieldKind
+from trimpoint.tui.model.questions import Choice, FieldKind
+from trimpoint.tui.model.reading import Reading, Window
 from trimpoint.tui.model.state import Question
 
-_SHOWN_DETAILS = 14
+_FRAME_COLUMNS, _FRAME_ROWS = 4, 2
+_LEAST_ROWS = 2
+_TOO_SOON = "That was too soon after it appeared. Press the key again."
 
 
 class _Answer(Input):
@@ -38,7 +48,6 @@ class QuestionCard(Vertical, can_focus=True):
         Binding("down", "move(1)", show=False),
         Binding("enter", "enter", show=False),
         Binding("space", "mark", show=False),
-        Binding("ctrl+o", "fold", show=False),
     ]
 
     class Answered(Message):
@@ -49,12 +58,22 @@ class QuestionCard(Vertical, can_focus=True):
             self.question = question
             self.result = result
 
-    def __init__(self) -> None:
+    class Typed(Message):
+        """Posted when a character was typed that is no answer and belongs into the composer."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
+
+    def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__(id="card")
+        self._clock = clock
+        self._deliberate = Deliberate()
         self._question: Question | None = None
         self._filling: Filling | None = None
+        self._reading = Reading(())
         self._others = 0
-        self._is_open = False
+        self._room = 0
         self._text = Static(id="card-text")
         self._input = _Answer(id="card-input", compact=True)
 
@@ -63,23 +82,38 @@ class QuestionCard(Vertical, can_focus=True):
         yield self._text
         yield self._input
 
-    def show(self, question: Question | None, others: int) -> bool:
-        """Shows a question, or hides the card if it is None; returns whether the question
-        changed.
+    def on_mount(self) -> None:
+        for widget in (self, self._input):
+            self.watch(widget, "has_focus", self._draw, init=False)
+
+    def show(self, question: Question | None, others: int, room: int) -> bool:
+        """Shows a question in at most `room` rows, or hides the card if it is None; returns whether
+        the question changed.
         """
         self.display = question is not None
         is_other = question != self._question
-        self._others = others
+        self._others, self._room = others, room
         if is_other:
-            self._question, self._is_open = question, False
+            self._question = question
             self._filling = Filling(question.method, question.card) if question else None
+            self._begin_step()
             self._begin_field()
         self._draw()
-        return is_other and question is not None
+        return is_other
 
     def take_focus(self) -> None:
         """Moves the keyboard focus to the card, to its input field if there is one."""
         (self._input if self._input.display else self).focus()
+
+    def _begin_step(self) -> None:
+        """Begins what is read and answered at once: a question, or the rule that it would write."""
+        self._deliberate.begin(self._clock())
+        filling = self._filling
+        pending = filling.pending if filling is not None else None
+        if pending is not None:
+            self._reading = Reading((RULE_WORDS, *whole_lines(pending.rule)))
+        else:
+            self._reading = Reading(_readable(filling) if filling is not None else ())
 
     def _begin_field(self) -> None:
         field = self._filling.field if self._filling is not None else None
@@ -88,7 +122,7 @@ class QuestionCard(Vertical, can_focus=True):
         self._input.value = field.default if field is not None else ""
         is_other = field is not None and bool(field.options)
         self._input.placeholder = "or type another answer" if is_other else ""
-        if self.has_focus or self._input.has_focus:
+        if self.has_keys:
             self.take_focus()
 
     def _draw(self) -> None:
@@ -96,30 +130,32 @@ class QuestionCard(Vertical, can_focus=True):
             self._text.update(self._drawn(self._filling))
 
     def _drawn(self, filling: Filling) -> Text:
-        lines = [Text(filling.card.title, "bold"), *self._details(filling)]
+        head, tail = [Text(filling.card.title, "bold")], self._answers(filling)
+        width = max(8, self.app.size.width - _FRAME_COLUMNS)
+        others = sum(len(line.wrap(self.app.console, width)) for line in [*head, *tail])
+        room = self._room - _FRAME_ROWS - others - self._input.display
+        window = self._reading.window(width, max(_LEAST_ROWS, room))
+        if not window.is_whole:
+            window = self._reading.window(width, max(_LEAST_ROWS, room - 1))
+        body = [Text(row, _look(row)) for row in window.rows]
+        return Text("\n").join([*head, *body, *_position(window), *tail])
+
+    def _answers(self, filling: Filling) -> list[Text]:
+        lines: list[Text] = []
         field = filling.field
         if field is not None:
             progress = f"  ({filling.progress})" if filling.progress else ""
             optional = "" if field.is_required else "  (optional)"
-            lines.append(Text.assemble(field.title, (progress + optional, "bright_black")))
+            lines.append(Text.assemble(field.title, (progress + optional, "dim")))
         lines += [self._line(filling, at, words) for at, words in enumerate(filling.lines)]
         if filling.problem:
             lines.append(Text(filling.problem, "red"))
-        lines.append(Text(self._hint(filling), "bright_black"))
-        return Text("\n").join(lines)
-
-    def _details(self, filling: Filling) -> list[Text]:
-        details = [printable(one) for one in filling.card.details if one]
-        shown = details if self._is_open else details[:_SHOWN_DETAILS]
-        lines = [Text(f"  {one}", _look(one)) for one in shown]
-        if len(details) > len(shown):
-            more = f"  … {len(details) - len(shown)} more lines (Ctrl+O)"
-            lines.append(Text(more, "bright_black"))
+        lines.append(Text(self._hint(filling), "dim"))
         return lines
 
     def _line(self, filling: Filling, at: int, words: str) -> Text:
-        is_chosen = at == filling.chosen and not self._input.value
-        key = str(at + 1) if filling.field is not None else filling.card.choices[at].key
+        is_chosen = self.has_keys and at == filling.chosen and not self._input.value
+        key = str(at + 1) if filling.field is not None else filling.choices[at].key
         is_many = filling.field is not None and filling.field.kind is FieldKind.MANY
         box = ("[x] " if at in filling.marked else "[ ] ") if is_many else ""
         return Text.assemble(
@@ -129,13 +165,18 @@ class QuestionCard(Vertical, can_focus=True):
         )
 
     def _hint(self, filling: Filling) -> str:
-        words = ["Enter answers"] if self.has_keys else ["Tab to answer"]
+        others = [f"{self._others} more wait"] if self._others else []
+        if not self.has_keys:
+            return " · ".join(["Tab goes here to answer; what you type is a prompt", *others])
+        words = ["Enter answers"]
         if filling.field is not None and filling.field.kind is FieldKind.MANY:
             words.insert(0, "Space marks")
-        words.append("Esc declines" if filling.card.fields else "Esc interrupts")
-        if self._others:
-            words.append(f"{self._others} more wait")
-        return " · ".join(words)
+        words.append("Tab goes back to the prompt")
+        if filling.pending is not None:
+            words.append("Esc goes back")
+        else:
+            words.append("Esc declines" if filling.card.fields else "Esc interrupts")
+        return " · ".join([*words, *others])
 
     @property
     def has_keys(self) -> bool:
@@ -144,37 +185,44 @@ class QuestionCard(Vertical, can_focus=True):
 
     # --- keys -----------------------------------------------------------------------------------
 
-    def on_descendant_focus(self) -> None:
-        self._draw()
-
-    def on_focus(self) -> None:
-        self._draw()
-
-    def on_blur(self) -> None:
+    def on_resize(self) -> None:
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
-        if self.has_focus:
-            self.takes(event)
+        if self.has_focus and not self.takes(event) and event.is_printable and event.character:
+            event.stop()
+            self.post_message(self.Typed(event.character))
 
     def takes(self, event: events.Key) -> bool:
         """Handles a key that names a choice or an option; returns whether it did."""
         filling = self._filling
         if filling is None or event.character is None:
             return False
-        result = filling.result_of_key(event.character.lower())
-        if result is not None:
-            self._answer(result)
-        elif not filling.press(event.character):
+        choice = filling.of_key(event.character.lower())
+        is_option = choice is None and filling.press(event.character)
+        if choice is None and not is_option:
             return False
+        event.stop()
+        event.prevent_default()
+        if self._is_deliberate(event.key):
+            self._take_key(filling, choice)
+        return True
+
+    def _take_key(self, filling: Filling, choice: Choice | None) -> None:
+        if choice is not None:
+            self._answer(filling.take(choice))
         elif filling.field is not None and filling.field.kind is FieldKind.MANY:
             filling.mark()
             self._draw()
         else:
-            self.action_enter()
-        event.stop()
-        event.prevent_default()
-        return True
+            self._enter(filling)
+
+    def _is_deliberate(self, key: str) -> bool:
+        is_so = self._deliberate.takes(key, self._clock())
+        if self._filling is not None:
+            self._filling.problem = "" if is_so else _TOO_SOON
+            self._draw()
+        return is_so
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -195,37 +243,57 @@ class QuestionCard(Vertical, can_focus=True):
             self._filling.mark()
             self._draw()
 
-    def action_fold(self) -> None:
-        """Switches between all details and their first lines."""
-        self._is_open = not self._is_open
+    def scroll_rows(self, rows: int) -> None:
+        """Scrolls what is asked by rows."""
+        self._reading.scroll(rows)
         self._draw()
 
     def action_enter(self) -> None:
         """Accepts the chosen or typed value."""
-        filling = self._filling
-        if filling is None:
-            return
+        if self._filling is not None and self._is_deliberate("enter"):
+            self._enter(self._filling)
+
+    def _enter(self, filling: Filling) -> None:
         before = filling.field
         result = filling.enter(self._input.value)
-        if result is not None:
-            self._answer(result)
-            return
-        if filling.field != before:
+        if filling.field != before and result is None:
             self._begin_field()
-        self._draw()
+        self._answer(result)
 
-    def decline(self) -> bool:
-        """Declines a question that has fields; returns False if the question has none."""
+    def go_back(self) -> bool:
+        """Leaves the second step of a lasting permission, or declines a question that has fields;
+        returns False if there is neither.
+        """
         filling = self._filling
+        if filling is not None and filling.go_back():
+            self._answer(None)
+            return True
         if filling is None or not filling.card.fields:
             return False
         self._answer(filling.card.declined)
         return True
 
     def _answer(self, result: Any) -> None:
-        if self._question is not None:
+        """Sends an answer; None begins the next step of the question instead."""
+        if result is None:
+            self._begin_step()
+            self._draw()
+        elif self._question is not None:
             self.post_message(self.Answered(self._question, result))
 
 
+def _readable(filling: Filling) -> tuple[str, ...]:
+    card = filling.card
+    return (f"in {card.folder}", *card.details) if card.folder else card.details
+
+
+def _position(window: Window) -> list[Text]:
+    if window.is_whole:
+        return []
+    last = window.first + len(window.rows) - 1
+    below = "PgDn shows more" if last < window.total else "this is the end"
+    return [Text(f"rows {window.first}-{last} of {window.total:,} · {below}", "bold yellow")]
+
+
 def _look(line: str) -> str:
-    return {"+": "green", "-": "red"}.get(line.strip()[:1], "bright_black")
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line.strip()[:1], "")

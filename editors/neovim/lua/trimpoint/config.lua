@@ -9,7 +9,6 @@ local M = {}
 ---@field height integer lines of a chat below
 ---@field prompt_height integer
 ---@field page integer entries of history that are loaded at once
----@field ask_at_once boolean put the agent's question at once to a person who is in the chat
 ---@field complete_slash boolean open the menu of commands when `/` is typed in an empty prompt
 M.defaults = {
   program = "trimpoint",
@@ -19,7 +18,6 @@ M.defaults = {
   height = 24,
   prompt_height = 5,
   page = 200,
-  ask_at_once = true,
   complete_slash = true,
 }
 

@@ -49,14 +49,40 @@ local function title_of(entry)
   return first
 end
 
---- Returns the changes of an item as the lines of a diff.
+local SIGN_OF_KIND = { add = "+", delete = "-" }
+
+--- Returns a change as the lines of a diff, each with its sign: Codex sends a new or deleted file
+--- as its bare text.
+---@param change table
+---@return string[] lines, integer added, integer removed
+function M.change_lines(change)
+  local kind = type(change.kind) == "table" and change.kind.type or change.kind
+  local sign, diff = SIGN_OF_KIND[kind] or "", change.diff or ""
+  local lines = diff ~= "" and vim.split(diff:gsub("\n$", ""), "\n", { plain = true }) or {}
+  local signs = { ["+"] = 0, ["-"] = 0 }
+  for index, line in ipairs(lines) do
+    lines[index] = text.printable(sign .. line):gsub("\n", " ")
+    local first = lines[index]:sub(1, 1)
+    signs[first] = signs[first] and signs[first] + 1
+  end
+  return lines, signs["+"], signs["-"]
+end
+
+--- Returns the changes of an item: for each file its path with the numbers of lines, and its diff.
 ---@param detail table
 ---@return string[]
 function M.diff_lines(detail)
   local lines = {}
   for _, change in ipairs(detail.changes or {}) do
-    lines[#lines + 1] = text.one_line(change.path or "?", 300)
-    vim.list_extend(lines, text.lines(change.diff or ""))
+    local found, added, removed = M.change_lines(change)
+    local moved = type(change.kind) == "table" and change.kind.move_path
+    lines[#lines + 1] = ("%s%s  +%d −%d"):format(
+      text.one_line(change.path or "?", 2000),
+      moved and " → " .. text.one_line(moved, 2000) or "",
+      added,
+      removed
+    )
+    vim.list_extend(lines, text.whole_lines(table.concat(found, "\n")))
   end
   return lines
 end

@@ -304,7 +304,7 @@ function Builder:_question(question)
         diff_group(line) ~= "TrimpointOutput" and diff_group(line) or "TrimpointPrompt"
       )
     end
-    lines[#lines + 1] = "  <CR> here, or :Trimpoint answer"
+    lines[#lines + 1] = "  <CR> here, <Tab> in the prompt, or :Trimpoint answer"
     marks[#marks + 1] = whole(#lines - 1, "TrimpointQuiet")
     return finished({ lines = lines, marks = marks, act = "answer" })
   end)

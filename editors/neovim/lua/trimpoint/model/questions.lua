@@ -24,6 +24,7 @@ local USUAL = { "accept", "acceptForSession", "decline", "cancel" }
 ---@class trimpoint.Choice
 ---@field words string
 ---@field result table
+---@field rule? string what it changes for ever
 
 --- Returns whether a question of this kind can be answered here; other clients may know others.
 ---@param method string
@@ -59,7 +60,53 @@ local function words_of(decision)
   return text.one_line(vim.json.encode(decision), 80)
 end
 
---- Returns the answers to an approval, in Codex's order.
+---@param words string[]
+---@return string
+local function quoted(words)
+  return table.concat(
+    vim.tbl_map(function(word)
+      return ('"%s"'):format(tostring(word):gsub('[\\"]', "\\%0"))
+    end, words),
+    ", "
+  )
+end
+
+--- Returns the rule that a decision writes, which holds until a person removes it.
+---@param decision any
+---@return string?
+local function rule_of(decision)
+  if type(decision) ~= "table" then
+    return nil
+  end
+  local words = vim.tbl_get(decision, "acceptWithExecpolicyAmendment", "execpolicy_amendment")
+  if words then
+    return text.printable(('prefix_rule(pattern=[%s], decision="allow")'):format(quoted(words)))
+  end
+  local change = vim.tbl_get(decision, "applyNetworkPolicyAmendment", "network_policy_amendment")
+  if change then
+    return text.printable(
+      ("network_rule(host=%s, decision=%s)"):format(
+        quoted({ change.host }),
+        quoted({ change.action })
+      )
+    )
+  end
+  return nil
+end
+
+--- Returns whether all of what an approval is about is known here.
+---@param question trimpoint.Question
+---@return boolean
+function M.is_known(question)
+  local params = question.params
+  return params.command ~= nil
+    or vim.tbl_get(params, "networkApprovalContext", "host") ~= nil
+    or #((question.item or {}).changes or {}) > 0
+end
+
+local DECLINES = { decline = true, cancel = true }
+
+--- Returns the answers to an approval, in Codex's order. What is not known cannot be allowed.
 ---@param question trimpoint.Question
 ---@return trimpoint.Choice[]
 function M.choices(question)
@@ -75,7 +122,10 @@ function M.choices(question)
   end
   local choices = {}
   for _, decision in ipairs(params.availableDecisions or USUAL) do
-    choices[#choices + 1] = { words = words_of(decision), result = { decision = decision } }
+    if DECLINES[decision] or M.is_known(question) then
+      choices[#choices + 1] =
+        { words = words_of(decision), result = { decision = decision }, rule = rule_of(decision) }
+    end
   end
   return choices
 end
@@ -103,23 +153,41 @@ end
 ---@return string[]
 function M.subject(question)
   local params, lines = question.params, {}
-  if params.reason then
-    vim.list_extend(lines, text.lines(params.reason))
+  if params.cwd then
+    lines[#lines + 1] = "in " .. text.one_line(params.cwd, 2000)
   end
   if question.method == PERMISSIONS then
-    vim.list_extend(lines, text.lines(vim.json.encode(params.permissions)))
+    vim.list_extend(lines, text.whole_lines(vim.json.encode(params.permissions)))
   elseif params.command then
-    vim.list_extend(lines, text.lines("$ " .. activities.typed(params.command)))
+    vim.list_extend(lines, text.whole_lines("$ " .. activities.typed(params.command)))
+  elseif question.method == FILES and M.is_known(question) then
+    vim.list_extend(lines, activities.diff_lines(question.item))
   elseif question.method == FILES then
-    vim.list_extend(lines, activities.diff_lines(question.item or {}))
+    lines[#lines + 1] = "What it would do is not known in this window: it cannot be allowed here."
   end
   for _, asked in ipairs(question.method == USER_INPUT and params.questions or {}) do
     vim.list_extend(lines, text.lines(asked.question))
   end
-  if params.cwd then
-    lines[#lines + 1] = "in " .. text.one_line(params.cwd, 200)
+  if params.grantRoot then
+    lines[#lines + 1] = "and to write below " .. text.one_line(params.grantRoot, 2000)
+  end
+  if params.additionalPermissions then
+    lines[#lines + 1] = "and for " .. vim.json.encode(params.additionalPermissions)
+  end
+  if params.reason then
+    vim.list_extend(lines, text.whole_lines("The agent says: " .. params.reason))
   end
   return lines
+end
+
+--- Returns a question in a line, with the number of lines that the history has of it.
+---@param question trimpoint.Question
+---@return string
+function M.summary(question)
+  local subject = M.subject(question)
+  local count = #subject > 2 and (" (%s in the chat)"):format(text.counted(#subject, "line")) or ""
+  local words = text.one_line(table.concat(subject, " "), 160)
+  return ("%s%s: %s"):format(M.title(question), count, words)
 end
 
 return M

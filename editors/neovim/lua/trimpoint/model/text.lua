@@ -38,6 +38,47 @@ function M.lines(text)
   return vim.split(shown, "\n", { plain = true })
 end
 
+local MOST_EMPTY_LINES = 3
+
+---@param line string
+---@return string
+local function without_gaps(line)
+  return (
+    line:gsub("()([ \t]+)", function(at, run)
+      -- Indentation is long in real files; blanks behind a word are not.
+      local most = at == 1 and 60 or 16
+      return #run > most and (" ⟨%s⟩ "):format(M.counted(#run, "blank")) or nil
+    end)
+  )
+end
+
+--- Returns all lines of `text` so that nothing can be overlooked: a long run of blanks or of empty
+--- lines, which would move the rest out of sight, is replaced by its length.
+---@param text any
+---@return string[]
+function M.whole_lines(text)
+  local lines, empty = {}, 0
+  local function end_gap()
+    if empty > MOST_EMPTY_LINES then
+      lines[#lines + 1] = ("⟨%s⟩"):format(M.counted(empty, "empty line"))
+    else
+      for _ = 1, empty do
+        lines[#lines + 1] = ""
+      end
+    end
+    empty = 0
+  end
+  for _, line in ipairs(M.lines(text)) do
+    if line:find("%S") then
+      end_gap()
+      lines[#lines + 1] = without_gaps(line)
+    else
+      empty = empty + 1
+    end
+  end
+  return lines
+end
+
 --- Returns `text` as one line of at most `limit` characters.
 ---@param text any
 ---@param limit integer

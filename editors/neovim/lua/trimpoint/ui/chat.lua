@@ -67,9 +67,7 @@ local function new(thread_id, cwd)
     on_change = function()
       self:draw_soon()
     end,
-    on_question = function(question)
-      questions.on_question(self, question)
-    end,
+    on_question = questions.on_question,
     on_resolved = function()
       say.in_chat(self, "The question was answered elsewhere.", "info")
     end,

@@ -1,8 +1,8 @@
 --- Lists to choose from, by `vim.ui.select`.
+local choose = require("trimpoint.ui.choose")
 local meter = require("trimpoint.model.meter")
 local say = require("trimpoint.ui.say")
 local session = require("trimpoint.client.session")
-local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
 local threads = require("trimpoint.client.threads")
 
@@ -78,13 +78,8 @@ function M.thread(is_everywhere)
     )
     return nil
   end
-  return task.await(function(resume)
-    vim.ui.select(
-      shown,
-      { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line },
-      resume
-    )
-  end)
+  local options = { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line }
+  return (choose.from(shown, options))
 end
 
 ---@param turn table of `checkpoint/list`
@@ -123,14 +118,11 @@ function M.turn(thread_id)
     say.info("There is no turn to go back to.")
     return nil
   end
-  local chosen = task.await(function(resume)
-    local options = {
-      prompt = "Back to where it was after turn",
-      kind = "trimpoint_turn",
-      format_item = turn_line,
-    }
-    vim.ui.select(turns, options, resume)
-  end)
+  local chosen = choose.from(turns, {
+    prompt = "Back to where it was after turn",
+    kind = "trimpoint_turn",
+    format_item = turn_line,
+  })
   return chosen and chosen.number
 end
 

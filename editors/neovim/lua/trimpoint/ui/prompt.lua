@@ -139,6 +139,7 @@ function M.create(buffer, chat)
   map({ "n", "i" }, "<M-n>", function()
     M.recall(chat, 1)
   end, "The prompt after")
+  map("n", "<Tab>", "<Cmd>Trimpoint answer<CR>", "Answer the agent")
   map("n", "g?", "<Cmd>help trimpoint-keys<CR>", "The keys")
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buffer,

@@ -1,25 +1,14 @@
 --- Puts the agent's questions to the person.
 ---
---- A person who types elsewhere must not approve something by their next key: the question is put
---- at once only to a person who is in the chat and types nothing.
-local config = require("trimpoint.config")
+--- Always true: a question is answered only after the person has gone to it. That it is there is
+--- shown and said, and takes no key from what the person does.
+local choose = require("trimpoint.ui.choose")
 local model = require("trimpoint.model.questions")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
 
 local M = {}
-
-local is_asking = false
-
----@param items any[]
----@param options table
----@return any chosen
-local function select(items, options)
-  return task.await(function(resume)
-    vim.ui.select(items, options, resume)
-  end)
-end
 
 ---@param options table
 ---@return string?
@@ -49,7 +38,7 @@ local function reply_to(asked)
   if asked.isOther then
     options[#options + 1] = { label = "Another answer …", is_other = true }
   end
-  local chosen = select(options, {
+  local chosen = choose.deliberately(options, {
     prompt = text.one_line(asked.question or "", 200),
     kind = "trimpoint_question",
     format_item = function(option)
@@ -78,22 +67,38 @@ local function user_input(question)
   return { answers = answers }
 end
 
+--- Shows the rule that a choice writes, and asks once more.
+---@param rule string
+---@return boolean? is_wanted, string? problem
+local function confirmed(rule)
+  local chosen, problem = choose.deliberately({ "No, go back", "Yes, write the rule" }, {
+    prompt = "From now on, in every thread and folder, Codex has this rule:\n" .. rule,
+    kind = "trimpoint_rule",
+  })
+  return chosen == "Yes, write the rule", problem
+end
+
 ---@param question trimpoint.Question
----@return table? result
+---@return table? result, string? problem
 local function approval(question)
-  local subject = model.subject(question)
-  local words = subject[1] and text.one_line(table.concat(subject, " "), 160) or ""
-  local chosen = select(model.choices(question), {
-    prompt = ("%s: %s"):format(model.title(question), words),
+  local chosen, problem = choose.deliberately(model.choices(question), {
+    prompt = model.summary(question),
     kind = "trimpoint_approval",
     format_item = function(choice)
       return choice.words
     end,
   })
-  return chosen and chosen.result
+  if not chosen or not chosen.rule then
+    return chosen and chosen.result, problem
+  end
+  local is_wanted, fault = confirmed(chosen.rule)
+  if fault or is_wanted then
+    return is_wanted and chosen.result or nil, fault
+  end
+  return approval(question)
 end
 
---- In a task: puts the oldest open question of a chat to the person.
+--- In a task: puts the oldest open question of a chat to the person, who has asked for it.
 ---@param chat trimpoint.Chat
 function M.ask(chat)
   local question = chat.talk.questions[1]
@@ -101,59 +106,22 @@ function M.ask(chat)
     say.in_chat(chat, "The agent asks nothing.", "info")
     return
   end
-  if is_asking then
-    return
+  if not chat:is_in_sight() then
+    -- The history has all of what is asked.
+    chat:show_history()
   end
-  is_asking = true
-  local result = model.is_user_input(question) and user_input(question) or nil
-  if not model.is_user_input(question) then
-    result = approval(question)
-  end
-  is_asking = false
-  if not result then
-    return
-  end
-  if not chat.talk:answer(question, result) then
+  local act = model.is_user_input(question) and user_input or approval
+  local result, problem = act(question)
+  if problem then
+    say.in_chat(chat, problem, "warning")
+  elseif result and not chat.talk:answer(question, result) then
     say.in_chat(chat, "The question is no longer open.", "info")
-  elseif chat.talk.questions[1] then
-    M.ask(chat)
   end
 end
 
----@param chat trimpoint.Chat
----@return boolean
-local function is_attending(chat)
-  local buffer = vim.api.nvim_get_current_buf()
-  if
-    buffer ~= chat.buffer and buffer ~= chat.prompt
-    or vim.fn.mode() ~= "n" and not M.is_idle_prompt(chat)
-  then
-    return false
-  end
-  return vim.fn.getcmdwintype() == ""
-end
-
----@param chat trimpoint.Chat
----@return boolean
-function M.is_idle_prompt(chat)
-  local lines = vim.api.nvim_buf_get_lines(chat.prompt, 0, -1, false)
-  return vim.api.nvim_get_current_buf() == chat.prompt
-    and vim.fn.mode() == "i"
-    and table.concat(lines) == ""
-end
-
---- Hears of a question.
----@param chat trimpoint.Chat
+--- Says that there is a question.
 ---@param question trimpoint.Question
-function M.on_question(chat, question)
-  if config.get().ask_at_once and is_attending(chat) then
-    task.run(function()
-      -- What it is about is drawn first.
-      task.sleep(50)
-      M.ask(chat)
-    end)
-    return
-  end
+function M.on_question(question)
   say.warning(model.title(question) .. ". :Trimpoint answer")
 end
 

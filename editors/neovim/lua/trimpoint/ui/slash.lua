@@ -1,8 +1,8 @@
 --- Slash commands: the daemon knows and carries them out; here a person is asked before files are
 --- written, and told what came of it.
+local choose = require("trimpoint.ui.choose")
 local pages = require("trimpoint.ui.pages")
 local say = require("trimpoint.ui.say")
-local task = require("trimpoint.task")
 local text = require("trimpoint.model.text")
 
 local M = {}
@@ -56,12 +56,13 @@ local function preview(chat, typed)
     say.in_chat(chat, words_of(outcome), "warning")
     return false
   end
-  local chosen = task.await(function(resume)
-    vim.ui.select({ "No, leave everything as it is", "Yes, revert" }, {
-      prompt = text.printable(words_of(outcome)),
-      kind = "trimpoint_revert",
-    }, resume)
-  end)
+  local chosen, problem = choose.deliberately({ "No, leave everything as it is", "Yes, revert" }, {
+    prompt = text.printable(words_of(outcome)),
+    kind = "trimpoint_revert",
+  })
+  if problem then
+    say.in_chat(chat, problem, "warning")
+  end
   return chosen == "Yes, revert"
 end
 

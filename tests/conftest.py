@@ -21,6 +21,7 @@ from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
 from tests.effort import longer
+from tests.forking.client import Forking
 
 pytest_plugins = ("tests.selection", "tests.processor_time")
 
@@ -178,12 +179,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     fast = item.get_closest_marker("processes") is None
     measured = item.get_closest_marker("measured") is not None
     _guard.watches = fast
+    Forking.set_for(item.path.relative_to(TESTS).as_posix())
     _measure_children(wanted=measured)
     try:
         with _measuring(wanted=fast or not _is_unmeasured(item)):
             return (yield)
     finally:
         _guard.watches = False
+        Forking.enabled = False
 
 
 def _is_unmeasured(item: pytest.Item) -> bool:

@@ -26,7 +26,10 @@ from trimpoint_protocol.shapes.checkpoints import (
     RevertPreviewParams,
 )
 
+from tests.deadlines import STEP_S
 from tests.protocol.conversations import initialized
+
+SERVER = {"userAgent": "x/1", "codexHome": "/c"}
 
 
 async def test_a_client_introduces_itself_and_reads_who_serves_it() -> None:
@@ -74,6 +77,7 @@ async def test_events_are_followed_from_the_answer_on_until_the_block_ends() -> 
             assert isinstance(first, EventEnvelope)
             assert first.thread_id == "t"
             assert second == Synchronized(thread_id="t", sequence=5)
+            assert len(following) == 0
             assert (await server.read())["params"] == {
                 "threadId": "t",
                 "afterSequence": 4,
@@ -176,6 +180,27 @@ async def test_a_client_can_wait_for_the_end_of_a_turn() -> None:
         )
         async with client.turn("t", [{"type": "text", "text": "a"}]) as turn:
             assert await turn.wait() == {"id": "u"}
+
+
+async def test_a_client_of_a_socket_is_introduced_and_leaves_at_the_end(tmp_path: Path) -> None:
+    listener = await anyio.create_unix_listener(tmp_path / "t.sock")
+    left = anyio.Event()
+
+    async def answer(stream: ByteStream) -> None:
+        async with stream:
+            asked = msgspec.json.decode((await stream.receive()).partition(b"\n")[0])
+            await stream.send(msgspec.json.encode({"id": asked["id"], "result": SERVER}) + b"\n")
+            async for _ in stream:
+                pass
+            left.set()
+
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, answer)
+        async with connect(ClientInfo("test", "1"), tmp_path / "t.sock") as client:
+            assert client.server.codex_home == "/c"
+        with anyio.fail_after(STEP_S):
+            await left.wait()
+        tasks.cancel_scope.cancel()
 
 
 async def test_without_a_named_socket_a_client_looks_where_the_environment_says(

@@ -199,11 +199,11 @@ class Conversation:
         }
         await self.client.request("thread/inject_items", threadId=self.thread_id, items=[item])
 
-    async def fork(self) -> "Conversation":
-        """Forks the thread at its end, and returns the fork."""
+    async def fork(self, **params: Any) -> "Conversation":
+        """Forks the thread at its end, or as `params` say, and returns the fork."""
         await self.begin_act()
         forked = await self.client.request(
-            "thread/fork", threadId=self.thread_id, sandbox="danger-full-access"
+            "thread/fork", threadId=self.thread_id, sandbox="danger-full-access", **params
         )
         assert forked["thread"]["forkedFromId"] == self.thread_id
         fork = Conversation(self.client, forked["thread"]["id"], self.model, self.script)

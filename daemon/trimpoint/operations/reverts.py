@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from trimpoint.codex.appserver.errors import ProviderError
+from trimpoint.codex.appserver.errors import ProviderError, ProviderLacks
 from trimpoint.core.decide.reverting import (
     RevertTarget,
     has_other_pins,
@@ -129,16 +129,18 @@ class RevertSteps:
         self, writer: ThreadWriter, operation: Operation, target: RevertTarget
     ) -> Prepared | None:
         """Returns a fork of the provider thread that had the target's context, forked after the
-        target turn; None when Codex no longer has it.
+        target turn; None when Codex no longer has it, or its fork would have more than that, unless
+        only Codex can read the context.
         """
         source = _source(writer.state, target)
-        if source is None:
+        is_exact = target.through is None or self._threads.forks_exactly
+        if source is None or not (is_exact or target.is_sealed):
             return None
         try:
             fork = await self._threads.fork_hidden(
                 writer, source, _provider_turn_id(writer.state, target.through)
             )
-        except ProviderError as error:
+        except (ProviderError, ProviderLacks) as error:
             if target.is_sealed:
                 raise
             log.info("context_rebuilt_from_ledger", thread_id=writer.thread_id, detail=str(error))

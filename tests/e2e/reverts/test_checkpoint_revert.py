@@ -290,3 +290,45 @@ async def test_a_revert_beside_an_editor_that_keeps_writing_loses_none_of_its_wo
     assert {outcome["reason"] for outcome in outcomes} == {"files_changed"}
     assert after["f150"] == ("file", written[-1].encode())
     assert {after[f"f{number}"] for number in range(1, 150)} == {("file", b"2\n")}
+
+
+async def test_a_codex_that_cannot_fork_at_a_turn_gets_the_context_from_the_ledger(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trimpoint.operations.provider.forking.FORKS_WITHOUT_INJECTED", (999, 0, 0))
+    async with harness.conversation() as talk:
+        for _ in range(3):
+            await talk.turn(tool=True)
+        await talk.inject("injected behind turn 3")
+        first, second = [turn["id"] for turn in (await talk.snapshot())["turns"]][:2]
+        fork = await talk.fork(lastTurnId=second)
+        in_fork = await fork.turn()
+        outcome = await talk.type("/revert 1 --context")
+        request = await talk.turn()
+        turns = [turn["id"] for turn in (await talk.snapshot())["turns"]]
+    assert outcome["status"] == "completed", outcome
+    assert [in_fork.mentions(f"prompt-{number}.") for number in (1, 2, 3)] == [True, True, False]
+    assert seen_turns(request, 4) == [1, 4]
+    assert not request.mentions("injected behind")
+    assert (turns[0], len(turns)) == (first, 2)
+
+
+async def test_a_sealed_context_that_this_codex_cannot_bring_back_is_refused(
+    sealed_harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "trimpoint.operations.provider.provider_threads.FORKS_AT_TURNS", (999, 0, 0)
+    )
+    async with sealed_harness.conversation() as talk:
+        await talk.turn()
+        await talk.turn()
+        sealed_harness.script.then(say(""))  # the answer to the sample that reads the summary
+        await talk.type("/compact")
+        await talk.turn()
+        await talk.turn()
+        before = await talk.snapshot()
+        outcome = await talk.type("/revert 3 --context")
+        after = await talk.snapshot()
+    assert (outcome["status"], outcome["reason"]) == ("failed", "not_supported")
+    assert "fork at a turn" in outcome["message"]
+    assert after["turns"] == before["turns"]

@@ -36,6 +36,17 @@ class ProviderError(ProviderFailure):
         return f"{self.message} ({self.code})"
 
 
+class ProviderLacks(ProviderFailure):
+    """Raised in place of a request that this version of Codex would answer, but not carry out."""
+
+    def __init__(self, ability: str) -> None:
+        super().__init__(ability)
+        self.ability = ability
+
+    def __str__(self) -> str:
+        return f"this Codex has no {self.ability}"
+
+
 class ProviderTimeout(ProviderFailure):
     """Raised when Codex did not answer in time. Codex may or may not have acted on the request."""
 

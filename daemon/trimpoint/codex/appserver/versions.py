@@ -6,12 +6,16 @@ The versions are those that `scripts/test-versions` was run with. Newer ones are
 
 import re
 
-from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderLacks
 
 Version = tuple[int, int, int]
 
 OLDEST_SUPPORTED: Version = (0, 133, 0)
 NEWEST_TESTED: Version = (0, 171, 0)
+FORKS_AT_TURNS: Version = (0, 144, 4)
+"""The first version known to fork a thread at a turn. Older ones ignore the turn (0.133)."""
+FORKS_WITHOUT_INJECTED: Version = (0, 153, 0)
+"""The first version whose fork at a turn leaves out what was injected behind the turn."""
 # Codex reports an unknown method as an unknown variant of the request's type (measured: 0.133 to
 # 0.171). Every method that we use contains a slash; other values, such as a sandbox mode, do not.
 _UNKNOWN_METHOD = re.compile(
@@ -20,9 +24,11 @@ _UNKNOWN_METHOD = re.compile(
 
 
 def missing_method(error: ProviderFailure) -> str | None:
-    """Returns the method that Codex refused because its version lacks it, or None if it refused for
-    another reason.
+    """Returns the method, or the ability, that this version of Codex lacks, or None if the request
+    failed for another reason.
     """
+    if isinstance(error, ProviderLacks):
+        return error.ability
     found = _UNKNOWN_METHOD.search(error.message) if isinstance(error, ProviderError) else None
     return found[1] if found is not None else None
 

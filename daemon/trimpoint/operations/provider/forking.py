@@ -12,6 +12,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
 )
+from trimpoint.codex.appserver.versions import FORKS_WITHOUT_INJECTED
 from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.model.state import ThreadState
@@ -20,8 +21,6 @@ from trimpoint.operations.provider.settings import fork_as_start_params
 
 # Parameters of `thread/fork` that name a turn.
 FORKED_AT = ("beforeTurnId", "lastTurnId")
-# Older versions accept `lastTurnId` but fork the whole thread (measured: 0.133; 0.153 does not).
-FORKS_BEHIND_A_TURN = (0, 153, 0)
 
 
 class ForkedThreads(Protocol):
@@ -46,6 +45,11 @@ class Forking:
     def __init__(self, link: CodexLink, threads: ForkedThreads) -> None:
         self._link = link
         self._threads = threads
+
+    @property
+    def forks_exactly(self) -> bool:
+        """Returns whether a fork at a turn has exactly the context of that turn."""
+        return (self._link.version or (0,)) >= FORKS_WITHOUT_INJECTED
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
         """Forks a provider thread with the parameters of `thread/fork`, and returns Codex's answer.
@@ -95,11 +99,7 @@ class Forking:
         ending = injected_ending(
             lines if before_turn_id is None else lines_before_turn(lines, before_turn_id)
         )
-        if (
-            ending is not None
-            and ending.last_turn_id is not None
-            and (self._link.version or (0,)) < FORKS_BEHIND_A_TURN
-        ):
+        if ending is not None and ending.last_turn_id is not None and not self.forks_exactly:
             return None
         return ending
 

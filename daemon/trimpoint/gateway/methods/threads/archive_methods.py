@@ -124,13 +124,24 @@ class ArchiveMethods:
         """
         if self._threads.reattach(writer):
             return None
-        params = {"threadId": self._identity.provider_of(writer.thread_id)}
         try:
-            return await self._link.request("thread/unarchive", params)
+            return await self._unarchive_at_codex(writer)
         except ProviderError as error:
             if not writer.state.archived or "no archived rollout found" not in error.message:
                 raise
             return None
+
+    async def _unarchive_at_codex(self, writer: ThreadWriter) -> Raw:
+        """Unarchives the provider thread. The first request for a thread that holds only injected
+        items may fail after it has moved the rollout (measured: 0.133, 0.144), so it is repeated.
+        """
+        params = {"threadId": self._identity.provider_of(writer.thread_id)}
+        try:
+            return await self._link.request("thread/unarchive", params)
+        except ProviderError as error:
+            if "failed to read unarchived thread" not in error.message:
+                raise
+        return await self._link.request("thread/unarchive", params)
 
     async def _reload(self, writer: ThreadWriter) -> Raw:
         session = await self._sessions.ready(writer.thread_id)

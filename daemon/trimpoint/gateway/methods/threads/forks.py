@@ -59,7 +59,7 @@ class Forks:
         if len(named_turns) > 1:
             raise Refusal(Reason.INVALID_PARAMS, NOT_BOTH)
         named = named_turns[0] if named_turns else None
-        if named is not None and not ran_in_provider_thread(state, named):
+        if named is not None and self._is_made_from_ledger(state, named):
             return await self._from_ledger(
                 client_request, session, params, _turns_kept(state, params)
             )
@@ -80,6 +80,16 @@ class Forks:
         # inherited.
         kept = None if named is None else _turns_kept(state, params)
         return await self._from_ledger(client_request, session, params, kept)
+
+    def _is_made_from_ledger(self, state: ThreadState, turn_id: str) -> bool:
+        """Returns whether a fork at the turn is made from the ledger, because Codex does not know
+        the turn, or its fork would have more than the context of that turn.
+        """
+        return not ran_in_provider_thread(state, turn_id) or (
+            not self._threads.forks_exactly
+            and _is_past_turn(state, turn_id)
+            and not has_sealed_summary(state)
+        )
 
     async def _from_ledger(
         self,

@@ -8,18 +8,16 @@ fast tests.
 
 import gc
 import os
-import re
 import signal
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
+from tests.covering import MEASURED_MODULES
 from tests.effort import longer
 from tests.forking.client import Forking
 
@@ -27,37 +25,6 @@ pytest_plugins = ("tests.selection", "tests.processor_time")
 
 TESTS = Path(__file__).parent
 FOLDERS_WITH_PROCESSES = frozenset({"clients", "e2e", "fuzz", "git"})
-# Where coverage is measured in the programs of trimpoint that a test starts: once for each family of
-# commands, for it doubles what a command takes. A marker of its own does the same.
-MEASURED_MODULES = frozenset(
-    {
-        "acp/test_permissions.py",
-        "acp/test_prompts.py",
-        "acp/test_sessions.py",
-        "chat/test_program.py",
-        "cli/threads/test_ask.py",
-        "cli/threads/test_checkpoints.py",
-        "cli/threads/test_commands.py",
-        "cli/arguments/test_completion.py",
-        "cli/threads/test_context.py",
-        "cli/daemon/test_demo.py",
-        "cli/daemon/test_doctor.py",
-        "cli/daemon/test_http.py",
-        "cli/daemon/test_journal.py",
-        "cli/daemon/test_metrics.py",
-        "cli/threads/test_probe.py",
-        "cli/threads/test_search.py",
-        "cli/daemon/test_serve.py",
-        "cli/output/test_terminal.py",
-        "cli/threads/test_threads.py",
-        "cli/threads/test_watch.py",
-        "fleet/test_command_line.py",
-    }
-)
-# Tests with processes whose coverage is not measured at all, for the tracer doubles what a test's own
-# process takes: what they run through, others do. They are about kills, chance, or another program.
-UNMEASURED_FOLDERS = frozenset({"desktop", "fuzz", "neovim", "tui", "web"})
-UNMEASURED_NAMES = re.compile(r"test_(kill|random|races|killed)|.*_killed\.py|.*\[restarted")
 STARTS_A_PROCESS = frozenset(
     {
         "os.exec",
@@ -182,31 +149,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     Forking.set_for(item.path.relative_to(TESTS).as_posix())
     _measure_children(wanted=measured)
     try:
-        with _measuring(wanted=fast or not _is_unmeasured(item)):
-            return (yield)
+        return (yield)
     finally:
         _guard.watches = False
         Forking.enabled = False
-
-
-def _is_unmeasured(item: pytest.Item) -> bool:
-    path = item.path.relative_to(TESTS)
-    folder, names = path.parts[0], (path.name, item.name)
-    return folder in UNMEASURED_FOLDERS or any(map(UNMEASURED_NAMES.match, names))
-
-
-@contextmanager
-def _measuring(*, wanted: bool) -> Generator[None]:
-    """Suspend the measuring of coverage in this process, unless it is wanted."""
-    running = None if wanted else Coverage.current()
-    if running is None:
-        yield
-        return
-    running.stop()
-    try:
-        yield
-    finally:
-        running.start()
 
 
 def _measure_children(*, wanted: bool) -> None:

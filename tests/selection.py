@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 
+from tests.covering import covering
+
 RESTARTED_SHARE = 5
 NOT_REACHED = "not reached in the time that --time-box gives"
 ALL, REST = "all", "rest"
@@ -35,6 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const=ALL,
         choices=[ALL, REST],
         help="run all tests, or with =rest those that are left out by default",
+    )
+    group.addoption(
+        "--covering", action="store_true", help="run only the tests that the coverage gates need"
     )
     group.addoption(
         "--time-box",
@@ -56,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselects what the default leaves out, or with `--thorough=rest` everything else."""
+    if config.getoption("covering"):
+        _keep(config, items, set(covering(items)))
+        return
     wanted = config.getoption("thorough")
     if wanted == ALL:
         return
@@ -64,11 +72,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
     rest = set(left_out(candidates, str(config.getoption("randomly_seed", 0))))
-    kept = [item for item in items if (item in rest) == (wanted == REST)]
-    config.hook.pytest_deselected(
-        items=[item for item in items if (item in rest) != (wanted == REST)]
-    )
-    items[:] = kept
+    _keep(config, items, rest if wanted == REST else set(items) - rest)
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def _file_of(argument: str) -> Path:

@@ -5,7 +5,7 @@ gets the stored answer; with other arguments it is refused with `command_id_conf
 turns, never messages.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -16,10 +16,15 @@ __all__ = [
     "ClientCommand",
     "CompactContext",
     "DiscardContext",
+    "EditQueuedPrompt",
     "EntryName",
     "Identifier",
     "PinContext",
+    "PromptInput",
+    "QueuePrompt",
+    "ReleaseQueue",
     "RenameThread",
+    "ReorderQueue",
     "RevertToCheckpoint",
     "StartSession",
     "StopSession",
@@ -30,6 +35,7 @@ __all__ = [
     "UnarchiveThread",
     "UndoTrim",
     "UnpinContext",
+    "WithdrawQueuedPrompt",
 ]
 
 TurnCount = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
@@ -37,6 +43,7 @@ TurnNumber = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 TokenCount = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 EntryName = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+PromptInput = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1, max_length=10_000)]
 
 
 class ClientCommand(
@@ -187,6 +194,43 @@ class RenameThread(ClientCommand, frozen=True, kw_only=True, tag="thread.rename"
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
 
 
+class QueuePrompt(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.add"):
+    """Queue a prompt: it is sent when the thread has nothing under way, behind the prompts that
+    wait already, whether or not a client is connected; to an idle thread it is sent at once.
+
+    `input` is that of Codex's `turn/start`, images included. The queue is kept by the daemon, in
+    the thread's journal. When a turn fails or a person interrupts it, the queue is held.
+    """
+
+    input: PromptInput
+    client_user_message_id: Identifier | None = None
+
+
+class EditQueuedPrompt(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.update"):
+    """Replace a queued prompt by another `input`; it keeps its place."""
+
+    prompt_id: Identifier
+    input: PromptInput
+
+
+class ReorderQueue(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.reorder"):
+    """Put the queued prompts `promptIds` first, in this order; the others follow as they are."""
+
+    prompt_ids: Annotated[list[Identifier], msgspec.Meta(min_length=1, max_length=1_000)]
+
+
+class WithdrawQueuedPrompt(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.delete"):
+    """Take a prompt out of the queue before it is sent."""
+
+    prompt_id: Identifier
+
+
+class ReleaseQueue(ClientCommand, frozen=True, kw_only=True, tag="thread.queue.start"):
+    """Send the queued prompts of a queue that is held; with `promptId`, that one first."""
+
+    prompt_id: Identifier | None = None
+
+
 AnyClientCommand = (
     TrimContext
     | CompactContext
@@ -201,4 +245,9 @@ AnyClientCommand = (
     | ArchiveThread
     | UnarchiveThread
     | RenameThread
+    | QueuePrompt
+    | EditQueuedPrompt
+    | ReorderQueue
+    | WithdrawQueuedPrompt
+    | ReleaseQueue
 )

@@ -21,6 +21,8 @@ __all__ = [
     "EventEnvelope",
     "OrchestrationThread",
     "PendingRequest",
+    "QueueHold",
+    "QueuedPrompt",
     "SessionStatus",
     "ThreadCheckpoint",
     "ThreadOperation",
@@ -217,6 +219,27 @@ class ContextPin(WireStruct, frozen=True, kw_only=True):
     created_at: Timestamp
 
 
+class QueuedPrompt(WireStruct, frozen=True, kw_only=True):
+    """A prompt that waits until the thread can take it. `input` is that of Codex's `turn/start`."""
+
+    id: str
+    client_user_message_id: str
+    input: list[dict[str, Any]]
+    queued_at: Timestamp
+
+
+class QueueHold(WireStruct, frozen=True, kw_only=True):
+    """Why no queued prompt is sent. `reason`: `interrupted` (a person interrupted the turn before),
+    `failed` (that turn failed) or `refused` (the first prompt was not accepted); `message` is the
+    error, empty if there is none.
+
+    The next turn that begins ends it, as does the command `thread.queue.start`.
+    """
+
+    reason: str
+    message: str
+
+
 class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     """The snapshot of one thread. `sequence` is the last event that it includes. `newThreadId` is
     the thread that continues it after `/new`. `firstTurn` is the number of turns before the first
@@ -249,6 +272,8 @@ class OrchestrationThread(WireStruct, frozen=True, kw_only=True):
     pins: list[ContextPin] = []
     new_thread_id: str | None = None
     first_turn: int = 0
+    queue: list[QueuedPrompt] = []
+    queue_hold: QueueHold | None = None
 
 
 class TimelineMessage(WireStruct, frozen=True, kw_only=True, tag_field="kind", tag="message"):

@@ -105,6 +105,13 @@ SAMPLES: tuple[ev.AnyEvent, ...] = (
     ev.CheckpointRestored("operation", "turn-1", "files+context", True),
     ev.RequestOpened("0", "item/commandExecution/requestApproval"),
     ev.RequestClosed("0", "expired"),
+    ev.PromptQueued("prompt", b'[{"type":"text","text":"go on"}]', "client-prompt"),
+    ev.PromptEdited("prompt", b'[{"type":"text","text":"stop"}]'),
+    ev.PromptsReordered(("prompt-2", "prompt")),
+    ev.PromptWithdrawn("prompt"),
+    ev.PromptSent("prompt-2", "turn-1"),
+    ev.QueueHeld("failed", "no room"),
+    ev.QueueReleased(),
     ev.ContextLost(2, "rollout is gone"),
     ev.CommandRejected("turn_in_progress", "A turn is running."),
 )

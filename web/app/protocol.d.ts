@@ -446,7 +446,7 @@ export type DiscardContext = {
  * One command; its `type` says which.
  */
 export type DispatchParams = {
-    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | PinContext | RenameThread | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext;
+    command: ArchiveAndNew | ArchiveThread | CompactContext | DiscardContext | EditQueuedPrompt | PinContext | QueuePrompt | ReleaseQueue | RenameThread | ReorderQueue | RevertToCheckpoint | StartSession | StopSession | TrimContext | UnarchiveThread | UndoTrim | UnpinContext | WithdrawQueuedPrompt;
 };
 
 /**
@@ -456,6 +456,18 @@ export type DispatchResult = {
     sequence: number;
     events: EventEnvelope[];
     operationId: string | null;
+};
+
+/**
+ * Replace a queued prompt by another `input`; it keeps its place.
+ */
+export type EditQueuedPrompt = {
+    type: "thread.queue.update";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    promptId: string;
+    input: (Record<string, any>)[];
 };
 
 /**
@@ -774,6 +786,8 @@ export type OrchestrationThread = {
     pins?: ContextPin[];
     newThreadId?: string | null;
     firstTurn?: number;
+    queue?: QueuedPrompt[];
+    queueHold?: QueueHold | null;
 };
 
 /**
@@ -853,6 +867,51 @@ export type PruneResult = {
 };
 
 /**
+ * Why no queued prompt is sent. `reason`: `interrupted` (a person interrupted the turn before), `failed` (that turn failed) or `refused` (the first prompt was not accepted); `message` is the error, empty if there is none.
+ *
+ * The next turn that begins ends it, as does the command `thread.queue.start`.
+ */
+export type QueueHold = {
+    reason: string;
+    message: string;
+};
+
+/**
+ * Queue a prompt: it is sent when the thread has nothing under way, behind the prompts that wait already, whether or not a client is connected; to an idle thread it is sent at once.
+ *
+ * `input` is that of Codex's `turn/start`, images included. The queue is kept by the daemon, in the thread's journal. When a turn fails or a person interrupts it, the queue is held.
+ */
+export type QueuePrompt = {
+    type: "thread.queue.add";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    input: (Record<string, any>)[];
+    clientUserMessageId?: string | null;
+};
+
+/**
+ * A prompt that waits until the thread can take it. `input` is that of Codex's `turn/start`.
+ */
+export type QueuedPrompt = {
+    id: string;
+    clientUserMessageId: string;
+    input: (Record<string, any>)[];
+    queuedAt: string;
+};
+
+/**
+ * Send the queued prompts of a queue that is held; with `promptId`, that one first.
+ */
+export type ReleaseQueue = {
+    type: "thread.queue.start";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    promptId?: string | null;
+};
+
+/**
  * Set the name of the thread.
  */
 export type RenameThread = {
@@ -861,6 +920,17 @@ export type RenameThread = {
     threadId: string;
     createdAt?: string | null;
     name: string;
+};
+
+/**
+ * Put the queued prompts `promptIds` first, in this order; the others follow as they are.
+ */
+export type ReorderQueue = {
+    type: "thread.queue.reorder";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    promptIds: string[];
 };
 
 /**
@@ -1361,4 +1431,15 @@ export type UnpinContext = {
     threadId: string;
     createdAt?: string | null;
     pins?: (string | number)[] | null;
+};
+
+/**
+ * Take a prompt out of the queue before it is sent.
+ */
+export type WithdrawQueuedPrompt = {
+    type: "thread.queue.delete";
+    commandId: string;
+    threadId: string;
+    createdAt?: string | null;
+    promptId: string;
 };

@@ -73,6 +73,13 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.CheckpointRestored: ("operation_id", "turn_id", "scope", "undone"),
     ev.RequestOpened: ("request_id", "method"),
     ev.RequestClosed: ("request_id", "outcome"),
+    ev.PromptQueued: ("prompt_id",),
+    ev.PromptEdited: ("prompt_id",),
+    ev.PromptsReordered: (),
+    ev.PromptWithdrawn: ("prompt_id",),
+    ev.PromptSent: ("prompt_id", "turn_id"),
+    ev.QueueHeld: ("reason",),
+    ev.QueueReleased: (),
     ev.ContextLost: ("generation",),
     ev.CommandRejected: ("reason",),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from trimpoint.gateway.commands.codex_tui.skill_menu import SkillMenu
 from trimpoint.gateway.commands.codex_tui.status_line import StatusLine
 from trimpoint.gateway.commands.codex_tui.trim_notices import TrimNotices
 from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
+from trimpoint.gateway.commands.queued_prompts import QueuedPrompts
 from trimpoint.gateway.commands.slash_runner import CommandViews, SlashRunner
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.commands.typed_commands import TypedCommands
@@ -39,6 +40,7 @@ from trimpoint.gateway.methods.lists.thread_search import ThreadSearch
 from trimpoint.gateway.methods.threads.archive_methods import ArchiveMethods
 from trimpoint.gateway.methods.threads.forks import Forks
 from trimpoint.gateway.methods.threads.interrupts import Interrupts
+from trimpoint.gateway.methods.threads.queue_methods import QueueMethods
 from trimpoint.gateway.methods.threads.revert_methods import RevertMethods
 from trimpoint.gateway.methods.threads.samples import Samples
 from trimpoint.gateway.methods.threads.terminal_methods import TerminalMethods
@@ -106,6 +108,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     views = CommandViews(previews, inspections, HistorySearches(history))
     slash = SlashRunner(engine, sessions, views, rules.wait_s, rules.discard)
     starts = TurnStarts(sessions, threads, identity, captures)
+    QueuedPrompts(engine, side.clients, starts, tasks)
     agent_tools = AgentTools(
         engine, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
     )
@@ -129,6 +132,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **methods.handlers,
         **reads.handlers,
         **turns.handlers,
+        **QueueMethods(method_deps, requests).handlers,
         **lists.handlers,
         **WholeThreads(requests, reads).handlers,
         **ThreadSearch(engine, link, identity, lists).handlers,

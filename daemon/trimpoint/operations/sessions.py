@@ -13,11 +13,16 @@ from trimpoint_protocol.commands import (
     ArchiveAndNew,
     CompactContext,
     DiscardContext,
+    EditQueuedPrompt,
     PinContext,
+    QueuePrompt,
+    ReleaseQueue,
+    ReorderQueue,
     RevertToCheckpoint,
     TrimContext,
     UndoTrim,
     UnpinContext,
+    WithdrawQueuedPrompt,
 )
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
@@ -62,6 +67,9 @@ LOOKS_AT_TURNS = (
     UnpinContext,
     RevertToCheckpoint,
 )
+
+# Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
+OF_THE_QUEUE = (QueuePrompt, EditQueuedPrompt, ReorderQueue, WithdrawQueuedPrompt, ReleaseQueue)
 
 
 class ReadySession(NamedTuple):
@@ -302,7 +310,8 @@ class Sessions:
             the thread is archived in Codex.
         :raises ProviderFailure: when another program has the thread open.
         """
-        await self.prepare(await self._engine.thread(command.thread_id), command)
+        if not isinstance(command, OF_THE_QUEUE):
+            await self.prepare(await self._engine.thread(command.thread_id), command)
         return await self._engine.dispatch(command)
 
     async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:

@@ -8,6 +8,7 @@ rebuilt from the journal otherwise.
 import msgspec
 
 from trimpoint.core.context.context_size import reported_size
+from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.state import ThreadState
 
@@ -135,10 +136,14 @@ def _size(state: ThreadState) -> Size:
 
 
 def is_unfinished(state: ThreadState) -> bool:
-    """Returns whether the thread must be opened at the next start, because it is busy or its
-    session is not stopped although it is archived.
+    """Returns whether the thread must be opened at the next start, because it is busy, a prompt
+    waits to be sent, or its session is not stopped although it is archived.
     """
-    return busy(state) is not None or (state.archived and not state.session_stopped)
+    return (
+        busy(state) is not None
+        or next_prompt(state) is not None
+        or (state.archived and not state.session_stopped)
+    )
 
 
 def _preview(state: ThreadState) -> str:

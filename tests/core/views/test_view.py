@@ -196,6 +196,8 @@ def test_the_read_model_of_a_fresh_thread() -> None:
         "pins": [],
         "newThreadId": None,
         "firstTurn": 0,
+        "queue": [],
+        "queueHold": None,
     }
 
 

@@ -50,6 +50,7 @@ AT_ONCE: list[tuple[str, dict[str, Any]]] = [
     ("thread/queue/update", {"queuedSubmissionId": "none", "input": INPUT}),
     ("thread/queue/delete", {"queuedSubmissionId": "none"}),
     ("thread/queue/reorder", {"queuedSubmissionIds": []}),
+    ("thread/queue/start", {}),
     ("thread/attachment/list", {}),
     ("thread/section/move", {"sectionId": None}),
     ("thread/backgroundTerminals/list", {}),
@@ -66,8 +67,6 @@ AT_ONCE: list[tuple[str, dict[str, Any]]] = [
 WAIT: list[tuple[str, dict[str, Any]]] = [
     ("turn/start", {"input": INPUT}),
     ("thread/inject_items", {"items": [MESSAGE]}),
-    ("thread/queue/add", {"input": INPUT, "clientUserMessageId": "queued"}),
-    ("thread/queue/start", {}),
     ("thread/goal/set", {"objective": "Ship it."}),
     ("thread/shellCommand", {"command": "echo hi"}),
     ("review/start", {"target": {"type": "uncommittedChanges"}}),
@@ -319,7 +318,7 @@ async def test_prompts_that_were_queued_can_be_changed_meanwhile(harness: Harnes
             words = [{"type": "text", "text": f"queued-{number}."}]
             key = {"clientUserMessageId": f"queued-{number}"}
             await setup.wire.result("thread/queue/add", **named, **key, input=words)
-        # Codex does not begin queued prompts by itself behind a turn that was interrupted.
+        # No queued prompt is sent behind a turn that was interrupted.
         await setup.wire.result("turn/interrupt", **named, turnId=started["id"])
         await setup.ended(started["id"])
         stop.set()
@@ -333,7 +332,9 @@ async def test_prompts_that_were_queued_can_be_changed_meanwhile(harness: Harnes
         before = len(harness.model.turn_requests())
         setup.release.set()
         await setup.ended(turn_id)
+        assert len(harness.model.turn_requests()) == before
         with anyio.fail_after(STEP_S):
+            await late.result("thread/queue/start", **named)
             request = await harness.model.wait_for_request(lambda one: one.mentions("changed."))
     assert harness.model.turn_requests().index(request) == before
     assert request.mentions("conversation-summary")

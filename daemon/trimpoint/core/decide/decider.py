@@ -17,6 +17,14 @@ from trimpoint.core.decide.discarding import discard
 from trimpoint.core.decide.new_facts import new_facts
 from trimpoint.core.decide.overflow import complete_recovery, recover_from_overflow
 from trimpoint.core.decide.pinning import pin, unpin
+from trimpoint.core.decide.queueing import (
+    edit_prompt,
+    held_by,
+    queue_prompt,
+    release_queue,
+    reorder_queue,
+    withdraw_prompt,
+)
 from trimpoint.core.decide.reverting import complete_revert, revert_to_checkpoint, roll_back_turns
 from trimpoint.core.decide.trimming import compact, complete_compaction, trim
 from trimpoint.core.decide.undoing import undo_trim
@@ -78,6 +86,16 @@ def _decide_client(
             return Accepted((ev.ThreadUnarchived(),) if state.archived else ())
         case wire.RenameThread():
             return Accepted((ev.ThreadRenamed(command.name),))
+        case wire.QueuePrompt():
+            return queue_prompt(state, command, stamp)
+        case wire.EditQueuedPrompt():
+            return edit_prompt(state, command)
+        case wire.WithdrawQueuedPrompt():
+            return withdraw_prompt(state, command)
+        case wire.ReorderQueue():
+            return reorder_queue(state, command)
+        case wire.ReleaseQueue():
+            return release_queue(state, command)
         case _:
             assert_never(command)
 
@@ -89,7 +107,8 @@ def _decide_internal(
         case internal.CreateThread():
             return _create(state, command, stamp)
         case internal.RecordFacts():
-            return Accepted(new_facts(state, command.events))
+            facts = new_facts(state, command.events)
+            return Accepted((*facts, *held_by(state, facts)))
         case internal.AdvanceOperation():
             return _advance(state, command)
         case internal.CompleteCompaction():

@@ -8,6 +8,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from trimpoint.core.evolve.compaction_attempts import note_failure, note_trim
+from trimpoint.core.evolve.queue_folds import (
+    edit_prompt,
+    hold_queue,
+    queue_prompt,
+    release_queue,
+    remove_prompt,
+    reorder_prompts,
+    without_long_input,
+)
 from trimpoint.core.evolve.retry_folds import request_recovery, retry_turn
 from trimpoint.core.evolve.revert_folds import (
     capture_checkpoint,
@@ -92,7 +101,7 @@ def _keep_receipt(state: ThreadState, command_id: str, record: ev.Record) -> Non
         record.sequence,
         record.thread_sequence,
         record.occurred_at_ms,
-        record.events,
+        tuple(map(without_long_input, record.events)),
         record.operation_id,
     )
     if len(state.receipts) > MAX_RECEIPTS:
@@ -328,6 +337,13 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.CheckpointRestored: complete_revert,
     ev.RequestOpened: open_request,
     ev.RequestClosed: close_request,
+    ev.PromptQueued: queue_prompt,
+    ev.PromptEdited: edit_prompt,
+    ev.PromptsReordered: reorder_prompts,
+    ev.PromptWithdrawn: remove_prompt,
+    ev.PromptSent: remove_prompt,
+    ev.QueueHeld: hold_queue,
+    ev.QueueReleased: release_queue,
     ev.ContextLost: _intent_only,
     ev.CommandRejected: _intent_only,
 }

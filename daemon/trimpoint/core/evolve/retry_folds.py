@@ -23,7 +23,7 @@ def retry_turn(state: ThreadState, event: ev.TurnRetried, at_ms: int) -> None:
     turn.status, turn.completed_at_ms, turn.error, turn.error_kind = "running", None, None, ""
     turn.report, turn.injected = None, 0
     state.turn_aliases[event.provider_turn_id] = event.turn_id
-    state.running_turn_id = event.turn_id
+    state.running_turn_id, state.hold = event.turn_id, None
     state.generations[event.generation - 1].turn_count += 1
 
 

@@ -2,6 +2,7 @@
 
 from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
+from trimpoint.core.evolve.queue_folds import note_sending
 from trimpoint.core.evolve.usage_folds import (
     note_overflow,
     weigh_injected,
@@ -14,6 +15,7 @@ from trimpoint.core.model.state import Pending, ThreadState
 def request_turn(state: ThreadState, event: ev.TurnRequested, at_ms: int) -> None:
     """Records that a turn was requested."""
     state.turn_requests[event.request_id] = Pending(event.request_id, "turn", at_ms)
+    note_sending(state, event.request_id)
 
 
 def end_turn_request(state: ThreadState, event: ev.TurnRequestEnded, at_ms: int) -> None:
@@ -33,7 +35,7 @@ def start_turn(state: ThreadState, event: ev.TurnStarted, at_ms: int) -> None:
     turn = Turn(event.turn_id, event.generation, at_ms, len(state.entries))
     turn.injected_before, state.injected_before_next = state.injected_before_next, []
     state.turns.append(turn)
-    state.running_turn_id = event.turn_id
+    state.running_turn_id, state.hold = event.turn_id, None
     state.generations[event.generation - 1].turn_count += 1
     state.redoable = 0
 

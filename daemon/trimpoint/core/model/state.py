@@ -22,6 +22,7 @@ from trimpoint.core.model.ledger import (
     turns_behind,
 )
 from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.core.model.queue import Hold, QueuedPrompt
 from trimpoint.core.model.usage import UsageTotals
 
 MAX_RECEIPTS = 1_000
@@ -211,7 +212,8 @@ class ThreadState(msgspec.Struct):
     `items_dropped_to` hold no raw items; the position approaches the newest trim point in steps,
     because dropping the items of a hundred thousand turns at once takes too long.
     `injected_before_next` are the items that a client injected while no turn was in the context;
-    the next turn gets them.
+    the next turn gets them. `queue` are the prompts that wait, the next one first; none of them is
+    sent while there is a `hold`.
     """
 
     id: str = ""
@@ -260,6 +262,8 @@ class ThreadState(msgspec.Struct):
     launch: bytes = b""
     new_with_pins: bool = False
     injected_before_next: list[bytes] = []
+    queue: list[QueuedPrompt] = []
+    hold: Hold | None = None
 
     @property
     def exists(self) -> bool:

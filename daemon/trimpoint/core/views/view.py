@@ -19,6 +19,7 @@ from trimpoint.core.model.decision import BusyReason, Policy
 from trimpoint.core.model.events import AnyEvent, Record, TrimPointCreated
 from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.queue import Hold, QueuedPrompt
 from trimpoint.core.model.state import Checkpoint, Operation, Pending, ThreadState
 from trimpoint.core.views.meter import context_status
 from trimpoint.core.views.pins_view import context_pins
@@ -78,6 +79,8 @@ def read_model(
         pins=context_pins(state),
         new_thread_id=state.new_thread_id,
         first_turn=shown.start,
+        queue=[_queued(prompt) for prompt in state.queue],
+        queue_hold=_hold(state.hold),
     )
 
 
@@ -251,6 +254,19 @@ def _checkpoint(checkpoint: Checkpoint) -> rm.ThreadCheckpoint:
         notes=list(checkpoint.notes),
         problem=checkpoint.problem or None,
     )
+
+
+def _queued(prompt: QueuedPrompt) -> rm.QueuedPrompt:
+    return rm.QueuedPrompt(
+        id=prompt.id,
+        client_user_message_id=prompt.client_user_message_id,
+        input=prompt.parts,
+        queued_at=rfc3339(prompt.queued_at_ms),
+    )
+
+
+def _hold(hold: Hold | None) -> rm.QueueHold | None:
+    return None if hold is None else rm.QueueHold(reason=hold.reason, message=hold.message)
 
 
 def _pending(pending: Pending) -> rm.PendingRequest:

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Raw
 
+from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
+from trimpoint.core.model.queue import QueuedPrompt
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.operations.checkpoints.turn_captures import Baseline, TurnCaptures
@@ -75,15 +77,19 @@ class TurnStarts:
         baseline: Baseline | None,
         params: dict[str, Raw],
         answered: Callable[[Raw], None],
+        queued: QueuedPrompt | None = None,
     ) -> None:
         """Sends `turn/start` with `params`. Call it directly after `ready`, without waiting in
         between.
 
-        `answered` receives Codex's response before anything else of the turn is passed on.
+        `answered` receives Codex's response before anything else of the turn is passed on. `queued`
+        is the prompt of the queue that is sent; it leaves the queue in the record that begins the
+        turn.
 
         :raises ProviderFailure: when Codex did not accept the turn.
         """
-        writer, request_id = session.writer, new_uuid7()
+        writer, request_id = session.writer, new_uuid7() if queued is None else queued.id
+        left = () if queued is None else (queued.id,)
         writer.record_facts(ev.TurnRequested(request_id))
 
         def taken(raw: Raw) -> None:
@@ -91,7 +97,9 @@ class TurnStarts:
             generation = writer.state.generation.number
             self._captures.turn_began(writer, turn_id, baseline)
             writer.record_facts(
-                ev.TurnStarted(turn_id, generation), ev.TurnRequestEnded(request_id, turn_id)
+                ev.TurnStarted(turn_id, generation),
+                ev.TurnRequestEnded(request_id, turn_id),
+                *(ev.PromptSent(prompt_id, turn_id) for prompt_id in left),
             )
             writer.record_facts(*_overridden(writer.state.settings, params))
             self._threads.prompts.note(writer.thread_id, turn_id, params)
@@ -108,7 +116,7 @@ class TurnStarts:
             raise
 
     async def start_automatic(self, thread_id: str, text: str) -> bool:
-        """Starts a turn with the prompt `text`, unless a client's prompt is waiting or the thread
+        """Starts a turn with the prompt `text`, unless a person's prompt is waiting or the thread
         is busy or archived. Returns whether the turn was started.
 
         :raises EngineError: when the thread could not be made ready, or its journal cannot be
@@ -119,7 +127,8 @@ class TurnStarts:
             return False
         session, baseline = await self.ready(thread_id)
         state = session.writer.state
-        if self._client_prompts[thread_id] or state.archived or busy(state) is not None:
+        is_taken = bool(self._client_prompts[thread_id]) or next_prompt(state) is not None
+        if is_taken or state.archived or busy(state) is not None:
             return False
         prompt = [{"type": "text", "text": text}]
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}

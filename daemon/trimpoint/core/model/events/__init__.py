@@ -8,7 +8,8 @@ Times are milliseconds since the epoch, UTC.
 
 `threads` has the events of a thread as a whole, `sessions` those of generations and provider
 threads, `context` those of trims, pins and compactions, `turns` those of prompts and answers, and
-`reverts` those of checkpoints and reverts; `event` has their base class.
+`reverts` those of checkpoints and reverts, `queue` those of prompts that wait; `event` has their
+base class.
 """
 
 import msgspec
@@ -28,6 +29,15 @@ from trimpoint.core.model.events.context import (
     TurnRetried,
 )
 from trimpoint.core.model.events.event import Event
+from trimpoint.core.model.events.queue import (
+    PromptEdited,
+    PromptQueued,
+    PromptSent,
+    PromptsReordered,
+    PromptWithdrawn,
+    QueueHeld,
+    QueueReleased,
+)
 from trimpoint.core.model.events.reverts import (
     CheckpointCaptured,
     CheckpointFailed,
@@ -100,7 +110,14 @@ __all__ = [
     "OperationAdvanced",
     "OperationStarted",
     "OverflowRecoveryRequested",
+    "PromptEdited",
+    "PromptQueued",
+    "PromptSent",
+    "PromptWithdrawn",
+    "PromptsReordered",
     "ProviderThreadBound",
+    "QueueHeld",
+    "QueueReleased",
     "Record",
     "RequestClosed",
     "RequestOpened",
@@ -175,6 +192,13 @@ AnyEvent = (
     | CheckpointRestored
     | RequestOpened
     | RequestClosed
+    | PromptQueued
+    | PromptEdited
+    | PromptsReordered
+    | PromptWithdrawn
+    | PromptSent
+    | QueueHeld
+    | QueueReleased
     | ContextLost
     | CommandRejected
 )

@@ -42,8 +42,7 @@ Acknowledged = Callable[[ThreadState, dict[str, Any]], Facts]
 NEED_SESSION = frozenset(
     {
         "thread/settings/update", "thread/shellCommand", "review/start", "thread/name/set",
-        "thread/goal/set", "thread/goal/clear", "thread/queue/add", "thread/queue/start",
-        "thread/queue/update", "thread/queue/delete", "thread/queue/reorder", "thread/queue/list",
+        "thread/goal/set", "thread/goal/clear",
         "thread/goal/get", "turn/settings/update", "thread/realtime/start", "thread/sample",
         "thread/metadata/update", "mcpServer/tool/call", "thread/memoryMode/set",
     }
@@ -53,8 +52,7 @@ NEED_SESSION = frozenset(
 KEEP_CONTEXT = frozenset(
     {
         "thread/settings/update", "thread/name/set", "thread/metadata/update",
-        "thread/memoryMode/set", "thread/goal/get", "thread/goal/clear", "thread/queue/list",
-        "thread/queue/update", "thread/queue/delete", "thread/queue/reorder",
+        "thread/memoryMode/set", "thread/goal/get", "thread/goal/clear",
     }
 )  # fmt: skip
 # These start a turn too.

@@ -1,0 +1,137 @@
+"""Decides what changes the queue of prompts, and which prompt is sent next."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from trimpoint_protocol import commands as wire
+from trimpoint_protocol.errors import Reason
+
+from trimpoint.core.model import events as ev
+from trimpoint.core.model import slash
+from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, busy
+from trimpoint.core.model.invocations import NotACommand
+from trimpoint.core.model.queue import QueuedPrompt, texts_of
+from trimpoint.core.model.state import ThreadState
+
+MAX_QUEUED = 200
+MAX_TEXT_CHARS = 1_048_576
+"""As many characters of text as Codex takes in one prompt."""
+
+
+def queue_prompt(state: ThreadState, command: wire.QueuePrompt, stamp: Stamp) -> Decision:
+    """Adds a prompt at the end of the queue."""
+    if state.archived:
+        return Rejected(Reason.THREAD_ARCHIVED, "The thread is archived and takes no prompts.")
+    if len(state.queue) >= MAX_QUEUED:
+        return Rejected(
+            Reason.USAGE, f"{MAX_QUEUED} prompts wait already; withdraw one, or wait for a turn."
+        )
+    if (refusal := _refuse_input(command.input)) is not None:
+        return refusal
+    client_id = command.client_user_message_id or stamp.id
+    return Accepted((ev.PromptQueued(stamp.id, _encoded(command.input), client_id),))
+
+
+def edit_prompt(state: ThreadState, command: wire.EditQueuedPrompt) -> Decision:
+    """Replaces a queued prompt."""
+    refusal = _refuse_prompt(state, command.prompt_id) or _refuse_input(command.input)
+    return refusal or Accepted((ev.PromptEdited(command.prompt_id, _encoded(command.input)),))
+
+
+def withdraw_prompt(state: ThreadState, command: wire.WithdrawQueuedPrompt) -> Decision:
+    """Takes a prompt out of the queue."""
+    refusal = _refuse_prompt(state, command.prompt_id)
+    return refusal or Accepted((ev.PromptWithdrawn(command.prompt_id),))
+
+
+def reorder_queue(state: ThreadState, command: wire.ReorderQueue) -> Decision:
+    """Gives the queue another order. Prompts that are not named stay behind those that are, because
+    another client may have added them meanwhile.
+    """
+    for prompt_id in command.prompt_ids:
+        if (refusal := _refuse_prompt(state, prompt_id)) is not None:
+            return refusal
+    if len(set(command.prompt_ids)) < len(command.prompt_ids):
+        return Rejected(Reason.INVALID_PARAMS, "A prompt is named twice.")
+    present = [prompt.id for prompt in state.queue]
+    others = [name for name in present if name not in command.prompt_ids]
+    order = (*command.prompt_ids, *others)
+    return Accepted((ev.PromptsReordered(order),) if list(order) != present else ())
+
+
+def release_queue(state: ThreadState, command: wire.ReleaseQueue) -> Decision:
+    """Has the queued prompts sent again, beginning with one of them if the command names it."""
+    if not state.queue:
+        return Rejected(Reason.USAGE, "No prompt is queued.")
+    moved: tuple[ev.AnyEvent, ...] = ()
+    if command.prompt_id is not None:
+        if (refusal := _refuse_prompt(state, command.prompt_id)) is not None:
+            return refusal
+        others = [prompt.id for prompt in state.queue if prompt.id != command.prompt_id]
+        moved = (ev.PromptsReordered((command.prompt_id, *others)),)
+    released = () if state.hold is None else (ev.QueueReleased(),)
+    return Accepted((*moved, *released))
+
+
+def next_prompt(state: ThreadState) -> QueuedPrompt | None:
+    """Returns the prompt that can be sent now, or None if the queue is empty or held, or the thread
+    is busy or archived.
+    """
+    if not state.queue or state.hold is not None or state.archived or busy(state) is not None:
+        return None
+    return state.queue[0]
+
+
+def is_recorded(state: ThreadState, prompt: QueuedPrompt) -> str | None:
+    """Returns the id of the turn that began with the prompt, which was sent before the daemon or
+    Codex ended; None if Codex has recorded none.
+    """
+    if prompt.sent_behind is None:
+        return None
+    texts = texts_of(prompt.parts)
+    for turn in state.turns[prompt.sent_behind :]:
+        said = "\n".join(one.text for one in state.entries_of(turn) if one.role == "user")
+        if all(text in said for text in texts):
+            return turn.id
+    return None
+
+
+def held_by(state: ThreadState, facts: Sequence[ev.AnyEvent]) -> tuple[ev.AnyEvent, ...]:
+    """Returns the event that holds the queue because the running turn ended as no person wanted the
+    next prompt sent behind it; nothing if it did not.
+    """
+    ended = [one for one in facts if isinstance(one, ev.TurnCompleted)]
+    if not state.queue or not ended or ended[-1].turn_id != state.running_turn_id:
+        return ()
+    last = ended[-1]
+    return (ev.QueueHeld(last.status, last.error or ""),) if last.status != "completed" else ()
+
+
+def _refuse_prompt(state: ThreadState, prompt_id: str) -> Rejected | None:
+    found = next((prompt for prompt in state.queue if prompt.id == prompt_id), None)
+    if found is None:
+        return Rejected(Reason.USAGE, "No such prompt is queued; it may have been sent meanwhile.")
+    if found.id in state.turn_requests:
+        return Rejected(Reason.TURN_IN_PROGRESS, "The prompt is being sent to the agent now.")
+    return None
+
+
+def _refuse_input(parts: list[dict[str, Any]]) -> Rejected | None:
+    texts = texts_of(parts)
+    if sum(map(len, texts)) > MAX_TEXT_CHARS:
+        return Rejected(
+            Reason.INVALID_PARAMS, f"A prompt has at most {MAX_TEXT_CHARS:,} characters."
+        )
+    parsed = slash.parse("\n".join(texts))
+    if not isinstance(parsed, NotACommand):
+        return Rejected(
+            Reason.USAGE,
+            f"/{parsed.command} is a command and cannot be queued; nothing was sent to the agent. "
+            "Send it when the thread is idle.",
+        )
+    return None
+
+
+def _encoded(parts: list[dict[str, Any]]) -> bytes:
+    return msgspec.json.encode(parts)

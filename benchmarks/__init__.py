@@ -1,4 +1,5 @@
-"""Measures trimpoint against its budgets: `scripts/bench`. How to read it: docs/benchmarks.md.
+"""Measures trimpoint against its budgets: `scripts/bench`. docs/internals/benchmarks.md says how to
+read it.
 
 `budgets` has a module for each kind of row, and `rows` their table. `programs` run as processes of
 their own beside what is measured, `studies` are run by themselves and have no budget, `soak` runs

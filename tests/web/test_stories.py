@@ -1,4 +1,4 @@
-"""A person's stories in the page (docs/stories.md), in a real browser with the real Codex; the
+"""A person's stories in the page (docs/internals/stories.md), in a real browser with the real Codex; the
 model's next input proves each trim.
 """
 

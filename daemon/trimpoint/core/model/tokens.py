@@ -7,9 +7,9 @@ that the whole daemon may use (measured: 144 MiB for o200k), and the others fetc
 network. Therefore text is cut by kinds of characters at about the places where o200k cuts it, and
 each kind of piece has a weight (`text_weight`). The weights are a least-squares fit against o200k
 (`scripts/fit-tokens`). The error was measured on text that was not part of the fit, in pieces of
-4,000 characters (docs/token-estimates.md). It is on average under 5 % for English prose, Markdown,
-Python, JSON and diffs, up to 11 % for other code, logs and languages, and 30 % at worst. Counting
-four characters as a token would be wrong by up to 63 %.
+4,000 characters (docs/internals/token-estimates.md). It is on average under 5 % for English prose,
+Markdown, Python, JSON and diffs, up to 11 % for other code, logs and languages, and 30 % at worst.
+Counting four characters as a token would be wrong by up to 63 %.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,8 @@
 """The status bar, typed text, menus, lists, details and the state."""
 
 import pytest
+from trimpoint.core.model.decision import SUB_AGENT
+from trimpoint.tui.model.attention import Attention, others_that_ask, window_title
 from trimpoint.tui.model.choosing import Choosing, Option, matches
 from trimpoint.tui.model.details import MAX_LINES, can_open, details, short_summary, text_of
 from trimpoint.tui.model.inspection import Inspection, Share
@@ -12,6 +14,7 @@ from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
 from trimpoint.tui.model.status import status_bar
 from trimpoint.tui.model.thread_options import session_options, thread_options
+from trimpoint.tui.widgets.alerts import Alerts
 from trimpoint_protocol.methods import ClassTotal, CommandOutcome
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
@@ -102,21 +105,36 @@ def test_prompts_that_wait_go_in_order_and_can_be_taken_back() -> None:
     assert queue.of("t") == ["one"]
 
 
+def test_a_command_that_takes_something_away_is_never_the_first_of_the_menu() -> None:
+    popup = Popup()
+    popup.show("/", [command("clear"), command("context"), command("undo"), command("search")])
+    assert [one.name for one in popup.commands] == ["context", "search", "clear", "undo"]
+    popup.show("/clear", [command("clear"), command("clearer")])
+    assert popup.completed("/clear") == "/clear"
+
+
+def test_a_row_of_the_menu_is_taken_only_for_the_text_that_it_was_made_for() -> None:
+    popup = Popup()
+    popup.show("/", [command("clear", "/clear [N]")])
+    assert popup.completed("/undo") is None
+    assert popup.completed("/") == "/clear "
+
+
 def test_the_menu_keeps_its_choice_closes_and_completes() -> None:
     popup = Popup()
     popup.move(1)
-    assert (popup.is_open, popup.choice, popup.completed(), popup.is_whole()) == (
+    assert (popup.is_open, popup.choice, popup.completed(popup._text), popup.is_whole()) == (
         False, None, None, False,
     )  # fmt: skip
     popup.show("/c", [command("clear", "/clear [N]"), command("context")])
     popup.move(1)
     popup.show("/co", [command("compact", "/compact [x]"), command("context")])
     assert (popup.choice or command("x")).name == "context"
-    assert popup.completed() == "/context"
+    assert popup.completed(popup._text) == "/context"
     popup.move(1)
-    assert popup.completed() == "/compact "
+    assert popup.completed(popup._text) == "/compact "
     popup.show(":compact", [command("compact", "/compact [x]")])
-    assert (popup.completed(), popup.is_whole()) == (":compact ", True)
+    assert (popup.completed(popup._text), popup.is_whole()) == (":compact ", True)
     popup.close()
     assert not popup.is_open
     popup.show("/c", [command("clear")])
@@ -195,7 +213,7 @@ def test_sessions_are_found_by_agent_and_words() -> None:
         ("commandExecution", {"command": "ls", "aggregatedOutput": "a\nb\n"}, ["a", "b"]),
         ("commandExecution", {"command": "ls\npwd"}, ["ls", "pwd"]),
         ("fileChange", {"changes": [{"path": "x", "diff": "@@\n+a\n-b\n c"}, {}]},
-         ["x", "@@", "+a", "-b", " c", "?"]),
+         ["x  +1 -1", "@@", "+a", "-b", " c", "?  +0 -0"]),
         ("mcpToolCall", {"arguments": {"a": 1}, "result": {"content": [{"text": "ok"}]}},
          ["{", '  "a": 1', "}", "ok"]),
         ("mcpToolCall", {"error": {"message": "broken"}}, ["broken"]),
@@ -335,3 +353,38 @@ def test_how_a_command_ended_is_said() -> None:
 def test_each_key_is_explained_once() -> None:
     keys = [key for _, rows in KEYS for key, _ in rows]
     assert len(keys) == len(set(keys))
+
+
+def test_threads_that_begin_to_ask_are_told_once_open_or_not() -> None:
+    state, attention = ChatState("/work", "a"), Attention()
+    state.threads = [thread("a", preview="Mine"), thread("b", preview="Other\x1b]0;x")]
+    assert attention.news(state, is_away=True) == []
+    assert window_title(state) == "Mine · trimpoint"
+    state.threads = [thread("a", preview="Mine", busy="turn: running"),
+                     thread("b", preview="Other\x1b]0;x", busy="request: item/tool/call")]  # fmt: skip
+    assert attention.news(state, is_away=True) == ["Other␛]0;x asks you something"]
+    assert attention.news(state, is_away=True) == []
+    assert (others_that_ask(state), window_title(state)) == (1, "? 1 thread asks · trimpoint")
+    state.threads = [thread("a", preview="Mine"), thread("c", busy=f"request: {SUB_AGENT}")]
+    assert attention.news(state, is_away=True) == ["Mine has ended its turn"]
+    assert others_that_ask(state) == 0
+    state.threads = [thread("a", preview="Mine", busy="turn: running")]
+    assert attention.news(state, is_away=False) == []
+    assert window_title(state) == "… Mine · trimpoint"
+    state.threads = [thread("a", preview="Mine")]
+    assert attention.news(state, is_away=False) == []
+
+
+def test_the_terminal_rings_only_where_it_may() -> None:
+    for is_loud in (True, False):
+        written = list[str]()
+        alerts = Alerts(written.append, is_loud=is_loud)
+        alerts.end()
+        state = ChatState("/work", "a")
+        for busy in (None, "request: item/tool/call"):
+            state.threads = [thread("a", preview="Mine", busy=busy)]
+            alerts.tell(state, is_away=False)
+        alerts.end()
+        assert written[0] == "\x1b[22;2t\x1b]2;Mine · trimpoint\x07"
+        assert ("\x07\x1b]9;Mine asks you something\x07" in written) is is_loud
+        assert written[-1] == "\x1b[23;2t"

@@ -10,16 +10,19 @@ from pathlib import Path
 
 import anyio
 import pytest
+from textual import events
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.tui.model.questions import COMMAND, card_of
 from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
+from trimpoint.tui.widgets.composer import Composer
 from trimpoint_protocol.methods import TrimAdvice
 
-from tests.chat.entries import banner, context, did, divider, page, said, thread
+from tests.chat.entries import banner, command, context, did, divider, page, said, thread
 from tests.deadlines import STEP_S
 
 SCREENS = Path(__file__).parent / "screens"
@@ -58,7 +61,7 @@ async def _none_to_start() -> Path:
     raise FileNotFoundError("there is no daemon here")
 
 
-def _chat() -> Chat:
+def _chat(drafts: Drafts | None = None) -> Chat:
     state = ChatState("/work/shop", "thread-0123456789")
     state.link = LinkState.CONNECTED
     state.threads = [thread("thread-0123456789", preview="What is in this project?")]
@@ -73,7 +76,7 @@ def _chat() -> Chat:
         )
     )
     state.marks = {"t1": TurnMark(7, "", "completed", None)}
-    return Chat(Link(_no_daemon, _none_to_start, None), state, Changes())
+    return Chat(Link(_no_daemon, _none_to_start, None), state, Changes(), drafts)
 
 
 async def _screen(
@@ -167,3 +170,75 @@ async def test_a_thread_of_many_turns_is_laid_out_only_where_it_is_in_sight() ->
             await pilot.press("pageup")
         kept = app.query_one("#transcript")._drawing._kept  # type: ignore[attr-defined]
         assert 0 < len(kept) < 1_000
+
+
+async def test_a_draft_that_ctrl_c_takes_away_is_brought_back_by_the_arrow() -> None:
+    app = ChatApp(_chat())
+    async with app.run_test(size=(80, 30)) as pilot:
+        for text in ("one", "two", "three"):
+            await pilot.press(*text, "ctrl+c")
+        composer = app.query_one("#composer", Composer)
+        assert composer.text == ""
+        await pilot.press("up", "up")
+        assert composer.text == "two"
+        await pilot.press("ctrl+c", "up")
+        assert composer.text == "two"
+
+
+async def test_a_draft_stays_with_its_thread_and_through_a_new_start(tmp_path: Path) -> None:
+    chat = _chat(Drafts(tmp_path / "drafts"))
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        await pilot.press(*"half")
+        chat.state.queue.add("thread-0123456789", "it waits")
+        chat.open_new("/work/shop")
+        app.show_state()
+        composer = app.query_one("#composer", Composer)
+        assert composer.text == ""
+        await pilot.press(*"new")
+        chat.state.open("thread-0123456789", "/work/shop")
+        app.show_state()
+        assert composer.text == "half"
+    [*files] = (tmp_path / "drafts").iterdir()
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    again = ChatApp(_chat(Drafts(tmp_path / "drafts")))
+    async with again.run_test(size=(80, 30)):
+        assert again.query_one("#composer", Composer).text == "it waits\n\nhalf"
+
+
+async def test_a_text_that_was_not_sent_comes_back_before_what_was_typed_meanwhile() -> None:
+    chat = _chat()
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        composer = app.query_one("#composer", Composer)
+        composer.text = "lost"
+        composer.action_send()
+        composer.text = "more"
+        with anyio.fail_after(STEP_S):
+            while composer.text != "lost\n\nmore":
+                await pilot.pause()
+        assert chat.state.outgoing == []
+
+
+async def test_a_command_is_what_was_typed_however_fast() -> None:
+    chat, sent = _chat(), list[str]()
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        composer = app.query_one("#composer", Composer)
+        composer.popup.show("/", [command("clear", "/clear [N]"), command("undo")])
+        app.submit = sent.append  # type: ignore[method-assign]
+        composer.text = "/undo"
+        composer.action_send()
+        await pilot.pause()
+    assert sent == ["/undo"]
+
+
+async def test_joiners_that_are_typed_are_kept() -> None:
+    app = ChatApp(_chat())
+    async with app.run_test(size=(80, 30)) as pilot:
+        composer = app.query_one("#composer", Composer)
+        for character in "می‌خ":
+            composer.post_message(events.Key(character, character))
+        with anyio.fail_after(STEP_S):
+            while composer.text != "می‌خ":
+                await pilot.pause()

@@ -50,6 +50,16 @@ def test_the_newest_entries_are_given_up_where_too_many_are_loaded() -> None:
     assert transcript.is_at_end
 
 
+def test_a_compaction_is_shown_only_while_it_lasts() -> None:
+    live, item = Live(), {"id": "c", "type": "contextCompaction"}
+    live.note("item/started", {"turnId": "t1", "item": item})
+    [entry] = live.entries
+    assert isinstance(entry, TimelineActivity)
+    assert entry.title == "Codex compacts the context"
+    live.note("item/completed", {"turnId": "t1", "item": item})
+    assert live.entries == []
+
+
 def test_closed_sections_are_known() -> None:
     transcript = Transcript()
     transcript.replace(

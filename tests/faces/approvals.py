@@ -96,7 +96,7 @@ class ChatFace:
         await self._pilot.press(self.KEYS[choice])
         await self._pilot.pause()
         # The next question is drawn, and the focus has gone back.
-        self._pilot.app._show()  # type: ignore[attr-defined]
+        self._pilot.app.show_state()  # type: ignore[attr-defined]
         await self._pilot.pause()
 
     async def answers(self) -> list[Any]:

@@ -61,6 +61,7 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
     from trimpoint.tui.model.state import ChatState
     from trimpoint.tui.session.changes import Changes
     from trimpoint.tui.session.chat import Chat
+    from trimpoint.tui.session.drafts import Drafts
     from trimpoint.tui.session.link import Link
     from trimpoint.tui.widgets.app import ChatApp
 
@@ -74,4 +75,6 @@ async def _show(arguments: argparse.Namespace, thread_id: str | None, cwd: str) 
 
     link = Link(find, start, profile_asked(arguments))
     state = ChatState(cwd, thread_id)
-    await ChatApp(Chat(link, state, Changes())).run_async()
+    drafts = Drafts(settings.state_dir / "chat-drafts")
+    chat = Chat(link, state, Changes(), drafts)
+    await ChatApp(chat, is_loud=not arguments.quiet).run_async()

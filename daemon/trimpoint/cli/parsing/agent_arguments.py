@@ -122,6 +122,9 @@ def add_chat(commands: Commands) -> None:
         CHAT,
     )
     parser.add_argument("--new", action="store_true", help="begin a new thread")
+    parser.add_argument(
+        "--quiet", action="store_true", help="do not ring or notify when a thread asks or ends"
+    )
     thread_options(parser)
     add_location_options(parser)
 

@@ -33,8 +33,8 @@ def context_bar(context: ContextStatus, cells: int) -> Text:
     filled = min(cells, round(context.used_tokens * cells / window))
     mark = min(cells - 1, (context.provider_compacts_at_tokens or window) * cells // window)
     colour = _COLOURS.get(context.level or "", "default")
-    bar = Text(FILLED * filled, colour).append(EMPTY * (cells - filled), "bright_black")
-    marked = Text(MARK, f"{colour} reverse" if mark < filled else "bright_black")
+    bar = Text(FILLED * filled, colour).append(EMPTY * (cells - filled), "dim")
+    marked = Text(MARK, f"{colour} reverse" if mark < filled else "dim")
     return Text.assemble(bar[:mark], marked, bar[mark + 1 :])
 
 

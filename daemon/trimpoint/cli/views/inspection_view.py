@@ -12,11 +12,11 @@ from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
 
 BAR_CELLS = 24
 _COLOURS = {
-    "instructions": "bright_black",
-    "tools": "bright_black",
-    "environment": "bright_black",
+    "instructions": "dim",
+    "tools": "dim",
+    "environment": "dim",
     "projectDocs": "magenta",
-    "skills": "bright_black",
+    "skills": "dim",
     "summary": "yellow",
     "pinned": "bright_yellow",
     "user": "cyan",
@@ -83,7 +83,7 @@ def _total_row(total: ClassTotal, whole: int) -> tuple[Text, Text, str, Text]:
 
 def _bar(count: int, whole: int, colour: str) -> Text:
     filled = min(BAR_CELLS, round(count * BAR_CELLS / whole))
-    return Text(FILLED * filled, colour).append(EMPTY * (BAR_CELLS - filled), "bright_black")
+    return Text(FILLED * filled, colour).append(EMPTY * (BAR_CELLS - filled), "dim")
 
 
 def _sums(found: ContextInspection) -> Iterator[Text]:

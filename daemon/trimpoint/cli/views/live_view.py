@@ -42,11 +42,9 @@ class _Delta(NamedTuple):
 
 _DELTAS = {
     "item/agentMessage/delta": _Delta(f"{ANSWER[0]} ", ANSWER[1], "", "  "),
-    "item/reasoning/summaryTextDelta": _Delta(
-        "  ✻ ", "bright_black", "bright_black italic", "    "
-    ),
+    "item/reasoning/summaryTextDelta": _Delta("  ✻ ", "dim", "bright_black italic", "    "),
     "item/plan/delta": _Delta("  ☰ ", "blue", "", "    "),
-    "item/commandExecution/outputDelta": _Delta("    │ ", "bright_black", "bright_black", "    │ "),
+    "item/commandExecution/outputDelta": _Delta("    │ ", "dim", "dim", "    │ "),
 }
 
 
@@ -198,7 +196,7 @@ class LiveView:
             command_line(item) if item.get("command") else display_title(activity_title(kind, item))
         )
         self.end_line()
-        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "bright_black")))
+        self._console.print(Text.assemble((f"  {glyph} ", style), (words, "dim")))
 
     def _show_command_end(self, item: dict[str, Any]) -> None:
         if item.get("id") not in self._streamed and (output := item.get("aggregatedOutput")):

@@ -16,6 +16,7 @@ from trimpoint.cli.views.context_view import SMALL_BAR_CELLS, small_context
 from trimpoint.core.model.decision import SUB_AGENT
 
 _NARROW_COLUMNS = 76
+_ASKS = "waits for an answer"
 LEGEND = "✂ trimmed: cleared or compressed   ⤵ compacted: a summary took its place"
 
 
@@ -111,7 +112,8 @@ def _state(thread: KnownThread) -> Text:
     if own is None:
         return Text("archived, Codex's" if thread.archived else "Codex's own", "dim")
     if own.busy:
-        return Text(busy_words(own.busy), "yellow")
+        words = busy_words(own.busy)
+        return Text(words, "bold yellow" if words == _ASKS else "yellow")
     return Text("archived") if thread.archived else Text()
 
 
@@ -121,5 +123,5 @@ def busy_words(busy: str) -> str:
     if kind == "turn" and detail in {"running", ""}:
         return "working"
     if kind == "request":
-        return "sub-agent at work" if detail == SUB_AGENT else "waits for an answer"
+        return "sub-agent at work" if detail == SUB_AGENT else _ASKS
     return one_line(detail or kind, 60)

@@ -34,11 +34,11 @@ _ACTIVITIES: dict[str, tuple[str, str]] = {
     "mcpToolCall": ("⚒", "blue"),
     "dynamicToolCall": ("⚒", "blue"),
     "webSearch": ("⌕", "blue"),
-    "reasoning": ("✻", "bright_black"),
+    "reasoning": ("✻", "dim"),
     "plan": ("☰", "blue"),
     "contextCompaction": ("⇲", "yellow"),
 }
-_OTHER_ACTIVITY = ("·", "bright_black")
+_OTHER_ACTIVITY = ("·", "dim")
 
 
 def activity_mark(kind: str) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def timeline_row(entry: TimelineEntry, marks: Marks, *, is_first: bool) -> Rende
             return with_glyph(*ANSWER, _answer(entry, marks), trimmed=entry.trimmed)
         case TimelineActivity():
             glyph, style = activity_mark(entry.activity)
-            title = Text(activity_words(entry), "bright_black", no_wrap=True, overflow="ellipsis")
+            title = Text(activity_words(entry), "dim", no_wrap=True, overflow="ellipsis")
             return with_glyph(
                 f"  {glyph}", style, title, trimmed=entry.trimmed, aside=_outcome(entry)
             )

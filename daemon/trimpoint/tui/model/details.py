@@ -14,7 +14,9 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.cli.terminal import printable
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.changes import counts, diff_text, place_of
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import as_typed
 
@@ -52,7 +54,7 @@ def details(entry: TimelineActivity) -> list[Detail]:
     lines = list(_lines(entry))
     if len(lines) <= MAX_LINES:
         return lines
-    more = Detail(f"… {len(lines) - MAX_LINES:,} more lines", "dim")
+    more = Detail(f"… {counted(len(lines) - MAX_LINES, 'more line')}", "dim")
     return [*lines[:MAX_LINES], more]
 
 
@@ -114,8 +116,8 @@ def _command(detail: Mapping[str, Any]) -> Iterator[Detail]:
 
 
 def _change(change: Mapping[str, Any]) -> Iterator[Detail]:
-    yield Detail(printable(str(change.get("path") or "?")).replace("\n", " "), "place")
-    for line in printable(str(change.get("diff") or "")).splitlines():
+    yield Detail(f"{one_line(place_of(change), 2000)}  {counts(change)}", "place")
+    for line in printable(diff_text(change)).splitlines():
         look = {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "plain")
         yield Detail(line, look)
 

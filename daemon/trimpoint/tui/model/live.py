@@ -19,6 +19,7 @@ _TEXT_DELTAS = frozenset(
     }
 )
 _OUTPUT_DELTA = "item/commandExecution/outputDelta"
+_COMPACTION = "contextCompaction"
 _MESSAGES = {"agentMessage": "assistant", "userMessage": "user"}
 LiveEntry = TimelineMessage | TimelineActivity
 
@@ -104,6 +105,10 @@ class Live:
             fresh.output = known.output
         fresh.is_done = is_done
         self.retry = ""
+        if is_done and item.get("type") == _COMPACTION:
+            # The history says whose compaction it was.
+            self._items.pop(item_id, None)
+            return
         self._items[item_id] = fresh
 
     def _append(self, params: Mapping[str, Any], pieces: Callable[[_Item], list[str]]) -> bool:
@@ -135,6 +140,8 @@ def _entry(item_id: str, item: _Item) -> LiveEntry:
     if item.output and not detail.get("aggregatedOutput"):
         detail["aggregatedOutput"] = "".join(item.output)
     title = text if kind in {"reasoning", "plan"} and text else activity_title(kind, detail)
+    if kind == _COMPACTION:
+        title = "Codex compacts the context"
     return TimelineActivity(activity=kind, title=title, detail=detail, **common)
 
 

@@ -24,7 +24,9 @@ class History:
         self._draft = ""
 
     def add(self, text: str) -> None:
-        """Adds a prompt that was sent, unless it equals the last one."""
+        """Adds a prompt that was sent, or a draft that was taken away, unless it equals the last
+        one; the next `older` returns it.
+        """
         self._at = None
         if text.strip() and self._texts[-1:] != [text]:
             self._texts.append(text)

@@ -62,6 +62,8 @@ class ChatState:
         self.advice: TrimAdvice | None = None
         self.turn_id: str | None = None
         self.is_sending = False
+        self.outgoing: list[str] = []
+        """Texts that were sent and not acknowledged yet."""
         self.command = ""
         """The slash command that is under way, as it was typed."""
         self.progress = ""
@@ -84,6 +86,18 @@ class ChatState:
         self.questions = []
         self.transcript, self.live = Transcript(), Live()
         self.expanded, self.marks = set(), {}
+
+    @property
+    def place(self) -> str:
+        """Returns where a text is typed: the thread, or the folder if there is none yet."""
+        return self.thread_id or f"new thread in {self.folder}"
+
+    def unsent(self, draft: str) -> str:
+        """Returns all that was typed here and may not have arrived: texts on their way, prompts
+        that wait, and the draft.
+        """
+        parts = [*self.outgoing, *self.queue.of(self.thread_id), draft]
+        return "\n\n".join(part for part in parts if part.strip())
 
     @property
     def overview(self) -> ThreadOverview | None:

@@ -35,6 +35,7 @@ from trimpoint.tui.model.state import (
     outcome_notice,
 )
 from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.following import Following
 from trimpoint.tui.session.inquiries import Inquiries
 from trimpoint.tui.session.link import LOOK_AGAIN_S, Link
@@ -51,9 +52,12 @@ _NOT_CONNECTED = Notice(
 class Chat:
     """The actions of the keys. `run` maintains the connection; the results are in `state`."""
 
-    def __init__(self, link: Link, state: ChatState, changes: Changes) -> None:
+    def __init__(
+        self, link: Link, state: ChatState, changes: Changes, drafts: Drafts | None = None
+    ) -> None:
         self.state = state
         self.changes = changes
+        self.drafts = drafts or Drafts(None)
         self.inquiries = Inquiries(state, self)
         self._link = link
         self._client: Client | None = None
@@ -140,6 +144,13 @@ class Chat:
         :returns: whether the text was accepted; if not, a notice says why.
         """
         self.state.notice = None
+        self.state.outgoing.append(text)
+        try:
+            return await self._accept(text)
+        finally:
+            self.state.outgoing.remove(text)
+
+    async def _accept(self, text: str) -> bool:
         is_prompt = not is_command(text)
         if is_prompt and self.state.holds_prompts and self.state.thread_id is not None:
             self.state.queue.add(self.state.thread_id, text)

@@ -58,7 +58,7 @@ _READ_AFTER: dict[str, tuple[Reading, ...]] = {
 _LIST_CHANGED = frozenset(
     {
         "thread/started", "thread/archived", "thread/unarchived", "thread/deleted",
-        "thread/name/updated",
+        "thread/name/updated", "thread/status/changed",
     }
 )  # fmt: skip
 

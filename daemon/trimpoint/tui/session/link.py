@@ -15,7 +15,7 @@ LOOK_AGAIN_S = 0.25
 # They come often and show nothing here.
 _UNWANTED = (
     "rawResponseItem/completed", "account/rateLimits/updated", "thread/tokenUsage/updated",
-    "turn/diff/updated", "thread/status/changed",
+    "turn/diff/updated",
 )  # fmt: skip
 _INFO = ClientInfo("trimpoint-chat", __version__, opt_out=_UNWANTED)
 

@@ -5,90 +5,72 @@ import time
 from collections.abc import Callable
 from typing import ClassVar
 
+from rich.text import Text
 from textual import on, work
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.driver import Driver
 from textual.timer import Timer
 from textual.widgets import TextArea
-from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.readmodel import TimelineMessage
-from trimpoint_protocol.shapes.agent_sessions import SessionOverview
-from trimpoint_protocol.shapes.history import HistoryHit
 
+from trimpoint.cli.terminal import printable
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
 from trimpoint.tui.model.state import ChatState, Tone
-from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.terminal import is_there
+from trimpoint.tui.widgets.alerts import Alerts
 from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
+from trimpoint.tui.widgets.bindings import BINDINGS, EVERYWHERE
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
-from trimpoint.tui.widgets.help_screen import HelpScreen
-from trimpoint.tui.widgets.inspection_screen import InspectionScreen
+from trimpoint.tui.widgets.help_screen import ReadScreen
+from trimpoint.tui.widgets.other_screens import OtherScreens
 from trimpoint.tui.widgets.question_card import QuestionCard
-from trimpoint.tui.widgets.search_picker import SearchPicker
-from trimpoint.tui.widgets.thread_picker import ThreadPicker
+from trimpoint.tui.widgets.terminal_cursor import TerminalCursor
 from trimpoint.tui.widgets.transcript_view import TranscriptView
-from trimpoint.tui.widgets.turn_picker import TurnPicker
 
 _FRAME_S = 1 / 30
 _QUIT_WITHIN_S = 2.0
 _BARS_ROWS = 5  # of the status bar, the activity, and a line of the conversation
-_EVERYWHERE = frozenset({"quit", "suspend_process", "redraw", "stop"})
 
 
-class ChatApp(App[None]):
+class ChatApp(OtherScreens):
     """The Textual application: draws the state and runs the actions of keys."""
 
     CSS_PATH = "chat.tcss"
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = "#composer"
     TITLE = "trimpoint"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "escape", show=False, priority=True),
-        Binding("ctrl+c", "stop", show=False, priority=True),
-        Binding("ctrl+d", "leave", show=False, priority=True),
-        Binding("ctrl+q", "quit", show=False, priority=True),
-        Binding("ctrl+z", "suspend_process", show=False, priority=True),
-        Binding("ctrl+l", "redraw", show=False, priority=True),
-        Binding("ctrl+o", "fold", show=False, priority=True),
-        Binding("ctrl+g", "take_advice", show=False, priority=True),
-        Binding("ctrl+t", "threads", show=False, priority=True),
-        Binding("ctrl+n", "new", show=False, priority=True),
-        Binding("ctrl+r", "turns", show=False, priority=True),
-        Binding("ctrl+x", "inspect", show=False, priority=True),
-        Binding("ctrl+f", "search", show=False, priority=True),
-        Binding("f1", "help", show=False, priority=True),
-        Binding("ctrl+s", "start_daemon", show=False, priority=True),
-        Binding("pageup", "page(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("ctrl+up", "lines(-1)", show=False, priority=True),
-        Binding("ctrl+down", "lines(1)", show=False, priority=True),
-        Binding("ctrl+end", "end", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
-    def __init__(self, chat: Chat, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(ansi_color=True)
-        self._chat = chat
+    def __init__(
+        self, chat: Chat, clock: Callable[[], float] = time.monotonic, *, is_loud: bool = True
+    ) -> None:
+        super().__init__(chat)
         self._clock = clock
-        self._state = chat.state
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
+        self._place = ""
         self._card = QuestionCard(clock)
-        self._transcript = TranscriptView(chat.state)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
         self._composer = Composer(self._menu, chat.complete)
         self._status = StatusBar(id="status")
+        self._cursor = TerminalCursor(self._write)
+        self._alerts = Alerts(self._write, is_loud=is_loud)
         self._spinner: Timer
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Returns whether an action may run: most actions of this screen may not while another
         screen is shown.
         """
-        return action in _EVERYWHERE or len(self.screen_stack) <= 1
+        return action in EVERYWHERE or len(self.screen_stack) <= 1
+
+    def _write(self, text: str) -> None:
+        if self._driver is not None:
+            self._driver.write(text)
 
     @property
     def state(self) -> ChatState:
@@ -109,20 +91,45 @@ class ChatApp(App[None]):
         self._spinner = self.set_interval(SPIN_S, self._spin)
         self.run_worker(self._chat.run())
         self.run_worker(self._follow())
-        self._show()
+        self.show_state()
 
     async def _follow(self) -> None:
         """Redraws after changes, at a limited rate."""
         while True:
             await self._chat.changes.wait()
-            self._show()
+            self.show_state()
             await asyncio.sleep(_FRAME_S)
 
-    def _show(self) -> None:
+    def show_state(self) -> None:
+        """Draws the state."""
         self._transcript.take_state()
         self._remember_prompts()
+        self._change_place()
         self._show_card()
         self._show_bars()
+
+    def _change_place(self) -> None:
+        """Keeps the draft of the thread that was left, and takes up that of the one that is shown.
+        A thread that begins with a prompt takes what is typed meanwhile along.
+        """
+        place, before = self._state.place, self._place
+        if place == before:
+            return
+        self._place = place
+        if self._state.outgoing:
+            self._chat.drafts.keep(before, "")
+            return
+        if before:
+            self._chat.drafts.keep(before, self._composer.text)
+        self._composer.put(self._chat.drafts.read(place))
+
+    def _keep_draft(self) -> None:
+        if self._place == self._state.place:
+            self._chat.drafts.keep(self._place, self._state.unsent(self._composer.text))
+
+    def on_unmount(self) -> None:
+        self._keep_draft()
+        self._alerts.end()
 
     def _remember_prompts(self) -> None:
         """Adds the prompts of a thread that was opened to the history for the arrow keys."""
@@ -156,9 +163,17 @@ class ChatApp(App[None]):
             self.exit()  # the window was closed
         self._show_card()
         self._show_bars()
+        self._place_cursor()
+        self._keep_draft()
+        self._alerts.tell(self._state, is_away=not self.app_focus)
+
+    def _place_cursor(self) -> None:
+        at = self._cursor.follow(self.focused)
+        if at is not None:
+            self.cursor_position = at
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.show_state)
 
     # --- the composer ---------------------------------------------------------------------------
 
@@ -169,7 +184,7 @@ class ChatApp(App[None]):
             self._state.notice = None
             self._carry_out(own)
         else:
-            self._submit(message.text)
+            self.submit(message.text)
 
     def _carry_out(self, own: OwnCommand) -> None:
         thread_id = self._state.thread_id
@@ -198,11 +213,15 @@ class ChatApp(App[None]):
             self.action_new()
             self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
 
+    def submit(self, text: str) -> None:
+        """Sends a prompt or a command; a text that was not accepted comes back."""
+        self._send(text)
+
     @work
-    async def _submit(self, text: str) -> None:
-        if not await self._chat.submit(text) and not self._composer.text:
-            self._composer.put(text)
-        self._show()
+    async def _send(self, text: str) -> None:
+        if not await self._chat.submit(text):
+            self._composer.put_before(text)
+        self.show_state()
 
     def on_composer_wants_queued(self) -> None:
         waiting = self._state.queue.take_back(self._state.thread_id)
@@ -227,7 +246,7 @@ class ChatApp(App[None]):
 
     def on_question_card_answered(self, message: QuestionCard.Answered) -> None:
         self._chat.answer(message.question, message.result)
-        self._show()
+        self.show_state()
 
     # --- the transcript -------------------------------------------------------------------------
 
@@ -285,7 +304,7 @@ class ChatApp(App[None]):
             self._copy(text)
             self.screen.clear_selection()
         elif self._composer.text:
-            self._composer.text = ""
+            self._composer.set_aside()
         elif self._clock() - self._stopped_at < _QUIT_WITHIN_S:
             self.exit()
         else:
@@ -303,11 +322,17 @@ class ChatApp(App[None]):
     @on(Driver.SignalResume)
     def action_redraw(self) -> None:
         """Redraws the whole screen."""
+        self._cursor.forget()
         self.refresh(repaint=True, layout=True)
 
     def action_fold(self) -> None:
-        """Opens or closes the chosen row, or else the last visible row that can be opened."""
-        if self._transcript.has_focus:
+        """Opens what was said last if not all of it is in sight; else opens or closes the chosen
+        row, or the last visible row that can be opened.
+        """
+        notice = self._state.notice
+        if self._activity.is_cut and notice is not None:
+            self.push_screen(ReadScreen(Text(printable(f"{notice.text}\n\n{notice.hint}").strip())))
+        elif self._transcript.has_focus:
             self._transcript.action_fold()
         else:
             self._transcript.toggle_last()
@@ -316,67 +341,6 @@ class ChatApp(App[None]):
         """Puts the advised command into the composer."""
         if self._state.advice is not None and not self._composer.text:
             self._composer.put(self._state.advice.command)
-
-    # --- other screens --------------------------------------------------------------------------
-
-    def action_help(self) -> None:
-        """Shows the table of keys."""
-        self.push_screen(HelpScreen())
-
-    def action_threads(self) -> None:
-        """Shows the list of threads."""
-        self.push_screen(ThreadPicker(self._chat), self._picked)
-
-    def _picked(self, picked: Picked | None) -> None:
-        match picked:
-            case None:
-                return
-            case Picked(PickedFor.NEW):
-                self.action_new()
-            case Picked(PickedFor.FORK, ThreadOverview(id=thread_id)):
-                self.run_worker(self._chat.fork(thread_id))
-            case Picked(_, ThreadOverview(id=thread_id)):
-                self.run_worker(self._chat.open(thread_id))
-            case Picked(_, SessionOverview() as session):
-                self._state.progress = f"Reading the session of {session.agent}"
-                self.run_worker(self._chat.continue_session(session))
-            case _:
-                return
-
-    def action_new(self) -> None:
-        """Shows an empty thread."""
-        self._chat.open_new(self._state.folder)
-        self._show()
-
-    def action_turns(self) -> None:
-        """Shows the list of turns to revert to."""
-        if self._state.thread_id is not None:
-            self.push_screen(TurnPicker(self._chat), self._revert)
-
-    def _revert(self, command: str | None) -> None:
-        if command is not None:
-            self._submit(command)
-
-    def action_search(self) -> None:
-        """Shows the search."""
-        self.push_screen(SearchPicker(self._chat), self._found)
-
-    def _found(self, hit: HistoryHit | None) -> None:
-        if hit is not None:
-            self._reveal(hit)
-
-    @work(exclusive=True, group="reveal")
-    async def _reveal(self, hit: HistoryHit) -> None:
-        key = await self._chat.reveal(hit)
-        self._show()
-        if key is not None:
-            self._transcript.focus()
-            self._transcript.show_entry(key)
-
-    def action_inspect(self) -> None:
-        """Shows the items of the context."""
-        if self._state.thread_id is not None:
-            self.push_screen(InspectionScreen(self._chat))
 
     def action_start_daemon(self) -> None:
         """Starts a daemon if none runs."""

@@ -11,6 +11,9 @@ from textual.widgets import Static
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import busy_words
+from trimpoint.core.model.decision import counted
+from trimpoint.tui.model.attention import others_that_ask
+from trimpoint.tui.model.prompt import is_command
 from trimpoint.tui.model.state import ChatState, LinkState, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
 
@@ -18,6 +21,7 @@ SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
+_MARGIN_ROWS = 1  # as the style sheet has it
 
 
 class Quiet(Static):
@@ -52,6 +56,8 @@ class ActivityBar(Quiet):
     """The lines above the composer: activity, queued prompts, advice, and the last notice."""
 
     _busy_since: float | None = None
+    is_cut = False
+    """Whether not all of the last notice fits."""
 
     def show(self, state: ChatState, screen: Size) -> None:
         """Draws the lines, or hides the widget if there are none."""
@@ -59,18 +65,34 @@ class ActivityBar(Quiet):
         is_working = state.busy is not None or bool(state.command)
         self._busy_since = (self._busy_since or now) if is_working else None
         seconds = now - (self._busy_since or now)
-        others = [*_advice(state), *_queued(state), *_doing(state, int(now / SPIN_S), seconds)]
-        room = screen.height // 2 - len(others)
-        lines = [*_in_rows(_notice(state), room, max(1, screen.width - 2)), *others]
+        others = [
+            *_asking(state),
+            *_advice(state),
+            *_queued(state),
+            *_doing(state, int(now / SPIN_S), seconds),
+        ]
+        room = screen.height // 2 - len(others) - _MARGIN_ROWS
+        said = _notice(state)
+        shown = _in_rows(said, room, max(1, screen.width - 2))
+        self.is_cut = shown is not said
+        lines = [*shown, *others]
         if self.display is not bool(lines):
             self.display = bool(lines)
         self.show_text(Text("\n").join(lines))
 
 
+def _asking(state: ChatState) -> list[Text]:
+    others = others_that_ask(state)
+    if not others:
+        return []
+    words = "another thread asks" if others == 1 else f"{others} other threads ask"
+    return [Text.assemble((f"? {words} you something", "bold yellow"), (" · Ctrl+T", "dim"))]
+
+
 def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
     spinner = SPINNER[frame % len(SPINNER)]
     if state.link is LinkState.CONNECTING:
-        return [Text(f"{spinner} connecting …", "bright_black")]
+        return [Text(f"{spinner} connecting …", "dim")]
     if state.link is LinkState.LOST:
         why = f" ({one_line(state.link_problem)})" if state.link_problem else ""
         said = f"{spinner} The daemon is not there{why}. Waiting for it; Ctrl+S starts one."
@@ -82,9 +104,9 @@ def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
         return []
     line = Text.assemble((f"{spinner} ", "cyan"), words)
     if seconds >= 1:
-        line.append(f" {duration(seconds)}", "bright_black")
+        line.append(f" {duration(seconds)}", "dim")
     if state.turn_id is not None or state.operation_id is not None:
-        line.append(" · Esc interrupts", "bright_black")
+        line.append(" · Esc interrupts", "dim")
     return [line]
 
 
@@ -106,11 +128,16 @@ def _words(state: ChatState) -> str:
 def _queued(state: ChatState) -> list[Text]:
     waiting = state.queue.of(state.thread_id)
     lines = [
-        Text.assemble(("next ", "yellow"), (one_line(text), "bright_black"))
+        Text.assemble(("not sent yet ", "yellow"), (one_line(text), "dim"))
+        for text in state.outgoing
+        if not is_command(text)
+    ]
+    lines += [
+        Text.assemble(("next ", "yellow"), (one_line(text), "dim"))
         for text in waiting[:_MAX_QUEUED]
     ]
     if len(waiting) > _MAX_QUEUED:
-        lines.append(Text(f"… and {len(waiting) - _MAX_QUEUED} more", "bright_black"))
+        lines.append(Text(f"… and {len(waiting) - _MAX_QUEUED} more", "dim"))
     return lines
 
 
@@ -123,7 +150,7 @@ def _advice(state: ChatState) -> list[Text]:
         return [Text(f"▲ {one_line(context.auto.message, 300)}", style)]
     if state.advice is None:
         return []
-    keys = Text(" · Ctrl+G types it", "bright_black")
+    keys = Text(" · Ctrl+G types it", "dim")
     return [Text(f"▲ {one_line(state.advice.text, 300)}", style).append_text(keys)]
 
 
@@ -135,7 +162,7 @@ def _notice(state: ChatState) -> list[Text]:
     lines = [Text.assemble((f"{glyph} ", f"bold {style}"), said[0])]
     lines += [Text(f"  {line}") for line in said[1:]]
     if state.notice.hint:
-        lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "bright_black"))
+        lines.append(Text(f"  {one_line(state.notice.hint, 400)}", "dim"))
     return lines
 
 
@@ -147,7 +174,8 @@ def _in_rows(lines: list[Text], rows: int, width: int) -> list[Text]:
     if not ends or ends[-1] <= rows:
         return lines
     count = sum(end < rows for end in ends)
-    return [*lines[:count], Text(f"  … {len(lines) - count} more lines", "bright_black")]
+    left_out = counted(len(lines) - count, "more line")
+    return [*lines[:count], Text(f"  … {left_out}; Ctrl+O shows all", "dim")]
 
 
 def _short_folder(folder: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
+from unicodedata import category
 
 from rich.text import Text
 from textual import events, work
@@ -47,7 +48,7 @@ def _menu_line(command: CommandInfo, column: int, *, is_chosen: bool) -> Text:
     return Text.assemble(
         ("❯ " if is_chosen else "  ", "bold cyan"),
         (f"{usage:<{column}}  ", "bold cyan" if is_chosen else "cyan"),
-        (one_line(command.summary), "" if is_chosen else "bright_black"),
+        (one_line(command.summary), "" if is_chosen else "dim"),
     )
 
 
@@ -91,10 +92,19 @@ class Composer(TextArea):
         self.cursor_blink = False
         self.highlight_cursor_line = False
 
+    def set_aside(self) -> None:
+        """Empties the editor; the arrow keys bring the text back."""
+        self.prompts.add(self.text)
+        self.text = ""
+
     def put(self, text: str) -> None:
         """Replaces the text and moves the cursor to its end."""
         self.text = text
         self.move_cursor(self.document.end)
+
+    def put_before(self, text: str) -> None:
+        """Brings back a text that was not sent, before what was typed meanwhile."""
+        self.put(f"{text}\n\n{self.text}" if self.text.strip() else text)
 
     def show_menu(self) -> None:
         """Redraws the menu."""
@@ -123,7 +133,9 @@ class Composer(TextArea):
 
     def action_complete(self) -> None:
         """Inserts the command that is chosen in the menu."""
-        completed = self.popup.completed()
+        completed = self.popup.completed(self.text)
+        if completed is None and self.popup.is_open:
+            return  # the menu for this text is on its way
         if completed is None:
             self.post_message(self.WantsHistory())
         else:
@@ -137,7 +149,7 @@ class Composer(TextArea):
             self.action_delete_left()
             self.action_line()
             return
-        completed = self.popup.completed()
+        completed = self.popup.completed(self.text)
         if completed is not None and not self.popup.is_whole():
             self.put(completed)
             if completed.endswith(" "):
@@ -195,6 +207,10 @@ class Composer(TextArea):
         elif event.character == "?" and not self.text:
             self._take(event)
             self.post_message(self.WantsHelp())
+        elif event.character is not None and category(event.character) == "Cf":
+            # Joiners and the like, which Textual does not take for text.
+            self._take(event)
+            self.insert(event.character)
 
     def _take(self, event: events.Key) -> None:
         event.prevent_default()

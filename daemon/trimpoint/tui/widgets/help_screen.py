@@ -1,4 +1,4 @@
-"""The help screen with the table of keys."""
+"""Screens to read: the keys, or a text that is too long for the lines above the composer."""
 
 from typing import ClassVar
 
@@ -14,24 +14,29 @@ from textual.widgets import Static
 from trimpoint.tui.model.keys import KEYS
 
 
-class HelpScreen(ModalScreen[None]):
-    """The help screen. Any key closes it, except those that scroll."""
+class ReadScreen(ModalScreen[None]):
+    """A screen that shows something to read and scrolls it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,question_mark,f1", "close", show=False, priority=True),
+        Binding("escape,q,enter,question_mark,f1,ctrl+o", "close", show=False, priority=True),
     ]
 
+    def __init__(self, content: RenderableType) -> None:
+        super().__init__()
+        self._content = content
+
     def compose(self) -> ComposeResult:
-        """Yields the table of keys."""
+        """Yields what is read."""
         with VerticalScroll(classes="picker"):
-            yield Static(_table())
+            yield Static(self._content)
 
     def action_close(self) -> None:
         """Closes the screen."""
         self.dismiss(None)
 
 
-def _table() -> Group:
+def table_of_keys() -> Group:
+    """Returns the keys with what they do."""
     parts: list[RenderableType] = []
     width = max(len(keys) for _, rows in KEYS for keys, _ in rows)
     for heading, rows in KEYS:
@@ -41,4 +46,4 @@ def _table() -> Group:
         for keys, what in rows:
             table.add_row(Text(f"  {keys}", "cyan"), Text(what))
         parts += [Text(heading, "bold"), table, Text()]
-    return Group(*parts, Text("Esc closes", "bright_black"))
+    return Group(*parts, Text("Esc closes", "dim"))

@@ -84,7 +84,7 @@ class InspectionScreen(ModalScreen[None]):
         inspection = self._inspection
         width, height = max(10, self._rows.size.width), max(1, self._rows.size.height)
         if inspection is None:
-            self._heading.update(Text(self._said, "bright_black"))
+            self._heading.update(Text(self._said, "dim"))
             return
         self._heading.update(_heading(inspection, width))
         lines = [
@@ -105,7 +105,7 @@ class InspectionScreen(ModalScreen[None]):
             freed = tokens(inspection.marked_tokens)
             return Text(f"~{freed} tokens marked · D discards · Space marks · Esc", "cyan")
         keys = "Space marks · D discards what is marked · P pins or unpins its turn · Esc closes"
-        return Text(keys, "bright_black")
+        return Text(keys, "dim")
 
     # --- keys -----------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ def _heading(inspection: Inspection, width: int) -> Text:
     shares = inspection.bar(width)
     for part in shares:
         bar.append(FILLED * part.cells, class_colour(part.item_class))
-    bar.append(EMPTY * (width - bar.cell_len), "bright_black")
+    bar.append(EMPTY * (width - bar.cell_len), "dim")
     return Text("\n").join([title, bar, *_legend(inspection, width)])
 
 
@@ -197,7 +197,7 @@ def _row(inspection: Inspection, item: InspectedItem, width: int, *, is_chosen: 
     box = "[x] " if inspection.is_marked(item) else "    " if inspection.why_not(item) else "[ ] "
     line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)
     left = Text.assemble(
-        (box, "yellow" if inspection.is_marked(item) else "bright_black"),
+        (box, "yellow" if inspection.is_marked(item) else "dim"),
         (f"{item.item_class:<12} ", class_colour(item.item_class)),
         one_line(item.preview, 300),
     )

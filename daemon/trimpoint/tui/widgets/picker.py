@@ -80,7 +80,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
     def draw(self) -> None:
         """Draws the rows around the chosen one."""
         self._heading.update(self.heading())
-        self._keys.update(Text(self.keys(), "bright_black", no_wrap=True, overflow="ellipsis"))
+        self._keys.update(Text(self.keys(), "dim", no_wrap=True, overflow="ellipsis"))
         height, width = max(1, self._rows.size.height), max(10, self._rows.size.width)
         shown, chosen = self.choosing.shown, self.choosing.chosen
         lines = [
@@ -88,7 +88,7 @@ class Picker(ModalScreen[R], Generic[T, R]):
             for at, option in rows_around(shown, chosen, height)
         ]
         empty = "Nothing matches." if self._input.value and self.choosing.count else self._empty
-        self._rows.update(Text("\n").join(lines) if lines else Text(empty, "bright_black"))
+        self._rows.update(Text("\n").join(lines) if lines else Text(empty, "dim"))
 
     def _line(self, value: T, width: int, *, is_chosen: bool) -> Text:
         line = Text("❯ " if is_chosen else "  ", "bold cyan", no_wrap=True)

@@ -25,13 +25,14 @@ from trimpoint.cli.views.timeline_view import (
     timeline_row,
     turn_end,
 )
+from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.details import details, short_summary
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import key_of
 
 MAX_KEPT = 600
 _LOOKS = {
-    "plain": "bright_black",
+    "plain": "dim",
     "added": "green",
     "removed": "red",
     "place": "cyan",
@@ -166,7 +167,7 @@ def _banner(entry: ContextSummaryBanner, *, is_open: bool) -> RenderableType:
     short, left_out = short_summary(entry.summary)
     if is_open or not left_out:
         return summary_panel(f"{'▾ ' if left_out else ''}{entry.header}", entry.summary or _SEALED)
-    return summary_panel(f"▸ {entry.header} · {left_out} more lines", short)
+    return summary_panel(f"▸ {entry.header} · {counted(left_out, 'more line')}", short)
 
 
 def _details(entry: TimelineActivity) -> RenderableType:

@@ -52,12 +52,12 @@ class SearchPicker(Picker[HistoryHit, HistoryHit]):
         if len(snippet) == len(value.snippet):
             for start, end in value.marks:
                 snippet.stylize("bold yellow", start, end)
-        left = Text.assemble((f"{value.turn:>4} ", "cyan"), (f"{value.kind:<10} ", "bright_black"))
+        left = Text.assemble((f"{value.turn:>4} ", "cyan"), (f"{value.kind:<10} ", "dim"))
         left.append_text(snippet)
-        right = Text("" if value.in_context else "pruned ", "bright_black")
+        right = Text("" if value.in_context else "pruned ", "dim")
         if self._scope != _SCOPES[0]:
             right.append(f"{one_line(value.thread_name or value.thread_id[-8:], 20)} ", "cyan")
-        right.append(f"{short_age(value.created_at):>4}", "bright_black")
+        right.append(f"{short_age(value.created_at):>4}", "dim")
         return columns(left, right, width)
 
     def take(self, value: HistoryHit) -> None:

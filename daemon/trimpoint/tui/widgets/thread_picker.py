@@ -13,6 +13,7 @@ from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.age import short_age
 from trimpoint.cli.views.context_view import small_context
 from trimpoint.cli.views.threads_view import busy_words
+from trimpoint.tui.model.attention import asks
 from trimpoint.tui.model.choosing import Option
 from trimpoint.tui.model.thread_options import (
     Picked,
@@ -54,7 +55,7 @@ class ThreadPicker(Picker[Row, Picked]):
         """Returns a line that shows which list is open."""
         if self._renamed is not None:
             return Text("New name, then Enter", "bold yellow")
-        on, off = "bold underline", "bright_black"
+        on, off = "bold underline", "dim"
         return Text.assemble(
             ("Threads", off if self._shows_sessions else on),
             "   ",
@@ -169,14 +170,16 @@ def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:
     left = Text.assemble(("● " if is_open else "", "green"), words)
     right = Text()
     if thread.archived:
-        right.append("archived ", "bright_black")
-        left.stylize("bright_black")
+        right.append("archived ", "dim")
+        left.stylize("dim")
     elif thread.busy:
-        right.append(f"{busy_words(thread.busy)} ", "yellow")
+        is_asking = asks(thread)
+        left = Text.assemble(("? " if is_asking else "", "bold yellow"), left)
+        right.append(f"{busy_words(thread.busy)} ", "bold yellow" if is_asking else "yellow")
     if width >= _WIDE:
         right.append_text(small_context(thread.context, bar=False)).append(" ")
-        right.append(f"{one_line(thread.cwd)[-24:]} ", "bright_black")
-    right.append(f"{short_age(thread.updated_at):>4}", "bright_black")
+        right.append(f"{one_line(thread.cwd)[-24:]} ", "dim")
+    right.append(f"{short_age(thread.updated_at):>4}", "dim")
     return columns(left, right, width)
 
 
@@ -185,7 +188,7 @@ def _session_row(session: SessionOverview, width: int) -> Text:
     left = Text.assemble((f"{session.agent:<7}", "cyan"), words or "(nothing said yet)")
     right = Text()
     if width >= _WIDE and session.cwd:
-        right.append(f"{one_line(session.cwd)[-24:]} ", "bright_black")
+        right.append(f"{one_line(session.cwd)[-24:]} ", "dim")
     when = short_age(session.updated_at) if session.updated_at else ""
-    right.append(f"{when:>4}", "bright_black")
+    right.append(f"{when:>4}", "dim")
     return columns(left, right, width)

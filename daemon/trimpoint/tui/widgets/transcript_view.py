@@ -30,7 +30,7 @@ _GUTTER, _SCROLLBAR = 1, 1
 _NEAR_TOP = 20
 _WHEEL_LINES = 3
 _CHOSEN = Style(color="cyan", bold=True)
-_THUMB, _TRACK = Style(color="bright_black"), Style.null()
+_THUMB, _TRACK = Style(dim=True), Style.null()
 
 
 class TranscriptView(Widget, can_focus=True):

@@ -65,13 +65,13 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         if value.number == 0:
             left = Text.assemble(("   0  ", "cyan"), "before the first turn")
         if value.trimmed:
-            left.stylize("bright_black")
+            left.stylize("dim")
         right = Text()
         if value.changed is not None and value.changed.files:
             right.append(f"+{value.changed.additions} ", "green")
             right.append(f"-{value.changed.deletions} ", "red")
         if value.captured_at:
-            right.append(f"{short_age(value.captured_at):>4}", "bright_black")
+            right.append(f"{short_age(value.captured_at):>4}", "dim")
         return columns(left, right, width)
 
     def take(self, value: TurnCheckpoint) -> None:
@@ -124,7 +124,7 @@ def _files(files: RevertedFiles) -> list[Text]:
     signs = (
         (files.written, "~", "yellow"),
         (files.removed, "-", "red"),
-        (files.kept, "=", "bright_black"),
+        (files.kept, "=", "dim"),
         (files.refusals, "!", "red"),
     )
     lines: list[Text] = []

@@ -63,6 +63,11 @@ end
 local function note_item(live, params, is_done)
   local item = params.item
   local known = live.by_id[item.id]
+  if is_done and item.type == "contextCompaction" then
+    -- The history says whose compaction it was.
+    M.forget(live, item.id)
+    return
+  end
   local text = text_of(item)
   local fresh = {
     id = item.id,

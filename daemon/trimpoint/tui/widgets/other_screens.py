@@ -1,0 +1,93 @@
+"""The screens that the main screen opens, and what is done with what they return."""
+
+from textual import work
+from textual.app import App
+from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.shapes.agent_sessions import SessionOverview
+from trimpoint_protocol.shapes.history import HistoryHit
+
+from trimpoint.tui.model.thread_options import Picked, PickedFor
+from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
+from trimpoint.tui.widgets.inspection_screen import InspectionScreen
+from trimpoint.tui.widgets.search_picker import SearchPicker
+from trimpoint.tui.widgets.thread_picker import ThreadPicker
+from trimpoint.tui.widgets.transcript_view import TranscriptView
+from trimpoint.tui.widgets.turn_picker import TurnPicker
+
+
+class OtherScreens(App[None]):
+    """The base of the application: the chat, its transcript, and the screens beside it."""
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__(ansi_color=True)
+        self._chat = chat
+        self._state = chat.state
+        self._transcript = TranscriptView(chat.state)
+
+    def show_state(self) -> None:
+        """Draws the state."""
+        raise NotImplementedError
+
+    def submit(self, text: str) -> None:
+        """Sends a prompt or a command."""
+        raise NotImplementedError
+
+    def action_help(self) -> None:
+        """Shows the table of keys."""
+        self.push_screen(ReadScreen(table_of_keys()))
+
+    def action_threads(self) -> None:
+        """Shows the list of threads."""
+        self.push_screen(ThreadPicker(self._chat), self._picked)
+
+    def _picked(self, picked: Picked | None) -> None:
+        match picked:
+            case None:
+                return
+            case Picked(PickedFor.NEW):
+                self.action_new()
+            case Picked(PickedFor.FORK, ThreadOverview(id=thread_id)):
+                self.run_worker(self._chat.fork(thread_id))
+            case Picked(_, ThreadOverview(id=thread_id)):
+                self.run_worker(self._chat.open(thread_id))
+            case Picked(_, SessionOverview() as session):
+                self._state.progress = f"Reading the session of {session.agent}"
+                self.run_worker(self._chat.continue_session(session))
+            case _:
+                return
+
+    def action_new(self) -> None:
+        """Shows an empty thread."""
+        self._chat.open_new(self._state.folder)
+        self.show_state()
+
+    def action_turns(self) -> None:
+        """Shows the list of turns to revert to."""
+        if self._state.thread_id is not None:
+            self.push_screen(TurnPicker(self._chat), self._revert)
+
+    def _revert(self, command: str | None) -> None:
+        if command is not None:
+            self.submit(command)
+
+    def action_search(self) -> None:
+        """Shows the search."""
+        self.push_screen(SearchPicker(self._chat), self._found)
+
+    def _found(self, hit: HistoryHit | None) -> None:
+        if hit is not None:
+            self._reveal(hit)
+
+    @work(exclusive=True, group="reveal")
+    async def _reveal(self, hit: HistoryHit) -> None:
+        key = await self._chat.reveal(hit)
+        self.show_state()
+        if key is not None:
+            self._transcript.focus()
+            self._transcript.show_entry(key)
+
+    def action_inspect(self) -> None:
+        """Shows the items of the context."""
+        if self._state.thread_id is not None:
+            self.push_screen(InspectionScreen(self._chat))

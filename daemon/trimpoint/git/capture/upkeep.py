@@ -15,6 +15,7 @@ import structlog
 from trimpoint.git.capture.refs import delete_users_refs, users_refs
 from trimpoint.git.errors import GitError, GitFailed
 from trimpoint.git.plumbing.locks import store_lock
+from trimpoint.git.plumbing.own_folders import is_folder
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
     NEWEST,
@@ -176,8 +177,8 @@ def _git_dirs(repository: Repository) -> Iterator[Path]:
     """Yields the git directories of all worktrees of the repository."""
     yield repository.common_dir
     linked = repository.common_dir / "worktrees"
-    if linked.is_dir():
-        yield from sorted(linked.iterdir())
+    if is_folder(linked):
+        yield from filter(is_folder, sorted(linked.iterdir()))
 
 
 def _remove_folders(repository: Repository, privates: list[Path]) -> list[Path]:
@@ -189,8 +190,9 @@ def _remove_folders(repository: Repository, privates: list[Path]) -> list[Path]:
             continue
         _remove(private)
     _remove(repository.store_dir)
-    with contextlib.suppress(OSError):
-        (repository.common_dir / "refs" / "trimpoint").rmdir()
+    if is_folder(repository.common_dir / "refs"):
+        with contextlib.suppress(OSError):
+            (repository.common_dir / "refs" / "trimpoint").rmdir()
     return stay
 
 

@@ -2,7 +2,6 @@
 substitute.
 """
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -19,6 +18,15 @@ class Place(NamedTuple):
 
     folder: int
     name: bytes
+
+
+def exists_at(place: Place) -> bool:
+    """Returns whether there is anything at a place, be it a link that leads nowhere."""
+    try:
+        os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def atomic_rename(source: Place, target: Place) -> None:
@@ -55,8 +63,7 @@ def _renamed(source: Place, target: Place, flags: int) -> bool:
 def _move_without_kernel(source: Place, target: Place) -> None:
     # These are two steps, so a file that is created in between is overwritten. There is no better
     # way without renameat2.
-    with contextlib.suppress(FileNotFoundError):
-        os.stat(target.name, dir_fd=target.folder, follow_symlinks=False)
+    if exists_at(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(target.name))
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.permissions import Permissions
 from trimpoint.git.plumbing.process import git_answer, git_output
 from trimpoint.git.plumbing.repository import Repository
@@ -158,15 +159,24 @@ async def all_differences(
     Permissions are compared only if all states have them. This takes one run of git, and one more
     for each state with changed permissions.
 
-    :raises GitFailed: when a checkpoint is missing, or git failed
+    :raises GitFailed: when a checkpoint is missing or leads out of the work tree, or git failed
     """
     found = await _differing_contents(repository, [state.tree for state in states])
-    if any(state.permissions is None for state in states):
-        return found
-    return [
-        await _with_permissions(repository, *pair, differing)
-        for pair, differing in zip(pairwise(states), found, strict=True)
-    ]
+    if all(state.permissions is not None for state in states):
+        found = [
+            await _with_permissions(repository, *pair, differing)
+            for pair, differing in zip(pairwise(states), found, strict=True)
+        ]
+    if any(leads_out(each.path) for differing in found for each in differing):
+        raise GitFailed(_DOING, "a path in one of them leads out of the work tree")
+    return found
+
+
+def leads_out(path: bytes) -> bool:
+    """Returns whether a path is none of a file of a work tree. Git makes no such paths, but a
+    damaged or forged tree can have them.
+    """
+    return any(part in (b"", b".", b"..") or part.lower() == b".git" for part in path.split(b"/"))
 
 
 async def _with_permissions(

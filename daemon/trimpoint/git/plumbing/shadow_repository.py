@@ -23,6 +23,7 @@ import anyio
 import msgspec
 
 from trimpoint.atomic_files import replace_file
+from trimpoint.git.plumbing.own_folders import read_small
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer, run_git
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
@@ -65,6 +66,7 @@ IGNORE_FILE = ".trimpointignore"
 `.gitignore`.
 """
 
+_MAX_EXCLUDE_BYTES = 4 * 1024 * 1024
 _WHO = "trimpoint"
 _WHOSE_ADDRESS = "trimpoint@localhost"
 
@@ -287,5 +289,5 @@ def _inherited_settings(listed: bytes) -> Sequence[str]:
 
 def _excludes(repository: Repository) -> bytes:
     """Returns the patterns of the user's exclude file and of `.trimpointignore`."""
-    files = (repository.common_dir / "info" / "exclude", repository.worktree / IGNORE_FILE)
-    return b"\n".join(path.read_bytes() for path in files if path.is_file())
+    users = read_small(repository.common_dir / "info" / "exclude", _MAX_EXCLUDE_BYTES, follows=True)
+    return users + b"\n" + read_small(repository.worktree / IGNORE_FILE, _MAX_EXCLUDE_BYTES)

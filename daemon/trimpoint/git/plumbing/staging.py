@@ -5,17 +5,24 @@ They are on the same file system as the files, so that each file is replaced by 
 daemon's folder of the git directory, or, if that is on another file system, in a folder beside the
 file, which captures skip. The file `elsewhere` lists the folders of the second kind, so that the
 next restore finds what a killed restore left behind.
+
+Whoever made the git directory may have written that list. So only folders of the worktree that are
+called like ours are believed, found without following a link, and only files that are called like
+ours are removed from them.
 """
 
 import contextlib
+import errno
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
 
-from trimpoint.git.plumbing.atomic_rename import Place
+from trimpoint.git.plumbing.atomic_rename import Place, exists_at
 from trimpoint.git.plumbing.blobs import Blobs
-from trimpoint.git.plumbing.compare import Side
+from trimpoint.git.plumbing.compare import Side, leads_out
+from trimpoint.git.plumbing.own_folders import is_folder, read_small
 from trimpoint.git.plumbing.permissions import EXECUTABLE, LINK
 from trimpoint.git.plumbing.worktree import Worktree
 
@@ -23,6 +30,10 @@ STAGING_FOLDER = b".trimpoint-restore"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# The names of staged files: those of `place`, and what `atomic_exchange` makes of them.
+_STAGED = re.compile(rb"\d+(\.aside)?")
+_LIST_BYTES = 1024 * 1024
 _PERMISSIONS = 0o7777
 # The set-user-id, set-group-id and sticky bits: checkpoints do not keep them, and a restore does
 # not remove them.
@@ -39,31 +50,39 @@ class Staging:
         self._worktree = worktree
         self._folders: dict[int, int] = {}
 
-    def clear(self, blobs: Blobs, hash_name: str) -> None:
+    def clear(self, blobs: Blobs) -> None:
         """Removes the staging folders of a killed restore, after saving their unique contents, and
         creates new ones.
 
         :raises OSError: when they cannot be removed
         """
         if (self._home / "complete").exists():
-            self.rescue(blobs, hash_name)
+            self.rescue(blobs)
         self._remove()
-        self._home.mkdir(parents=True)
+        self._home.mkdir()
 
-    def rescue(self, blobs: Blobs, hash_name: str) -> None:
+    def rescue(self, blobs: Blobs) -> None:
         """Moves the staged files whose content is in no checkpoint to the folder `rescued`."""
-        for folder in self._left_behind():
-            self._rescue(folder, blobs, hash_name)
+        if is_folder(self._home):
+            home = os.open(self._home, _FOLDER)
+            try:
+                self._rescue(home, blobs)
+            finally:
+                os.close(home)
+        for path in self._left_behind():
+            with _if_there(), self._worktree.opened(path) as folder:
+                self._rescue(folder, blobs)
 
     def place(self, name: bytes, path: bytes) -> Place:
         """Returns a place for a file that will be moved to or from `path`.
 
         :raises OSError: when the folder for it cannot be created
         """
-        folder = self._nearest_folder(path)
-        device = os.stat(folder).st_dev
-        if device not in self._folders:
-            self._folders[device] = self._open_on(device, folder)
+        nearest = self._nearest_folder(path)
+        with self._worktree.opened(nearest) as folder:
+            device = os.fstat(folder).st_dev
+            if device not in self._folders:
+                self._folders[device] = self._open_on(device, folder, nearest)
         return Place(self._folders[device], name)
 
     def write(self, place: Place, side: Side, blobs: Blobs, like: int | None) -> None:
@@ -106,14 +125,16 @@ class Staging:
         """
         return self._home.stat().st_dev == device
 
-    def _open_on(self, device: int, nearest: bytes) -> int:
+    def _open_on(self, device: int, folder: int, nearest: bytes) -> int:
         if self.is_home(device):
             return os.open(self._home, _FOLDER)
-        folder = os.path.join(nearest, STAGING_FOLDER)
+        path = os.path.join(nearest, STAGING_FOLDER)
+        if exists_at(Place(folder, STAGING_FOLDER)):
+            raise OSError(errno.ENOTEMPTY, f"{os.fsdecode(path)} has files of somebody else in it")
         with (self._home / "elsewhere").open("ab") as file:
-            file.write(folder + b"\0")
-        os.mkdir(folder)
-        return os.open(folder, _FOLDER)
+            file.write(path + b"\0")
+        os.mkdir(STAGING_FOLDER, 0o700, dir_fd=folder)
+        return os.open(STAGING_FOLDER, _FOLDER, dir_fd=folder)
 
     def _nearest_folder(self, path: bytes) -> bytes:
         parts = path.split(b"/")[:-1]
@@ -122,34 +143,65 @@ class Staging:
             if signature is not None and stat.S_ISDIR(signature.mode):
                 break
             parts.pop()
-        return os.path.join(self._root, *parts)
+        return b"/".join(parts)
 
     def _left_behind(self) -> list[bytes]:
-        elsewhere = self._home / "elsewhere"
-        listed = elsewhere.read_bytes().split(b"\0")[:-1] if elsewhere.exists() else []
-        return [os.fsencode(self._home), *listed]
+        """Returns the folders that the list has, relative to the worktree."""
+        listed = read_small(self._home / "elsewhere", _LIST_BYTES).split(b"\0")[:-1]
+        # Older versions wrote absolute paths.
+        paths = (path.removeprefix(self._root + b"/") for path in listed)
+        return [path for path in paths if _is_ours(path)]
 
-    def _rescue(self, folder: bytes, blobs: Blobs, hash_name: str) -> None:
-        with (
-            contextlib.suppress(FileNotFoundError),
-            Worktree(Path(os.fsdecode(folder)), hash_name) as files,
-        ):
-            for name in os.listdir(folder):
-                side = files.inspect(name).side
-                if (
-                    name not in (b"complete", b"elsewhere")
-                    and side is not None
-                    and not blobs.holds(side.blob)
-                ):
-                    self._rescued.mkdir(exist_ok=True)
-                    shutil.move(
-                        os.fsdecode(os.path.join(folder, name)),
-                        os.fsdecode(_unused(os.fsencode(self._rescued), name)),
-                    )
+    def _rescue(self, folder: int, blobs: Blobs) -> None:
+        for name in _staged(folder):
+            place = Place(folder, name)
+            side = self._worktree.inspect_at(place).side
+            if side is not None and not blobs.holds(side.blob):
+                self._rescued.mkdir(exist_ok=True)
+                _move(place, _unused(self._rescued, name))
 
     def _remove(self) -> None:
-        for folder in reversed(self._left_behind()):
-            shutil.rmtree(folder, ignore_errors=not os.path.lexists(folder))
+        for path in reversed(self._left_behind()):
+            with _if_there(), self._worktree.opened(path) as folder:
+                for name in _staged(folder):
+                    os.unlink(name, dir_fd=folder)
+            self._worktree.remove_folder(path)
+        if is_folder(self._home):
+            shutil.rmtree(self._home)
+
+
+def _is_ours(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == STAGING_FOLDER and not leads_out(path)
+
+
+def _if_there() -> contextlib.suppress:
+    return contextlib.suppress(FileNotFoundError, NotADirectoryError)
+
+
+def _staged(folder: int) -> list[bytes]:
+    """Returns the names of files in a staging folder that a restore gave."""
+    return [name for name in map(os.fsencode, os.listdir(folder)) if _STAGED.fullmatch(name)]
+
+
+def _move(source: Place, target: Path) -> None:
+    try:
+        os.rename(source.name, target, src_dir_fd=source.folder)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(source, target)
+        os.unlink(source.name, dir_fd=source.folder)
+
+
+def _copy(source: Place, target: Path) -> None:
+    facts = os.stat(source.name, dir_fd=source.folder, follow_symlinks=False)
+    if stat.S_ISLNK(facts.st_mode):
+        os.symlink(os.readlink(source.name, dir_fd=source.folder), os.fsencode(target))
+    elif stat.S_ISREG(facts.st_mode):
+        old = os.open(source.name, _OLD, dir_fd=source.folder)
+        with os.fdopen(old, "rb") as file, os.fdopen(os.open(target, _NEW, 0o600), "wb") as copy:
+            shutil.copyfileobj(file, copy)
+            os.fchmod(copy.fileno(), stat.S_IMODE(facts.st_mode))
 
 
 def _permissions(like: int, is_executable: bool) -> int:
@@ -158,8 +210,8 @@ def _permissions(like: int, is_executable: bool) -> int:
     return mode | (mode & 0o444) >> 2 if is_executable else mode
 
 
-def _unused(folder: bytes, name: bytes) -> bytes:
+def _unused(folder: Path, name: bytes) -> Path:
     number = 1
-    while os.path.lexists(path := os.path.join(folder, b"%d-%s" % (number, name))):
+    while os.path.lexists(path := folder / f"{number}-{os.fsdecode(name)}"):
         number += 1
     return path

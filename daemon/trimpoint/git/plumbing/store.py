@@ -24,7 +24,7 @@ import anyio
 
 from trimpoint.atomic_files import replace_file
 from trimpoint.git.errors import GitFailed
-from trimpoint.git.plumbing.own_folders import claim_folders
+from trimpoint.git.plumbing.own_folders import claim_folders, is_folder
 from trimpoint.git.plumbing.process import GitRun, git_answer
 from trimpoint.git.plumbing.repository import Repository
 
@@ -133,8 +133,10 @@ def with_our_objects(repository: Repository) -> dict[str, str]:
     """Returns the environment variables for a run on the user's repository that must also find the
     store's objects.
     """
-    objects = repository.store_objects
-    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects)} if objects.is_dir() else {}
+    objects, more = repository.store_objects, alternates(repository)
+    # Git would wait for a pipe.
+    is_usable = is_folder(objects) and (more.is_file() or not os.path.lexists(more))
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects)} if is_usable else {}
 
 
 def borrow(repository: Repository) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from trimpoint.git.plumbing.atomic_rename import Place
-from trimpoint.git.plumbing.compare import Side
+from trimpoint.git.plumbing.compare import Side, leads_out
 from trimpoint.git.plumbing.permissions import LINK, file_mode, permissions_in
 
 _CHUNK_BYTES = 1024 * 1024
@@ -73,8 +73,8 @@ class Worktree:
         :raises OSError: when it cannot be read
         """
         try:
-            with self.folder_of(path) as (folder, name):
-                return self._inspect(folder, name)
+            with self.folder_of(path) as place:
+                return self.inspect_at(place)
         except (FileNotFoundError, NotADirectoryError):
             return Found()
 
@@ -94,15 +94,26 @@ class Worktree:
 
         :raises NotADirectoryError: when a part of the path is a link or a file
         :raises FileNotFoundError: when a folder is missing
+        :raises PermissionError: when the path leads out of the work tree, or to git's own files
         """
-        *folders, name = path.split(b"/")
+        above, _, name = path.rpartition(b"/")
+        if leads_out(path):
+            raise PermissionError(errno.EPERM, "it leads out of the work tree", os.fsdecode(path))
+        with self.opened(above) as at:
+            yield Place(at, name)
+
+    @contextlib.contextmanager
+    def opened(self, path: bytes) -> Generator[int]:
+        """Yields the descriptor of a folder; an empty path is the root. Raises what `folder_of`
+        raises.
+        """
         at = os.dup(self._root)
         try:
-            for folder in folders:
+            for folder in path.split(b"/") if path else ():
                 below = _open_folder(folder, at)
                 os.close(at)
                 at = below
-            yield Place(at, name)
+            yield at
         finally:
             os.close(at)
 
@@ -163,7 +174,12 @@ class Worktree:
             return False
         return True
 
-    def _inspect(self, folder: int, name: bytes) -> Found:
+    def inspect_at(self, place: Place) -> Found:
+        """Returns the state of a place now, as `inspect` does.
+
+        :raises OSError: when there is nothing, or it cannot be read
+        """
+        folder, name = place
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
         signature = Signature.of(facts)
         if stat.S_ISDIR(facts.st_mode):

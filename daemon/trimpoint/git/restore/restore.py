@@ -78,13 +78,13 @@ def _restore(
     with Worktree(repository.worktree, repository.hash_name) as worktree, Blobs(run) as blobs:
         staging = Staging(repository.private_dir, repository.worktree, worktree)
         with _errors_about(b"."):
-            staging.clear(blobs, repository.hash_name)
+            staging.clear(blobs)
         work = _Restore(plan, worktree, staging, blobs, on_progress)
         try:
             work.run(keep_folder)
         finally:
             if work.not_rolled_back:
-                staging.rescue(blobs, repository.hash_name)
+                staging.rescue(blobs)
             staging.close()
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.git.capture.omissions import Omission
 from trimpoint.git.capture.untracked import SECRET_NAMES, called_like_secrets, sizes_of, too_much
+from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing import process
 from trimpoint.git.plumbing.process import GitOutput, GitRun
 from trimpoint.git.restore.plan import plan_restore
@@ -50,6 +51,35 @@ def test_names_of_secrets_are_known_in_any_case_and_examples_are_none() -> None:
         b"\xff.key",
     }
     assert called_like_secrets(paths, ()) == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    (
+        *("prod.env", ".envrc", "auth.json", "credentials", "a.tfvars", "terraform.tfstate"),
+        *("kubeconfig", "dev.kubeconfig", "key.ppk", ".vault-token", "id_ecdsa_sk"),
+        "service-account-1.json",
+    ),
+)
+def test_names_of_well_known_files_with_keys_are_those_of_secrets(name: str) -> None:
+    path = f"sub/{name}".encode()
+    assert called_like_secrets([path, b"example.env", b"environment"], SECRET_NAMES) == {path}
+
+
+async def test_an_ignore_file_that_is_none_is_refused_and_said(tmp_path: Path) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    ignore = folder / ".trimpointignore"
+    ignore.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(GitFailed, match=r"\.trimpointignore cannot be used \(it is a link\)"):
+        await captured(folder)
+    ignore.unlink()
+    os.mkfifo(ignore)
+    with pytest.raises(GitFailed, match="it is no regular file"):
+        await captured(folder)
+    ignore.unlink()
+    ignore.write_bytes(b"x" * 5_000_000)
+    with pytest.raises(GitFailed, match="it has more than 4194304 bytes"):
+        await captured(folder)
 
 
 @given(

@@ -6,7 +6,6 @@ import os
 import pwd
 import re
 import resource
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.git.plumbing.repository import MINIMUM_VERSION
 from trimpoint.journal.port import Damage
 from trimpoint.journal.storage.inspection import inspect
+from trimpoint.programs import find_program
 from trimpoint.service import units
 
 _GIT_DEADLINE_S = 10.0
@@ -37,13 +37,14 @@ def check_user(installation: Installation) -> Iterator[Finding]:
 def check_git(installation: Installation) -> Iterator[Finding]:
     """Yields whether git is recent enough for checkpoints."""
     del installation
-    path = shutil.which("git")
-    if path is None:
+    found_git = find_program("git")
+    if found_git is None:
         yield warn(
             "git is not installed, so there are no checkpoints",
             "Install git, or put it in the daemon's PATH.",
         )
         return
+    path = str(found_git)
     try:
         done = subprocess.run(
             [path, "version"], capture_output=True, text=True, timeout=_GIT_DEADLINE_S, check=False

@@ -215,6 +215,15 @@ def test_a_folder_called_trimpoint_disqualifies_nothing(tmp_path: Path) -> None:
     assert find_codex(environ=search_path(launcher)) == CodexBinary(launcher, "path")
 
 
+def test_a_relative_entry_in_path_does_not_give_a_repository_its_own_codex(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_bundle: None
+) -> None:
+    native(tmp_path / "node_modules" / ".bin" / "codex")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CodexNotFound):
+        find_codex(environ={"PATH": "./node_modules/.bin:node_modules/.bin"})
+
+
 def test_an_empty_entry_in_path_does_not_mean_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_bundle: None
 ) -> None:

@@ -19,6 +19,7 @@ from typing import Literal
 import msgspec
 
 from trimpoint.extras import install_command
+from trimpoint.programs import folders_of_path
 
 CodexSource = Literal["flag", "config", "path", "bundled"]
 
@@ -115,7 +116,7 @@ def find_codex(
     if configured is not None:
         return _named(configured, "config")
     attempts: list[Attempt] = []
-    found = _on_path(environ.get("PATH", ""), attempts) or _bundled(attempts)
+    found = _on_path(environ, attempts) or _bundled(attempts)
     if found is None:
         raise CodexNotFound(tuple(attempts))
     return found
@@ -128,9 +129,9 @@ def _named(path: Path, source: CodexSource) -> CodexBinary:
         raise CodexUnusable(path, source, str(unfit)) from None
 
 
-def _on_path(search_path: str, attempts: list[Attempt]) -> CodexBinary | None:
+def _on_path(environ: Mapping[str, str], attempts: list[Attempt]) -> CodexBinary | None:
     found = False
-    for candidate in _candidates(search_path):
+    for candidate in _candidates(environ):
         found = True
         try:
             return CodexBinary(native_codex(candidate), "path")
@@ -141,10 +142,8 @@ def _on_path(search_path: str, attempts: list[Attempt]) -> CodexBinary | None:
     return None
 
 
-def _candidates(search_path: str) -> Iterator[Path]:
-    # For a shell, an empty entry means the current folder; a daemon must not run a program from
-    # there.
-    for folder in filter(None, search_path.split(os.pathsep)):
+def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
+    for folder in folders_of_path(environ):
         candidate = Path(folder) / "codex"
         # Not `Path.is_file`, which raises where a folder cannot be entered or a name is too long.
         if os.path.isfile(candidate) and os.access(candidate, os.X_OK):

@@ -55,11 +55,11 @@ def test_names_of_secrets_are_known_in_any_case_and_examples_are_none() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    (
+    [
         *("prod.env", ".envrc", "auth.json", "credentials", "a.tfvars", "terraform.tfstate"),
         *("kubeconfig", "dev.kubeconfig", "key.ppk", ".vault-token", "id_ecdsa_sk"),
         "service-account-1.json",
-    ),
+    ],
 )
 def test_names_of_well_known_files_with_keys_are_those_of_secrets(name: str) -> None:
     path = f"sub/{name}".encode()

@@ -45,6 +45,7 @@ def _import_all() -> None:
 
     del sys.modules["rich"]
     import anyio._backends._asyncio  # noqa: F401
+    import jsonrpcserver  # noqa: F401
     import rich.console  # noqa: F401
     import trimpoint
     import trimpoint_protocol

@@ -1,12 +1,14 @@
 """A daemon does not load modules that only commands for people need."""
 
+import os
+import subprocess
 import sys
 
 import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
 
-from tests.cli.stage import DEADLINE_S, CliHarness
+from tests.cli.stage import DEADLINE_S, ROOT, CliHarness
 
 pytestmark = pytest.mark.processes
 
@@ -24,6 +26,8 @@ NOT_FOR_THE_DAEMON = (
     "trimpoint.testkit",
     "websockets",
 )
+# jsonrpcserver imports them, and a daemon imports that when one of our methods is called.
+NOT_AT_START = ("http.server", "jsonschema")
 PROGRAM = f"""
 import sys
 from trimpoint.cli.main import main
@@ -52,3 +56,15 @@ async def test_a_daemon_that_serves_clients_has_imported_nothing_for_people(
             said += b"".join([part async for part in process.stdout])
             assert await process.wait() == 0
     assert said.decode().splitlines()[-1] == "loaded:"
+
+
+def test_a_daemon_starts_without_what_only_a_call_needs() -> None:
+    program = f"import sys, trimpoint.app; print([n for n in {NOT_AT_START!r} if n in sys.modules])"
+    path = os.pathsep.join([str(ROOT / "daemon"), str(ROOT / "protocol")])
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        check=True,
+    )
+    assert ended.stdout == b"[]\n"

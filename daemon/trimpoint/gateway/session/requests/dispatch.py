@@ -8,6 +8,7 @@ contract).
 
 import warnings
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
@@ -18,10 +19,17 @@ from trimpoint_protocol.readmodel import WireStruct
 
 from trimpoint.gateway.session.requests.errors import WireError, as_wire_error, wire_error
 
-with warnings.catch_warnings():
-    # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import jsonrpcserver
+
+@cache
+def _jsonrpcserver() -> Any:
+    """Imports it when the first of our methods is called. It imports jsonschema and an HTTP server,
+    which nothing here uses: a tenth of the start of a daemon.
+    """
+    with warnings.catch_warnings():
+        # It reads its schema with importlib.resources.read_text, deprecated since Python 3.11.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import jsonrpcserver
+    return jsonrpcserver
 
 
 class Caller(Protocol):
@@ -86,7 +94,7 @@ class ExtensionMethods:
 
         # The declared type is wider than the actual one: a request that is no notification yields
         # one answer, and every endpoint succeeds.
-        response: Any = await jsonrpcserver.async_dispatch_to_serializable(
+        response: Any = await _jsonrpcserver().async_dispatch_to_serializable(
             method,
             cast("Any", self._endpoints),
             context=call,
@@ -105,16 +113,15 @@ def _endpoint(params_type: type[Params], handler: Handler) -> Callable[..., Awai
     decode = msgspec.json.Decoder(params_type).decode
 
     async def endpoint(call: Call, params: Raw | None) -> Any:
+        success = _jsonrpcserver().Success
         try:
             decoded = decode(b"{}" if params is None or bytes(params) == b"null" else params)
         except msgspec.MsgspecError as error:
-            return jsonrpcserver.Success(
-                Answer(None, wire_error(Reason.INVALID_PARAMS, _error_message(error)))
-            )
+            return success(Answer(None, wire_error(Reason.INVALID_PARAMS, _error_message(error))))
         try:
-            return jsonrpcserver.Success(Answer(await handler(call, decoded), None))
+            return success(Answer(await handler(call, decoded), None))
         except Exception as error:  # the boundary where exceptions of handlers become error objects
-            return jsonrpcserver.Success(Answer(None, as_wire_error(error)))
+            return success(Answer(None, as_wire_error(error)))
 
     return endpoint
 

@@ -3,7 +3,7 @@
 By default a test with processes runs
 
 - with a restart before each act only if it is in the fifth that the seed of the run chooses,
-- with one of its seeds,
+- with one of its seeds, and with one of the versions of Codex's own UI,
 - with each value of its parameters, and each pair of values of three parameters or more, rather
   than with all combinations,
 - not at all if it is marked `thorough`.
@@ -25,6 +25,7 @@ import pytest
 from tests.covering import covering
 
 RESTARTED_SHARE = 5
+ALIKE = frozenset({"codex", "seed"})  # parameters of which any value shows the same
 NOT_REACHED = "not reached in the time that --time-box gives"
 ALL, REST = "all", "rest"
 
@@ -122,10 +123,10 @@ def _shown(item: pytest.Item) -> frozenset[Any]:
     values = []
     for mark in item.iter_markers("parametrize"):
         names = _names(mark)  # set together, so their values are one
-        if names != ("seed",):
+        if not ALIKE.issuperset(names):
             values.append((names, tuple(id(given[name]) for name in names)))
     if not values:
-        return frozenset({"any seed" if "seed" in given else item.nodeid})
+        return frozenset({"any" if ALIKE.intersection(given) else item.nodeid})
     return frozenset(combinations(values, 2) if len(values) > 2 else values)
 
 

@@ -23,6 +23,7 @@ CUT_EVERY_S = 1.0
 _BREAKS = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
+@pytest.mark.thorough(reason="a page that is cut off once has every event once in test_page.py")
 async def test_a_page_whose_network_breaks_each_second_loses_and_doubles_nothing(
     stage: Stage,
 ) -> None:

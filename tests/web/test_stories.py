@@ -29,6 +29,7 @@ async def test_clear_with_a_number_keeps_the_last_turns_and_says_how_many_messag
     assert "pear-2." not in said
 
 
+@pytest.mark.thorough(reason="the page clears with a number in another test")
 async def test_clear_without_a_number_leaves_nothing_in_the_same_thread(stage: Stage) -> None:
     thread_id = await stage.thread()
     await stage.turns("one?|apple-1.")
@@ -127,6 +128,7 @@ async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: S
     await stage.page.get_by_text("4 messages pruned").wait_for()
 
 
+@pytest.mark.thorough(reason="one divider is shown and opened by another test")
 async def test_several_trims_show_a_divider_each_and_open_one_by_one(stage: Stage) -> None:
     await stage.thread()
     await stage.turns("one?|apple-1.")

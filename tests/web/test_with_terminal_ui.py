@@ -13,6 +13,9 @@ from tests.web.stage import Stage, logged_in
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
 
+@pytest.mark.thorough(
+    reason="two windows show the same in test_page.py, and a UI beside others in tests/tui"
+)
 async def test_two_windows_and_the_terminal_show_the_same_thread(stage: Stage) -> None:
     with anyio.fail_after(SCENARIO_S):
         async with attached(stage.house, CODEX_BIN) as terminal:

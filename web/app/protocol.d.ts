@@ -701,6 +701,14 @@ export type InspectedItem = {
 };
 
 /**
+ * An item of a running turn that is not completed yet: Codex's own item, with what was streamed of it so far, and of a command's output the end. The notifications after the answer go on from it, so show it in place of what was shown of the item before.
+ */
+export type LiveItem = {
+    turnId: string;
+    item: any;
+};
+
+/**
  * `url` logs in the first browser that opens it, within `expiresInS` seconds. `codexHome` is the Codex home that its page uses.
  */
 export type LoginUrl = {
@@ -1109,12 +1117,13 @@ export type SnapshotParams = {
 };
 
 /**
- * `thread` for one thread, `threads` for all. `clients` counts the clients that are subscribed to the one thread, including the one that asks.
+ * `thread` for one thread, `threads` for all. `clients` counts the clients that are subscribed to the one thread, including the one that asks, and `live` are the items of its running turn.
  */
 export type SnapshotResult = {
     thread: OrchestrationThread | null;
     threads: ThreadOverview[];
     clients?: number | null;
+    live?: LiveItem[];
 };
 
 /**
@@ -1158,12 +1167,13 @@ export type SubscribeParams = {
 /**
  * `mode` is snapshot: `thread` is the state to start from; or replay: the missed events follow as notifications.
  *
- * Then `orchestration/synchronized`, then live events.
+ * Then `orchestration/synchronized`, then live events. `live` are the items of the running turn.
  */
 export type SubscribeResult = {
     mode: "replay" | "snapshot";
     thread: OrchestrationThread | null;
     sequence: number;
+    live?: LiveItem[];
 };
 
 /**

@@ -13,6 +13,7 @@ from trimpoint.core.views.view import envelopes
 from trimpoint.gateway.ids.handles import Handles
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients, Delivery
+from trimpoint.gateway.session.live_items import LiveItems
 from trimpoint.gateway.session.played_turns import PlayedTurns
 from trimpoint.gateway.session.server_requests import PendingServerRequests
 from trimpoint.gateway.session.startup_notifications import StartupNotifications
@@ -47,6 +48,7 @@ class CodexEvents:
         self._server_requests = server_requests
         self._startup = startup
         self._played = played
+        self.live = LiveItems(identity)
         self._interceptors: list[Interceptor] = []
 
     def add_interceptor(self, interceptor: Interceptor) -> None:
@@ -70,6 +72,7 @@ class CodexEvents:
             if request_id is not None:
                 self._server_requests.resolved_by_provider(bytes(request_id), about)
         elif thread_id is not None:
+            self.live.note(thread_id, message)
             self._clients.broadcast(
                 thread_id, method, lambda: self._identity.notification_to_client(method, line)
             )
@@ -100,6 +103,7 @@ class CodexEvents:
         """Sends a run of notifications of one method that are identical up to the end of their
         thread id. They are joined and encoded once for all clients.
         """
+        self.live.note_run(thread_id, method, lines)
         self._clients.broadcast(
             thread_id, method, lambda: self._identity.run_to_client(method, lines)
         )
@@ -114,10 +118,11 @@ class CodexEvents:
         self._server_requests.ask(about, request_id, method, shown, to_everyone=to_everyone)
 
     def expire_server_requests(self, reason: str) -> None:
-        """Withdraws the open requests of a Codex that has ended, and forgets its handles and
-        startup notifications.
+        """Withdraws the open requests of a Codex that has ended, and forgets its handles,
+        live items and startup notifications.
         """
         self._startup.forget()
+        self.live.forget()
         self._handles.forget_epoch()
         self._server_requests.expire_all(reason)
 

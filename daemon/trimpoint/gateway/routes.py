@@ -158,6 +158,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         daemon.state_dir,
         daemon.shut_down,
         daemon.http,
+        side.codex_events.live,
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,

@@ -2,7 +2,7 @@
 and history of threads.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -23,6 +23,7 @@ __all__ = [
     "DispatchResult",
     "ExportParams",
     "ExportResult",
+    "LiveItem",
     "PageSize",
     "SnapshotParams",
     "SnapshotResult",
@@ -68,16 +69,27 @@ class SubscribeParams(Params, frozen=True, kw_only=True):
     turns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
+class LiveItem(Result, frozen=True, kw_only=True):
+    """An item of a running turn that is not completed yet: Codex's own item, with what was streamed
+    of it so far, and of a command's output the end. The notifications after the answer go on from
+    it, so show it in place of what was shown of the item before.
+    """
+
+    turn_id: str
+    item: Any
+
+
 class SubscribeResult(Result, frozen=True, kw_only=True):
     """`mode` is snapshot: `thread` is the state to start from; or replay: the missed events follow
     as notifications.
 
-    Then `orchestration/synchronized`, then live events.
+    Then `orchestration/synchronized`, then live events. `live` are the items of the running turn.
     """
 
     mode: Literal["snapshot", "replay"]
     thread: OrchestrationThread | None
     sequence: int
+    live: list[LiveItem] = []
 
 
 class SnapshotParams(Params, frozen=True, kw_only=True):
@@ -123,12 +135,13 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
 
 class SnapshotResult(Result, frozen=True, kw_only=True):
     """`thread` for one thread, `threads` for all. `clients` counts the clients that are subscribed
-    to the one thread, including the one that asks.
+    to the one thread, including the one that asks, and `live` are the items of its running turn.
     """
 
     thread: OrchestrationThread | None
     threads: list[ThreadOverview]
     clients: int | None = None
+    live: list[LiveItem] = []
 
 
 class TimelineParams(Params, frozen=True, kw_only=True):

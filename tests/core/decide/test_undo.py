@@ -18,11 +18,28 @@ from tests.core.given import (
     started,
 )
 from tests.core.undoing import FREE, dividers, refusal, said, shown, undo
+from tests.core.usage import call
 
 WINDOW = Policy(model_windows={"gpt-5": 500})
 
 
 # --- what comes back --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turns_since", [0, 1])
+def test_the_measured_size_comes_back_where_the_context_is_as_it_was(turns_since: int) -> None:
+    thread = started(turns=2)
+    turn_id = thread.begin_turn()
+    thread.report(call(turn_id, 40_000, 90_000), ev.TurnCompleted(turn_id, "completed"))
+    thread.clear(1)
+    thread.turns(turns_since)
+    undo(thread)
+    status = read_model(thread.state, Policy()).context
+    assert status.estimated is bool(turns_since)
+    assert (status.used_tokens == 40_010) is (not turns_since)
+    first = thread.begin_turn()
+    thread.report(call(first, 41_000, 41_010))
+    assert thread.state.usage.era.total == 41_010
 
 
 def test_a_clear_is_undone_and_the_turns_since_stay() -> None:

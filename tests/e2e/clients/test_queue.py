@@ -39,7 +39,7 @@ def prompts(request: ModelRequest) -> list[str]:
 
 async def dispatch(client: Client, thread_id: str, kind: str, **members: Any) -> dict[str, Any]:
     given = {"type": f"thread.queue.{kind}", "threadId": thread_id, **members}
-    return await client.request("orchestration/dispatch", command=given)
+    return dict(await client.request("orchestration/dispatch", command=given))
 
 
 async def queue(client: Client, thread_id: str, *words: str) -> list[str]:
@@ -68,7 +68,7 @@ async def running_thread(client: Client, harness: Harness, may_end: anyio.Event)
 
 
 def _is_event(message: dict[str, Any], kind: str) -> bool:
-    return message["method"] == "orchestration/event" and message["params"]["type"] == kind
+    return bool(message["method"] == "orchestration/event" and message["params"]["type"] == kind)
 
 
 async def last_request(harness: Harness, prompt: str) -> ModelRequest:

@@ -263,5 +263,6 @@ _TITLES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "reasoning": lambda item: " ".join(map(str, as_list(item.get("summary")))) or "thinking",
     "webSearch": lambda item: item.get("query", ""),
     "plan": lambda item: item.get("text", ""),
-    "contextCompaction": lambda item: "Codex compacted the context automatically",
+    # Live, it may be the compaction that a person asked for.
+    "contextCompaction": lambda item: "Codex compacted the context",
 }

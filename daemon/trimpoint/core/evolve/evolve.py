@@ -43,6 +43,7 @@ from trimpoint.core.evolve.turn_folds import (
 from trimpoint.core.evolve.undo_folds import COMPACTIONS, redo_trim, undo_trim
 from trimpoint.core.evolve.usage_folds import (
     change_settings,
+    report_before_trim,
     report_usage,
 )
 from trimpoint.core.model import events as ev
@@ -142,6 +143,8 @@ def _open_generation(state: ThreadState, event: ev.GenerationOpened, at_ms: int)
         )
     )
     begin_era(state.usage)
+    if event.reason == "undo":
+        state.usage.report = report_before_trim(state)
     state.session_stopped = False
 
 

@@ -3,12 +3,20 @@
 from collections.abc import Iterable
 from itertools import takewhile
 
+import msgspec
+
 from trimpoint.core.evolve.compaction_attempts import note_lowest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import FirstCall, ThreadState
 from trimpoint.core.model.tokens import estimate_total
-from trimpoint.core.model.usage import UsageSample, add_report, model_in, overflowed
+from trimpoint.core.model.usage import (
+    SampleSource,
+    UsageSample,
+    add_report,
+    model_in,
+    overflowed,
+)
 
 
 def report_usage(state: ThreadState, event: ev.UsageReported, at_ms: int) -> None:
@@ -59,3 +67,19 @@ def report_before_revert(state: ThreadState) -> UsageSample | None:
     current = state.generation.number
     left = takewhile(lambda turn: turn.generation == current, reversed(state.turns))
     return next((turn.report for turn in left if turn.report is not None), None)
+
+
+def report_before_trim(state: ThreadState) -> UsageSample | None:
+    """Returns the measured size of the context that the undo of a trim has brought back as it was
+    before the trim; None if it was not measured, or is another one now.
+
+    The new provider thread counts its running total anew.
+    """
+    if not state.turns or not state.undone or state.injected_before_next:
+        return None
+    last, number = state.turns[-1], state.undone[-1].boundary.generation
+    is_as_it_was = number == state.generation.number - 1 and last.generation == number - 1
+    if not is_as_it_was or last.injected or last.report is None:
+        return None
+    is_measured = last.report.basis is SampleSource.MEASURED
+    return msgspec.structs.replace(last.report, running_total=0) if is_measured else None

@@ -30,6 +30,7 @@ from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.live_items import LiveItems
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.sessions import Sessions
@@ -50,6 +51,7 @@ class HandlerDeps(NamedTuple):
     state_dir: str
     shut_down: Callable[[], None]
     http: HttpAddresses
+    live: LiveItems
 
 
 class ExtensionHandlers:
@@ -135,12 +137,18 @@ class ExtensionHandlers:
 
         call.after.append(then)
         if missed is not None:
-            return m.SubscribeResult(mode="replay", thread=None, sequence=sequence)
+            return m.SubscribeResult(
+                mode="replay",
+                thread=None,
+                sequence=sequence,
+                live=self._deps.live.of(params.thread_id),
+            )
         window = None if params.turns is None else TurnWindow(params.turns)
         return m.SubscribeResult(
             mode="snapshot",
             thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
             sequence=sequence,
+            live=self._deps.live.of(params.thread_id),
         )
 
     def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
@@ -172,6 +180,7 @@ class ExtensionHandlers:
                 thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
                 threads=[],
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
+                live=self._deps.live.of(writer.thread_id),
             )
         summaries = sorted(
             self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms

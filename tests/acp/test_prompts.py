@@ -2,7 +2,7 @@
 
 import anyio
 import pytest
-from trimpoint.testkit import hang, say, throwaway_codex_home
+from trimpoint.testkit import hang, run, say, throwaway_codex_home
 
 from tests.acp.editor import Editor, opened_editor
 from tests.e2e.conftest import Harness
@@ -41,6 +41,23 @@ async def test_a_cancel_right_behind_a_prompt_finds_it(harness: Harness, editor:
     await editor.notify("session/cancel", sessionId=session_id)
     assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
     assert await editor.prompt(session_id, "Are you there?") == {"stopReason": "end_turn"}
+
+
+@pytest.mark.parametrize("delay_s", [0.02, 0.06])
+async def test_nothing_runs_behind_an_early_cancel_and_the_next_prompt_is_answered(
+    harness: Harness, editor: Editor, delay_s: float
+) -> None:
+    marker = harness.worktree / "ran"
+    session_id = await editor.new_session(harness)
+    await editor.request("session/set_mode", sessionId=session_id, modeId="full-access")
+    harness.script.then(run(f"sleep 3; touch {marker}"), say("Never said."))
+    prompt = await editor.begin_prompt(session_id, "Begin.")
+    await anyio.sleep(delay_s)  # any moment of the turn's beginning
+    await editor.notify("session/cancel", sessionId=session_id)
+    assert await editor.result_of(prompt) == {"stopReason": "cancelled"}
+    harness.script.then(say("Here."))
+    assert await editor.prompt(session_id, "Are you there?") == {"stopReason": "end_turn"}
+    assert not marker.exists()
 
 
 async def test_an_editor_with_a_codex_home_of_its_own_is_answered_from_there(

@@ -67,6 +67,8 @@ class OwnTurn:
         prompt was not sent.
         """
         await self._begun.wait()
+        if self.is_cancelled:  # what comes behind a cancel is for the next turn
+            await self._ended.wait()
         if self._ended.is_set():
             return False
         self.add(prompt)

@@ -6,8 +6,10 @@ from typing import Protocol
 from trimpoint.acp.connection.peer import Incoming, RpcError
 from trimpoint.acp.wire.answers import PromptEnded
 
-CANCEL_DEADLINE_S = 8.0
-"""After a cancel the prompt is answered even if Codex is silent."""
+CANCEL_DEADLINE_S = 40.0
+"""After a cancel the prompt is answered even if the daemon is silent. The daemon itself ends a turn
+that Codex does not end, at the latest 25 seconds after the interrupt.
+"""
 
 
 class Work(Protocol):

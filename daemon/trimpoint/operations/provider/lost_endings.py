@@ -3,6 +3,9 @@
 Codex reports that a thread is idle, and then that its turn has ended. If the second report is
 missing, or an interrupt is refused or has no effect, Codex is asked how the turn ended. If it does
 not tell, the turn ends as interrupted, with the reason as its error. Each wait is bounded.
+
+Codex acknowledges an interrupt in the first moments of a turn and forgets it (measured: 0.163). So
+an interrupt is repeated until the turn has ended.
 """
 
 from typing import Any, NamedTuple
@@ -31,9 +34,11 @@ log = structlog.get_logger()
 NEVER_TOLD = "Codex is idle and never reported how the turn ended."
 NOT_ENDED = "Codex took the interrupt and did not end the turn. It may still be at work on it."
 DENIED = "Codex has no such turn running and never reported how it ended."
+REPEATED = "the interrupt is repeated"
 NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on the turn."
 # An interrupted session lacks the end of one turn, or of a few if prompts were queued.
 _NEWEST_TURNS = 25
+_FIRST_REPEAT_S, _LAST_REPEAT_S = 0.1, 1.0
 
 
 class EndingLimits(NamedTuple):
@@ -64,7 +69,10 @@ class LostEndings:
         threads.inbound.subscribe_rest(self._rested)
 
     def interrupted(self, thread_id: str, turn_id: str) -> None:
-        """Starts the wait for the turn's end, after Codex has answered an interrupt."""
+        """Starts the wait for the turn's end, after Codex has answered an interrupt. Meanwhile the
+        interrupt is repeated.
+        """
+        self._repeat_for(thread_id, turn_id)
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
 
     def entries_of(self, thread_id: str) -> int:
@@ -77,6 +85,7 @@ class LostEndings:
         running. The turn may have only just begun; then the thread gets more entries than the
         `entries` that it had before the interrupt.
         """
+        self._repeat_for(thread_id, turn_id)
         self._watch_for(thread_id, turn_id, self.limits.after_rest_s, DENIED, entries)
 
     async def end(self, thread_id: str, turn_id: str, why: str) -> None:
@@ -90,6 +99,25 @@ class LostEndings:
             turn = await self._as_codex_has_it(writer.state, turn_id)
             if _runs(writer.state, turn_id):
                 self._end(writer, turn_id, turn, why)
+
+    def _repeat_for(self, thread_id: str, turn_id: str) -> None:
+        if (turn_id, REPEATED) not in self._watched:
+            self._watched.add((turn_id, REPEATED))
+            self._tasks.start_soon(self._repeat, thread_id, turn_id)
+
+    async def _repeat(self, thread_id: str, turn_id: str) -> None:
+        pause_s = _FIRST_REPEAT_S
+        try:
+            with anyio.move_on_after(self.limits.after_interrupt_s):
+                while True:
+                    await anyio.sleep(pause_s)
+                    writer = self._engine.loaded(thread_id)
+                    if writer is None or not _runs(writer.state, turn_id):
+                        return
+                    await self._ask("turn/interrupt", _named(writer.state, turn_id))
+                    pause_s = min(2 * pause_s, _LAST_REPEAT_S)
+        finally:
+            self._watched.discard((turn_id, REPEATED))
 
     def _rested(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
@@ -188,6 +216,11 @@ def _runs(state: ThreadState, turn_id: str) -> bool:
 
 def _provider_turn_id(state: ThreadState, turn_id: str) -> str:
     return state.turns[state.turn_index[turn_id]].provider_turn_id or turn_id
+
+
+def _named(state: ThreadState, turn_id: str) -> dict[str, Any]:
+    provider_id = state.generation.provider_thread_id
+    return {"threadId": provider_id, "turnId": _provider_turn_id(state, turn_id)}
 
 
 def _ended(turn: dict[str, Any], why: str) -> dict[str, Any]:

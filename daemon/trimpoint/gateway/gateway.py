@@ -21,7 +21,12 @@ from trimpoint.gateway.ids.named_thread import named_thread
 from trimpoint.gateway.ids.working_directory import resolve_working_directory
 from trimpoint.gateway.profiles import RunningProfile, RunningProfiles
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.handshake import Handshake, initialize_deadline, require_initialized
+from trimpoint.gateway.session.handshake import (
+    Handshake,
+    begun_handshake,
+    initialize_deadline,
+    require_initialized,
+)
 from trimpoint.gateway.session.requests.dispatch import Call, ExtensionMethods
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
@@ -205,8 +210,14 @@ class Gateway:
         client = client_request.client
         if client_request.method == USE_PROFILE and client.handshake is None:
             return self._use_profile(client_request)
-        if client_request.method != "initialize":
-            await require_initialized(client)
+        if client_request.method == "initialize":
+            with begun_handshake(client):
+                return await self._carry_out(client_request)
+        await require_initialized(client)
+        return await self._carry_out(client_request)
+
+    async def _carry_out(self, client_request: ClientRequest) -> Any:
+        client = client_request.client
         size_bytes = len(client_request.message.wire)
         if size_bytes > CHECKED_BYTES:
             check_sizes(client_request.method, size_bytes, client_request.members())

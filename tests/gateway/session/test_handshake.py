@@ -11,7 +11,7 @@ from msgspec import Raw
 from trimpoint.codex.appserver.initialize import InitializeResult
 from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.handshake import Handshake, require_initialized
+from trimpoint.gateway.session.handshake import Handshake, begun_handshake, require_initialized
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
@@ -58,7 +58,8 @@ class Setup:
 
     async def initialize(self, params: Any) -> None:
         message = msgspec.json.encode({"id": 1, "method": "initialize", "params": params})
-        await self._handshake.initialize(client_request(self.fake_client, message))
+        with begun_handshake(self.client):
+            await self._handshake.initialize(client_request(self.fake_client, message))
 
 
 async def refusal_of(setup: Setup, params: Any) -> Reason:

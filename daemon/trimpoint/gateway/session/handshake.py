@@ -55,30 +55,22 @@ class Handshake:
     async def initialize(self, client_request: ClientRequest) -> None:
         """Records the client's name and capabilities, and answers its `initialize`.
 
-        :raises Refusal: when the client has sent `initialize` before.
         :raises msgspec.ValidationError: when the parameters lack `clientInfo`.
         """
-        client = client_request.client
-        if client.handshake is not None:
-            raise Refusal(Reason.ALREADY_INITIALIZED, "Already initialized")
         params = msgspec.convert(client_request.params(), _Params)
-        client.handshake = anyio.Event()
-        try:
-            answer = await self._codex_answer()
-            asked = params.capabilities or _Capabilities()
-            opted_out = frozenset(asked.opt_out_notification_methods or ())
-            opted_out |= unknown_to(params.client_info.name)
-            client.introduce(
-                params.client_info.name, opted_out, experimental=asked.experimental_api
-            )
-            client_request.answer(
-                {
-                    **answer,
-                    "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info),
-                }
-            )
-        finally:
-            client.handshake.set()
+        answer = await self._codex_answer()
+        asked = params.capabilities or _Capabilities()
+        opted_out = frozenset(asked.opt_out_notification_methods or ())
+        opted_out |= unknown_to(params.client_info.name)
+        client_request.client.introduce(
+            params.client_info.name, opted_out, experimental=asked.experimental_api
+        )
+        client_request.answer(
+            {
+                **answer,
+                "userAgent": _renamed(str(answer.get("userAgent", "")), params.client_info),
+            }
+        )
 
     async def _codex_answer(self) -> dict[str, Any]:
         try:
@@ -127,6 +119,24 @@ def _dismiss(client: Client, deadline_s: float) -> None:
         )
         client.connection.send(refusal)
         client.connection.close("it did not send initialize", CloseCode.POLICY_VIOLATION)
+
+
+@contextmanager
+def begun_handshake(client: Client) -> Generator[None]:
+    """Marks the client's `initialize` as arrived, before anything is awaited, so that the requests
+    behind it wait for its answer. If it fails, the client may send it again.
+
+    :raises Refusal: when the client has sent `initialize` before.
+    """
+    if client.handshake is not None:
+        raise Refusal(Reason.ALREADY_INITIALIZED, "Already initialized")
+    begun = client.handshake = anyio.Event()
+    try:
+        yield
+    finally:
+        if not client.initialized:
+            client.handshake = None
+        begun.set()
 
 
 async def require_initialized(client: Client) -> None:

@@ -27,17 +27,13 @@ from tests.covering import covering
 RESTARTED_SHARE = 5
 ALIKE = frozenset({"codex", "seed"})  # parameters of which any value shows the same
 NOT_REACHED = "not reached in the time that --time-box gives"
-ALL, REST = "all", "rest"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trimpoint")
+    group.addoption("--thorough", action="store_true", help="run all tests")
     group.addoption(
-        "--thorough",
-        nargs="?",
-        const=ALL,
-        choices=[ALL, REST],
-        help="run all tests, or with =rest those that are left out by default",
+        "--left-out", action="store_true", help="run the tests that are left out by default"
     )
     group.addoption(
         "--covering", action="store_true", help="run only the tests that the coverage gates need"
@@ -61,19 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects what the default leaves out, or with `--thorough=rest` everything else."""
+    """Deselects what the default leaves out, or with `--left-out` everything else."""
     if config.getoption("covering"):
         _keep(config, items, set(covering(items)))
         return
-    wanted = config.getoption("thorough")
-    if wanted == ALL:
+    if config.getoption("thorough"):
         return
     named = {path for path in map(_file_of, config.args) if path.is_file()}
     candidates = [
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
     rest = set(left_out(candidates, str(config.getoption("randomly_seed", 0))))
-    _keep(config, items, rest if wanted == REST else set(items) - rest)
+    _keep(config, items, rest if config.getoption("left_out") else set(items) - rest)
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:

@@ -1,5 +1,6 @@
 """Fixtures with a whole daemon, the real Codex and a scripted model."""
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -64,6 +65,8 @@ class Harness:
             codex=CodexSection(), compaction=CompactionSection(min_messages=2, deadline_s=30.0)
         )
         self.restarts = False
+        # Of a daemon that several tests share: whether it runs no longer.
+        self.has_ended: Callable[[], bool] = lambda: False
 
     @property
     def profile(self) -> LaunchProfile:
@@ -118,6 +121,31 @@ class Harness:
         )
 
 
+class SharedHarness(Harness):
+    """A test's harness on a daemon that runs for all tests of a module: with a worktree, a script
+    and a list of model requests of its own, and threads of other tests beside its own.
+    """
+
+    def __init__(self, running: Harness, folder: Path, script: Script) -> None:
+        super().__init__(folder, running.codex_home, running.model, script, running.overrides[:])
+        self.state_dir, self.socket = running.state_dir, running.socket
+        self._running = running
+        self._is_begun = False
+        self.model.requests.clear()
+        self.model._respond = script
+
+    @asynccontextmanager
+    async def daemon(self) -> AsyncGenerator[None]:
+        """Does nothing: the daemon runs."""
+        settings = (self.config, self.overrides)
+        assert settings == (self._running.config, self._running.overrides), (
+            "The test sets up its daemon: mark it own_daemon."
+        )
+        assert not self._is_begun, "The test starts a daemon again: mark it own_daemon."
+        self._is_begun = True
+        yield
+
+
 class DaemonLives:
     """A daemon and a client of it, which can be replaced by the next ones during a test.
 
@@ -157,15 +185,25 @@ class DaemonLives:
 Overrides = Callable[[ScriptedModel], list[str]]
 
 
+def _new_script() -> Script:
+    return Script(summary="The gist of it all.", encrypted_summary="SEALED")
+
+
 @asynccontextmanager
 async def opened_harness(
     overrides: Overrides = codex_overrides, script: Script | None = None
 ) -> AsyncGenerator[Harness]:
     """Yields a harness with a new `CODEX_HOME`."""
-    script = script or Script(summary="The gist of it all.", encrypted_summary="SEALED")
+    script = script or _new_script()
     with TemporaryDirectory(prefix="tp") as folder:
         async with used_codex_home(CODEX_BIN) as codex_home, ScriptedModel(script) as model:
             yield Harness(Path(folder), codex_home, model, script, overrides(model))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "own_daemon: sets up or ends its daemon, lists all threads, or the like"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -176,20 +214,56 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(name, ["", "restarted"], indirect=True)
 
 
-def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
+def _restarts(request: pytest.FixtureRequest) -> bool:
     everywhere = (
         os.environ.get(RESTARTS_VARIABLE)
         and request.node.get_closest_marker("never_restarted") is None
     )
-    if getattr(request, "param", "") or everywhere:
+    return bool(getattr(request, "param", "") or everywhere)
+
+
+def _set_up(opened: Harness, request: pytest.FixtureRequest) -> Harness:
+    if _restarts(request):
         opened.restart_before_each_act()
     return opened
 
 
+@pytest.fixture(scope="module")
+async def running_harness() -> AsyncGenerator[Harness]:
+    """Yields the harness whose daemon the tests of a module share. A module says so with
+    `pytest.mark.usefixtures("running_harness")`; what needs a daemon of its own is marked
+    `own_daemon`.
+    """
+    opened: asyncio.Future[Harness] = asyncio.get_running_loop().create_future()
+    over = anyio.Event()
+
+    async def live() -> None:
+        async with opened_harness() as running, running.daemon():
+            opened.set_result(running)
+            await over.wait()
+
+    # No task group: what fails in the daemon fails its test, and must not cancel those after it.
+    task = asyncio.create_task(live())
+    await asyncio.wait([opened, task], return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        task.result()
+    running = opened.result()
+    running.has_ended = task.done
+    yield running
+    over.set()
+    await task
+
+
 @pytest.fixture
 async def harness(request: pytest.FixtureRequest) -> AsyncGenerator[Harness]:
-    async with opened_harness() as opened:
-        yield _set_up(opened, request)
+    own = "running_harness" not in request.fixturenames or _restarts(request)
+    own = own or request.node.get_closest_marker("own_daemon") is not None
+    if own or request.getfixturevalue("running_harness").has_ended():
+        async with opened_harness() as opened:
+            yield _set_up(opened, request)
+        return
+    with TemporaryDirectory(prefix="tp") as folder:
+        yield SharedHarness(request.getfixturevalue("running_harness"), Path(folder), _new_script())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.e2e.clients.strangers import CODEX_REFUSES, INPUT, STRANGER, speaking
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import JsonRpcClient, Message
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 
 async def answer_without_id(wire: JsonRpcClient, data: bytes) -> Message:
@@ -206,6 +206,7 @@ async def test_wrong_types_in_our_own_methods_are_named(harness: Harness) -> Non
             assert (error["code"], error["data"]["reason"]) == (-32602, "invalid_params"), params
 
 
+@pytest.mark.own_daemon
 async def test_an_input_of_the_wrong_shape_leaves_the_thread_idle(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)

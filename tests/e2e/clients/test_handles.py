@@ -19,7 +19,7 @@ from trimpoint.testkit import held, say
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import DEADLINE_S, JsonRpcClient, connect_socket, connect_to_codex
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 FREE = {"type": "dangerFullAccess"}
 
@@ -240,6 +240,7 @@ async def test_search_sessions_with_the_same_handle_are_told_apart(harness: Harn
         assert "needle-one" not in str(two.received)
 
 
+@pytest.mark.own_daemon
 async def test_a_program_may_run_longer_than_any_other_request(harness: Harness) -> None:
     harness.config = type(harness.config)(
         codex=CodexSection(request_deadline_s=0.5), compaction=harness.config.compaction

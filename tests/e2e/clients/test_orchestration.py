@@ -10,7 +10,7 @@ from trimpoint.testkit import say
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import JsonRpcClient, Message, connect_socket
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 INPUT = [{"type": "text", "text": "hello"}]
 
@@ -128,6 +128,7 @@ async def test_a_cursor_ahead_of_the_head_gets_a_snapshot(harness: Harness) -> N
             assert error["data"]["reason"] == "invalid_params"
 
 
+@pytest.mark.own_daemon
 async def test_a_command_that_is_sent_again_has_the_same_answer_and_happens_once(
     harness: Harness,
 ) -> None:
@@ -245,6 +246,7 @@ async def test_progress_goes_to_who_typed_the_command_and_events_to_who_follows(
         assert advanced == phases
 
 
+@pytest.mark.own_daemon
 async def test_the_daemon_says_how_it_is_and_stops_when_asked(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await begun(wire, harness)

@@ -33,7 +33,7 @@ from tests.e2e.clients.asking import (
 )
 from tests.e2e.conftest import Harness
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 
 @pytest.mark.parametrize(("decision", "is_made"), [("accept", True), ("decline", False)])
@@ -91,6 +91,7 @@ async def test_a_tool_of_the_clients_own_gives_the_model_what_the_client_says(
     assert told(harness) == "it is 42"
 
 
+@pytest.mark.own_daemon
 async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Harness) -> None:
     harness.overrides.append("features.default_mode_request_user_input=true")
     options = [
@@ -113,6 +114,7 @@ async def test_a_person_is_asked_and_the_model_told_what_they_chose(harness: Har
     assert "Blue" in told(harness)
 
 
+@pytest.mark.own_daemon
 async def test_an_mcp_server_asks_through_every_client_and_is_told_what_was_said(
     harness: Harness,
 ) -> None:

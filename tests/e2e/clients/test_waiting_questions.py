@@ -11,7 +11,7 @@ from tests.e2e.clients.asking import ACCEPT, COMMAND, DECLINE, reply, resolved, 
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import JsonRpcClient
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 
 async def test_a_question_waits_for_a_client_and_is_sent_after_the_answer_to_its_resume(
@@ -147,6 +147,7 @@ async def until_codex_is_back(wire: JsonRpcClient) -> None:
         assert answer["error"]["data"]["retryable"], answer
 
 
+@pytest.mark.own_daemon
 async def test_a_question_dies_with_the_daemon_and_its_id_is_not_used_again(
     harness: Harness,
 ) -> None:

@@ -14,7 +14,7 @@ from tests.e2e.codex.terminal_ui import TUI, begun, is_method, text_input
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 
 async def test_a_command_that_would_steer_or_queue_is_refused_and_never_reaches_the_model(
@@ -276,6 +276,7 @@ async def test_the_history_of_a_trimmed_thread_shows_each_trim_where_it_was(
     assert [item["type"] for item in first["items"]] == compacted
 
 
+@pytest.mark.own_daemon
 async def test_the_ui_is_not_sent_what_it_does_not_know(harness: Harness) -> None:
     with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 COMMANDS = ("/clear", "/clear 1", "/compact --force")
 GIT = {"branch": "feature", "sha": "abc", "originUrl": "https://example.org/x.git"}

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation, seen_turns
 
-pytestmark = pytest.mark.codex
+pytestmark = [pytest.mark.codex, pytest.mark.usefixtures("running_harness")]
 
 
 async def three_turns(talk: Conversation) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def _outcome(entry: TimelineActivity) -> Text | None:
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":
         return Text("declined", "yellow")
-    if code:
+    if isinstance(code, int) and code:
         return Text(f"exit code {code}", "yellow")
     return Text("failed", "red") if status == "failed" else None
 

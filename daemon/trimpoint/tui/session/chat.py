@@ -232,12 +232,18 @@ class Chat:
             return True
         if state.turn_id is None:
             return False
-        await self.attempt(
-            lambda client: client.request(
-                "turn/interrupt", {"threadId": state.thread_id, "turnId": state.turn_id}
-            )
-        )
+        await self.attempt(lambda client: self._interrupt_turn(client, str(state.turn_id)))
         return True
+
+    async def _interrupt_turn(self, client: Client, turn_id: str) -> None:
+        try:
+            await client.request(
+                "turn/interrupt", {"threadId": self.state.thread_id, "turnId": turn_id}
+            )
+        except RemoteError:
+            if self.state.turn_id == turn_id:
+                raise
+            self.state.tell(Tone.NEUTRAL, "The turn had ended already.")
 
     def answer(self, question: Question, result: Any) -> None:
         """Answers a question of the agent."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 from trimpoint_protocol.readmodel import (
@@ -38,6 +39,7 @@ _LOOKS = {
     "place": "cyan",
     "dim": "dim",
 }
+_NOT_DRAWN = "✗ This entry cannot be drawn. The timeline command may show more of it."
 _SEALED = "The provider keeps this summary sealed; it cannot be shown."
 
 
@@ -75,7 +77,10 @@ class RowDrawing:
         kept = self._kept.get(key)
         if kept is not None and kept[0] == place:
             return kept[1]
-        lines = self._drawn(place) or [Strip.blank(0)]
+        try:
+            lines = self._drawn(place) or [Strip.blank(0)]
+        except Exception:
+            lines = [Strip([Segment(_NOT_DRAWN, Style(color="red"))])]
         self._kept.pop(key, None)
         self._kept[key] = (place, lines)
         if len(self._kept) > MAX_KEPT:

@@ -4,6 +4,7 @@
 receives answers, `messages` are notifications and questions of the daemon, `errors` the exceptions.
 """
 
+from trimpoint_protocol.client.calls import use_profile
 from trimpoint_protocol.client.client import (
     Client,
     ClientInfo,
@@ -58,4 +59,5 @@ __all__ = [
     "initialize",
     "new_command_id",
     "open_connection",
+    "use_profile",
 ]

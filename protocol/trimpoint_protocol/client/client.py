@@ -10,6 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from trimpoint_protocol import methods
+from trimpoint_protocol.client.calls import Calls
 from trimpoint_protocol.client.connection import Connection, Stream, open_connection
 from trimpoint_protocol.client.messages import Inbox, Message
 from trimpoint_protocol.client.unix import connect_unix
@@ -48,18 +49,17 @@ class ServerInfo(msgspec.Struct, frozen=True, rename="camel"):
     platform_os: str = ""
 
 
-class Client:
+class Client(Calls):
     """An initialized client, made by `connect` or `initialize`.
 
     Methods of the Codex app-server are called through `request`. Each method that trimpoint adds
-    has a function; docs/protocol.md describes them. All raise `RemoteError` when the daemon
-    refuses, and `ConnectionLost` when the connection has ended.
+    has a function, those of `Calls` included; docs/protocol.md describes them. All raise
+    `RemoteError` when the daemon refuses, and `ConnectionLost` when the connection has ended.
     """
 
     def __init__(self, connection: Connection, server: ServerInfo) -> None:
-        self.connection = connection
+        super().__init__(connection)
         self.server = server
-        self.request = connection.request
         self.begin = connection.begin
         self.notify = connection.notify
         self.listen = connection.listen

@@ -45,7 +45,8 @@ def test_hits_stand_below_their_thread() -> None:
     shown = lines(hit_rows(found, {"t-12345678": "About\n  it"}))
     assert [line.strip() for line in shown if "ago" not in line] == [
         "12345678 “About it”", "a word", "b", "87654321", "more",
-        "… there are more; see them with --limit", "1 thread not wholly indexed yet",
+        "… there are more; see them with --limit",
+        "Read one whole: trimpoint search --read 12345678:h1.1", "1 thread not wholly indexed yet",
     ]  # fmt: skip
     assert ["not in the context" in line for line in shown if "ago" in line] == [False, True, False]
 
@@ -54,7 +55,7 @@ def test_words_are_marked_where_they_stand_also_behind_control_characters() -> N
     found = HistorySearchResult(
         hits=[hit("h1.1", "\x1b[1m key", [5, 8])], next_cursor=None, unread=0
     )
-    row = list(hit_rows(found, {}))[-1]
+    row = list(hit_rows(found, {}))[-2]
     [span] = [span for span in row.spans if span.style == MARKED]
     assert row.plain[span.start : span.end] == "key"
     assert "\x1b" not in row.plain
@@ -95,6 +96,7 @@ async def test_a_shell_finds_and_reads_what_was_cleared(stage: CliHarness) -> No
         named = await stage.run("search", "--thread", thread, "--kind", "assistant", "zebra")
         document = (await stage.run("search", "zebra", "--json")).json()
         read = await stage.run("search", "--read", "h1.1", "--around", "1")
+        pasted = await stage.run("search", "--read", f"{thread[-8:]}:h1.1", cwd=stage.folder)
         as_json = (await stage.run("search", "--read", "h1.1", "--json")).json()
         wrong = await stage.run("search")
     assert "where is the zebra?" in found.out
@@ -103,5 +105,7 @@ async def test_a_shell_finds_and_reads_what_was_cleared(stage: CliHarness) -> No
     assert "Nothing has these words." in named.out
     assert [one["shortId"] for one in document["hits"]] == ["h1.1"]
     assert "h1.2" in read.out
+    assert f"{thread[-8:]}:h1.1" in found.out
+    assert "where is the zebra?" in pasted.out
     assert as_json["entries"][0]["text"] == "where is the zebra?"
     assert wrong.code == 2

@@ -28,10 +28,15 @@ def hit_rows(found: HistorySearchResult, titles: Mapping[str, str]) -> Iterator[
         if hit.thread_id != thread_id:
             thread_id = hit.thread_id
             yield _thread(thread_id, titles)
-        yield _where(hit.short_id, hit.kind, hit.created_at, in_context=hit.in_context)
+        name = f"{short_id(thread_id)}:{hit.short_id}"
+        yield _where(name, hit.kind, hit.created_at, in_context=hit.in_context)
         yield _snippet(hit)
     if found.next_cursor is not None:
         yield Text("… there are more; see them with --limit", "dim")
+    if found.hits:
+        first = found.hits[0]
+        name = f"{short_id(first.thread_id)}:{first.short_id}"
+        yield Text(f"Read one whole: trimpoint search --read {name}", "dim")
     if found.unread:
         yield Text(f"{counted(found.unread, 'thread')} not wholly indexed yet", "dim")
 
@@ -51,7 +56,7 @@ def _thread(thread_id: str, titles: Mapping[str, str]) -> Text:
 
 
 def _where(name: str, kind: str, created_at: str, *, in_context: bool) -> Text:
-    line = Text(f"  {name:<7} ", "dim").append(_KINDS.get(kind, kind), _COLOURS.get(kind, ""))
+    line = Text(f"  {name:<16} ", "dim").append(_KINDS.get(kind, kind), _COLOURS.get(kind, ""))
     line.append(f" · {age(created_at)} ago", "dim")
     return line if in_context else line.append(" · not in the context", "dim")
 

@@ -43,6 +43,10 @@ class NoDaemon(CliError):
     reason = "no_daemon"
 
 
+class NoDaemonRuns(NoDaemon):
+    """Raised when nothing answers where the daemon would be."""
+
+
 def sole_error(error: BaseException) -> BaseException:
     """Returns the one error inside nested exception groups, or the group if it contains several
     types of errors.

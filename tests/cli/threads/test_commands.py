@@ -169,13 +169,24 @@ async def test_a_command_about_threads_starts_a_daemon_where_none_runs(stage: Cl
 async def test_without_a_daemon_a_command_about_the_daemon_says_so_with_code_4(
     stage: CliHarness,
 ) -> None:
-    for words in (["status"], ["metrics"], ["shutdown"], ["interrupt"]):
+    for words in (["metrics"], ["interrupt"]):
         done = await stage.run(*words)
         assert (done.code, done.out) == (4, "")
         assert done.err.splitlines() == [
             f"trimpoint: No daemon answers at {stage.socket}.",
             "Start one with `trimpoint serve`, or name its socket with --socket.",
         ]
+
+
+async def test_without_a_daemon_status_says_so_and_shutdown_is_done(stage: CliHarness) -> None:
+    status = await stage.run("status")
+    assert (status.code, status.out) == (4, "")
+    assert status.err.splitlines() == [
+        "trimpoint: No daemon runs.",
+        f"No daemon answers at {stage.socket}. The first command that needs one starts it.",
+    ]
+    stopped = await stage.run("shutdown")
+    assert (stopped.code, stopped.out.strip(), stopped.err) == (0, "No daemon runs.", "")
 
 
 async def test_a_named_state_directory_is_not_that_of_the_daemon_at_the_default_socket(

@@ -9,7 +9,7 @@ import anyio
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.cli.connection.endpoint import read_published_socket
 from trimpoint.cli.connection.settings import Settings
-from trimpoint.cli.exits import CliError, NoDaemon
+from trimpoint.cli.exits import CliError, NoDaemon, NoDaemonRuns
 
 _START_ONE = "Start one with `trimpoint serve`, or name its socket with --socket."
 
@@ -67,7 +67,7 @@ async def open_first(sockets: list[Path]) -> AsyncGenerator[Client]:
 
 
 def _no_daemon(sockets: list[Path]) -> NoDaemon:
-    return NoDaemon(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
+    return NoDaemonRuns(f"No daemon answers at {' or '.join(map(str, sockets))}.", _START_ONE)
 
 
 async def answering(sockets: list[Path]) -> Path | None:

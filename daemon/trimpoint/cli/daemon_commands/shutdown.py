@@ -12,7 +12,7 @@ from rich.text import Text
 from trimpoint.cli.connection.client import Client, ConnectionLost
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, own_threads
-from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.exits import CliError, Exit, NoDaemonRuns
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
@@ -21,7 +21,18 @@ _DEADLINE_S = 20.0
 
 def run(arguments: argparse.Namespace) -> int:
     """Requests the end of the daemon and returns when its process has ended."""
-    return with_daemon(arguments, partial(_shut_down, arguments), starts=False)
+    try:
+        return with_daemon(arguments, partial(_shut_down, arguments), starts=False)
+    except NoDaemonRuns:
+        return _not_running(arguments)
+
+
+def _not_running(arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print_json({"pid": None, "stopped": False, "interruptedThreads": []})
+    else:
+        stdout_console().print("No daemon runs.")
+    return Exit.DONE
 
 
 async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:

@@ -12,7 +12,7 @@ from trimpoint_protocol.methods import CodexStatus, SidecarStatus, SnapshotResul
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import here, known
-from trimpoint.cli.exits import Exit
+from trimpoint.cli.exits import Exit, NoDaemonRuns
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
 from trimpoint.cli.views.age import counted, duration
 from trimpoint.cli.views.threads_view import by_place, thread_groups
@@ -22,7 +22,11 @@ _STATES = {"connected": ("●", "green"), "idle": ("○", "cyan"), "unavailable"
 
 def run(arguments: argparse.Namespace) -> int:
     """Shows the status; the exit code is 0 if the daemon answers."""
-    return with_daemon(arguments, partial(_show, arguments), starts=False)
+    try:
+        return with_daemon(arguments, partial(_show, arguments), starts=False)
+    except NoDaemonRuns as error:
+        hint = f"{error.message} The first command that needs one starts it."
+        raise NoDaemonRuns("No daemon runs.", hint) from None
 
 
 async def _show(arguments: argparse.Namespace, client: Client) -> int:

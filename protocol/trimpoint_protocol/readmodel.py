@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.timestamps import Timestamp
 
 __all__ = [
@@ -145,12 +146,15 @@ class AutoCompaction(WireStruct, frozen=True, kw_only=True):
     `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn);
     `running`; `stopped` (the last attempts failed or freed too little, or the context was full
     again within a turn each time: no more attempts until a person compacts or clears, or the usage
-    falls). `message` is a sentence for a person, "" when there is nothing to say.
+    falls). `message` is a sentence for a person, "" when there is nothing to say. It is made of
+    `said` and `hints`, which are commands that help, as they are typed in a chat.
     """
 
     mode: Literal["off", "warn", "compact"]
     state: Literal["idle", "due", "running", "stopped"]
     message: str
+    said: str = ""
+    hints: list[CommandHint] = []
 
 
 class ContextStatus(WireStruct, frozen=True, kw_only=True):

@@ -4,15 +4,14 @@ the core.
 
 import msgspec
 import pytest
+from trimpoint.core.commands.parsing import NotACommand, UsageError, parse
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.evolve.evolve import apply
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
-from trimpoint.core.model.invocations import NotACommand, UsageError
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.slash import parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.view import read_model

@@ -8,6 +8,8 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
+from trimpoint.core.commands.registry import REGISTRY
+from trimpoint.http.rest.command_body import CommandBody, NoSuchMember, typed
 from trimpoint.testkit import ModelRequest, Reply, say
 from trimpoint_protocol.client.unix import connect_unix
 
@@ -100,6 +102,32 @@ async def test_the_seeds_bodies_are_understood(harness: Harness, talk: Conversat
     one = await post(harness, "/api/v1/commands/help", {"command": "compact"})
     assert [one["name"] for one in one.json()["commands"]] == ["compact"]
     assert (await post(harness, "/api/v1/commands/help", {"command": "nothing"})).status == 404
+
+
+def typed_as(name: str, **members: Any) -> str:
+    return typed(REGISTRY[name], msgspec.convert(members, CommandBody))
+
+
+def test_the_arguments_of_a_command_have_names_in_the_body() -> None:
+    assert typed_as("clear", keep=3, dryRun=True) == "/clear 3 --dry-run"
+    assert typed_as("compact", guidance="the  names", keep=0, force=False) == (
+        "/compact --keep 0 the  names"
+    )
+    assert typed_as("pin", turns=[3, 5], note="the rules") == "/pin 3 5 the rules"
+    assert typed_as("new", pins=True) == "/new --pins"
+    assert typed_as("unpin", pins=[2]) == "/unpin 2"
+    assert typed_as("revert", args="4 --context", force=True) == "/revert --force 4 --context"
+    with pytest.raises(NoSuchMember, match="redo, target"):
+        typed_as("clear", redo=True, target="50k")
+
+
+async def test_a_member_that_the_command_does_not_take_is_refused(
+    harness: Harness, talk: Conversation
+) -> None:
+    body = {"threadId": talk.thread_id, "dryRun": True}
+    refused = await post(harness, "/api/v1/commands/pin", body)
+    assert refused.status == 400
+    assert refused.json()["detail"] == "/pin has no dryRun."
 
 
 async def test_a_command_streams_its_progress_and_then_its_result(

@@ -35,12 +35,14 @@ export type ArchiveThread = {
 /**
  * The state of automatic compaction. `mode`: off | warn | compact, as configured.
  *
- * `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts failed or freed too little, or the context was full again within a turn each time: no more attempts until a person compacts or clears, or the usage falls). `message` is a sentence for a person, "" when there is nothing to say.
+ * `state`: `idle`; `due` (the thread is compacted as soon as it is idle, before its next turn); `running`; `stopped` (the last attempts failed or freed too little, or the context was full again within a turn each time: no more attempts until a person compacts or clears, or the usage falls). `message` is a sentence for a person, "" when there is nothing to say. It is made of `said` and `hints`, which are commands that help, as they are typed in a chat.
  */
 export type AutoCompaction = {
     mode: "compact" | "off" | "warn";
     state: "due" | "idle" | "running" | "stopped";
     message: string;
+    said?: string;
+    hints?: CommandHint[];
 };
 
 /**
@@ -146,6 +148,14 @@ export type CodexStatus = {
 };
 
 /**
+ * A command that helps on, as it is typed in a chat (`/clear N`), and what it does, which continues the sentence (`keeps the last N turns`).
+ */
+export type CommandHint = {
+    command: string;
+    text: string;
+};
+
+/**
  * A slash command, for menus and help.
  */
 export type CommandInfo = {
@@ -165,7 +175,11 @@ export type CommandList = {
 /**
  * How a slash command ended. `handled` is false when the input is not a command of ours; then nothing was done.
  *
- * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). `message` is a sentence for a person. A command that did not complete has a `reason`, one of the error reasons, and a `blocker` when the thread was busy. `tokens` describes a trim, `files` a revert; `undo` is the command that takes this one back. `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation.
+ * `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person, and nothing changed). A command that did not complete has a `reason`, one of the error reasons, and a `blocker` when the thread was busy. `tokens` describes a trim, `files` a revert.
+ *
+ * What a person reads has parts, so that each client can word them: `said` is what happened, `hints` are commands that help on, `undo` is the command that takes this one back. Commands are written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
+ *
+ * `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that continues it. With `dryRun` nothing was changed, and the answer says what the command would do. `operationId` is the id that its progress has, where the command started an operation.
  */
 export type CommandOutcome = {
     handled: boolean;
@@ -173,6 +187,8 @@ export type CommandOutcome = {
     status?: "cancelled" | "completed" | "failed" | "skipped" | null;
     reason?: string | null;
     message?: string | null;
+    said?: string | null;
+    hints?: CommandHint[];
     sequence?: number | null;
     trimPointId?: string | null;
     summary?: string | null;
@@ -1362,7 +1378,7 @@ export type TokenChange = {
 };
 
 /**
- * A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is the share of the window that `afterTokens` takes. `text` is a sentence for a person.
+ * A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is the share of the window that `afterTokens` takes. `text` is a sentence for a person: `command`, then `effect`.
  */
 export type TrimAdvice = {
     command: string;
@@ -1370,6 +1386,7 @@ export type TrimAdvice = {
     afterTokens: number | null;
     percent: number | null;
     text: string;
+    effect?: string;
 };
 
 /**

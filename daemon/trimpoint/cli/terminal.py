@@ -27,12 +27,6 @@ _HIDDEN = {
 }
 
 
-# Codex's own commands take whole ids only, and in the path of a file an id is a part of the name.
-_UUID = re.compile(
-    r"(?<!codex unarchive )(?<![/-])\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{4}([0-9a-f]{8})\b"
-)
-
-
 def printable(text: str) -> str:
     """Returns `text` with control characters and direction overrides made visible; line feeds and
     tabs stay.
@@ -44,22 +38,6 @@ def one_line(text: str, limit: int = 200) -> str:
     """Returns `text` as one printable line of at most `limit` characters."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def for_shells(text: str) -> str:
-    """Returns a text of the daemon in which commands are written as they are typed in a shell
-    (`trimpoint clear`) instead of a chat (`/clear`), and thread ids are short.
-    """
-    said = text.replace(" Nothing was sent to the agent.", "")
-    said = re.sub(r"thread/unarchive [0-9a-f-]{28}([0-9a-f]{8})\b", r"trimpoint unarchive \1", said)
-    said = re.sub(r" \((in a terminal|checkpoint/list)\)(?=\.?$)", "", said)
-    said = _UUID.sub(r"\1", said)
-    return re.sub(
-        r"(?<![\w/.~-])(?<!undo )(?<!Undone: )"
-        r"/(clear|compact|compress|revert|undo|context|timeline|pins|pin|unpin|search|new)\b(?!/)",
-        r"trimpoint \1",
-        said,
-    )
 
 
 def stdout_console() -> Console:
@@ -137,9 +115,9 @@ class _Unpadded:
 
 def show_error(error: CliError) -> None:
     """Prints an error's message and hint to standard error."""
-    print_line(Text.assemble(("trimpoint: ", "bold red"), printable(for_shells(error.message))))
+    print_line(Text.assemble(("trimpoint: ", "bold red"), printable(error.message)))
     if error.hint:
-        print_line(Text(printable(for_shells(error.hint)), "dim"))
+        print_line(Text(printable(error.hint), "dim"))
 
 
 def print_plain_line(text: str) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from trimpoint_protocol.methods import TokenChange
-
 from trimpoint.core.context.active_context import active_message_count
 from trimpoint.core.context.provider_compactions import turns_brought_back
 from trimpoint.core.decide.reverting import RevertTarget, resolve_target
@@ -12,7 +10,7 @@ from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
-from trimpoint.core.views.trim_outcome import called, came_back, tokens_text, undo_line
+from trimpoint.core.views.trim_outcome import called, came_back
 from trimpoint.threads.worktrees import Preview, Restored
 
 AFTER_OVERFLOW = (
@@ -20,10 +18,6 @@ AFTER_OVERFLOW = (
     "Neither needs the model, so both work when nothing fits any more."
 )
 """The advice for a person whose context is full."""
-
-
-UNDO = "/revert --undo"
-"""The command that undoes a revert, or the undo of one."""
 
 SHOWN_PATHS = 10
 
@@ -90,18 +84,16 @@ def reverted_message(
         message += f" Not carried over: {', '.join(not_carried)}."
     if target is not None and state.generation.session_approvals:
         message += " What you approved for the session will be asked for again."
-    return f"{message}\n{undo_line(UNDO)}"
+    return message
 
 
-def previewed_message(
-    state: ThreadState, reverting: Reverting, files: Preview, tokens: TokenChange
-) -> str:
+def previewed_message(state: ThreadState, reverting: Reverting, files: Preview) -> str:
     """Returns the message that says what a revert would do, or why it would be refused."""
     refusals = "; ".join(files.refusals[:SHOWN_PATHS]) if not reverting.force else ""
     if refusals:
         return (
-            f"The revert would be refused, because files would be lost: {refusals}. Nothing has "
-            "been done."
+            f"The revert would be refused, because files would be lost: {refusals}. Nothing was "
+            "changed."
         )
     message = f"It would go back {_destination(state, reverting)}."
     if reverting.commit:
@@ -115,7 +107,7 @@ def previewed_message(
         if target is not None
         else "would stay what it is"
     )
-    return f"{message} The context {context}. {tokens_text(tokens)} Nothing has been done."
+    return f"{message} The context {context}."
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def journal_phase_deferred(
     """
     outcome = writer.submit(internal.AdvanceOperation(operation.id, phase, message, "", facts))
     if isinstance(outcome, Rejected):
-        raise CommandRefused(outcome.reason, outcome.message)
+        raise CommandRefused(*outcome)
 
 
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:

@@ -3,8 +3,9 @@ object.
 """
 
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
-from trimpoint.core.model.decision import BusyReason
+from trimpoint.core.model.decision import BusyReason, Rejected
 from trimpoint.journal.errors import JournalError, JournalForeign, JournalNewer
 
 
@@ -19,12 +20,22 @@ class EngineError(Exception):
 
 
 class CommandRefused(EngineError):
-    """A rule rejected the command. `block` says why the thread is busy, if that is the reason."""
+    """A rule rejected the command. `block` says why the thread is busy, if that is the reason;
+    `hints` are commands that help on.
+    """
 
-    def __init__(self, reason: Reason, message: str, block: BusyReason | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        reason: Reason,
+        said: str,
+        block: BusyReason | None = None,
+        hints: tuple[CommandHint, ...] = (),
+    ) -> None:
+        super().__init__(Rejected(reason, said, block, hints).message)
         self.reason = reason
+        self.said = said
         self.block = block
+        self.hints = hints
 
 
 class ThreadNotFound(EngineError):

@@ -131,7 +131,8 @@ class ContextInspection(Result, frozen=True, kw_only=True):
 
 class TrimAdvice(Result, frozen=True, kw_only=True):
     """A trim that would help. `afterTokens` is null where only the summary will tell; `percent` is
-    the share of the window that `afterTokens` takes. `text` is a sentence for a person.
+    the share of the window that `afterTokens` takes. `text` is a sentence for a person: `command`,
+    then `effect`.
     """
 
     command: str
@@ -139,6 +140,7 @@ class TrimAdvice(Result, frozen=True, kw_only=True):
     after_tokens: int | None
     percent: float | None
     text: str
+    effect: str = ""
 
 
 class ContextAdvice(Result, frozen=True, kw_only=True):

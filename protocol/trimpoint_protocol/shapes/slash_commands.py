@@ -3,6 +3,7 @@
 from typing import Literal
 
 from trimpoint_protocol.errors import Blocker
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.shapes import checkpoints
 from trimpoint_protocol.shapes.structs import Params as Params
 from trimpoint_protocol.shapes.structs import Result as Result
@@ -116,9 +117,13 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     nothing was done.
 
     `status`: completed | skipped (nothing changed, and need not) | failed | cancelled (by a person,
-    and nothing changed). `message` is a sentence for a person. A command that did not complete has
-    a `reason`, one of the error reasons, and a `blocker` when the thread was busy. `tokens`
-    describes a trim, `files` a revert; `undo` is the command that takes this one back.
+    and nothing changed). A command that did not complete has a `reason`, one of the error reasons,
+    and a `blocker` when the thread was busy. `tokens` describes a trim, `files` a revert.
+
+    What a person reads has parts, so that each client can word them: `said` is what happened,
+    `hints` are commands that help on, `undo` is the command that takes this one back. Commands are
+    written as they are typed in a chat, such as `/undo`. `message` is all of it in one text.
+
     `newThreadId` is the thread that `/new` made or, where the thread is archived, the one that
     continues it. With `dryRun` nothing was changed, and the answer says what the command would do.
     `operationId` is the id that its progress has, where the command started an operation.
@@ -129,6 +134,8 @@ class CommandOutcome(Result, frozen=True, kw_only=True):
     status: CommandStatus | None = None
     reason: str | None = None
     message: str | None = None
+    said: str | None = None
+    hints: list[CommandHint] = []
     sequence: int | None = None
     trim_point_id: str | None = None
     summary: str | None = None

@@ -6,6 +6,7 @@ import sys
 import pytest
 from trimpoint.cli.main import main
 from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
+from trimpoint.cli.parsing.context_arguments import typed
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 
@@ -30,7 +31,7 @@ finally:
 
 def test_guidance_may_follow_options() -> None:
     parsed = parse(["compact", "--keep", "2", "--force", "mind", "the", "tests"])
-    assert (parsed.keep, parsed.force, parsed.guidance) == (2, True, ["mind", "the", "tests"])
+    assert typed(parsed) == "/compact --keep 2 --force mind the tests"
 
 
 @pytest.mark.parametrize(

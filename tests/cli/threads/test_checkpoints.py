@@ -85,7 +85,7 @@ async def test_checkpoints_are_listed_compared_and_let_go(
         assert (await stage.run("checkpoints", "--yes")).code == 2
         assert (await stage.run("checkpoints", "--all")).code == 2
         dry = await stage.run("revert", "--dry-run")
-        assert (dry.code, "Nothing has been done." in dry.out) == (0, True)
+        assert (dry.code, "Nothing was changed." in dry.out) == (0, True)
         reverted = await stage.run("revert")
         assert reverted.out.splitlines()[-1].strip() == "To undo: trimpoint revert --undo"
         preview = await stage.run("checkpoints", "--prune", "--all")

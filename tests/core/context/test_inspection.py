@@ -227,7 +227,9 @@ def test_a_trim_that_frees_next_to_nothing_is_not_advised() -> None:
     thread.turn("word " * 700)
     turn_id = thread.state.turns[-1].id
     thread.report(ev.UsageReported(turn_id, 700, 720, 1_000, 695, 0, 5, 0))
-    assert trim_advice(thread.state, WINDOW).advice == []
+    # What a summary frees is not known before it is written.
+    advised = [one.command for one in trim_advice(thread.state, WINDOW).advice]
+    assert advised == ["/compact --keep 2"]
 
 
 def test_a_compression_that_frees_enough_is_advised() -> None:

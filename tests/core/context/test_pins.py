@@ -4,6 +4,8 @@ import random
 from typing import Any
 
 import pytest
+from trimpoint.core.commands.parsing import UsageError, parse
+from trimpoint.core.commands.pins import Pin, Pins, Unpin
 from trimpoint.core.context.context_size import context_size
 from trimpoint.core.context.generations import conversation_items, items_beside
 from trimpoint.core.context.inspection import inspect_context
@@ -13,8 +15,6 @@ from trimpoint.core.decide.overflow import plan_overflow
 from trimpoint.core.decide.reverting import has_other_pins, target_after
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.model.invocations import Pin, Pins, Unpin, UsageError
-from trimpoint.core.model.slash import parse
 from trimpoint.core.views.pins_view import pins_text, pins_weight
 from trimpoint.core.views.timeline import derive_timeline_entries
 from trimpoint.core.views.trim_outcome import planned_change
@@ -258,10 +258,12 @@ def test_beside_a_sealed_summary_a_pin_waits_for_the_next_trim() -> None:
 
 def test_the_pins_are_listed_with_what_they_weigh() -> None:
     thread = started(turns=2)
-    assert pins_text(thread.state, Policy()).startswith("Nothing is pinned.")
+    nothing = pins_text(thread.state, Policy())
+    assert nothing.text == "Nothing is pinned."
+    assert [one.command for one in nothing.hints] == ["/pin N", "/pin SENTENCE"]
     pin(thread, 1)
     pin(thread, note="Python 3.8 only")
-    lines = pins_text(thread.state, WINDOW).splitlines()
+    lines = pins_text(thread.state, WINDOW).text.splitlines()
     assert lines[0].startswith("2 pins of about ")
     assert lines[1].startswith("  1. turn 1: prompt of turn-1, about ")
     assert lines[2].startswith("  2. note: Python 3.8 only, about ")
@@ -310,9 +312,9 @@ def test_a_dry_run_counts_the_pins() -> None:
     [
         ("/pin", Pin()),
         ("/pin 3 5", Pin((3, 5))),
-        ("/pin 3 the rules", Pin((3,), "the rules")),
-        ("/pin Python 3.8 only", Pin((), "Python 3.8 only")),
-        ("/pin --force 0 is a note", Pin((), "0 is a note", force=True)),
+        ("/pin 3 the rules", Pin((3,), note="the rules")),
+        ("/pin Python 3.8 only", Pin(note="Python 3.8 only")),
+        ("/pin --force 0 is a note", Pin(note="0 is a note", force=True)),
     ],
 )
 def test_pin_takes_turns_and_then_a_note(text: str, expected: Pin) -> None:

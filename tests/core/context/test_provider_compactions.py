@@ -78,7 +78,7 @@ def test_a_clear_that_would_bring_compacted_turns_back_is_skipped_and_says_so(
     assert said == (
         "Nothing to trim: Codex compacted the context automatically in turn 4, so the model sees 2 turns and Codex's summary of"
         f" what came before. To keep {keep} would bring {keep - 2} turn{'s' * (keep > 3)} back word for word and make the"
-        f" context larger; /clear {keep} --force does it all the same."
+        f" context larger. /clear {keep} --force does it all the same."
     )
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from trimpoint.core.commands.compact import Compact
+from trimpoint.core.commands.parsing import UsageError, parse
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.decide.trimming import (
     EARLIER_SUMMARY,
@@ -13,8 +15,6 @@ from trimpoint.core.decide.trimming import (
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy, SummarizerPolicy
-from trimpoint.core.model.invocations import Compact, UsageError
-from trimpoint.core.model.slash import parse
 from trimpoint.core.model.state import Operation
 
 from tests.core.given import Conversation, compact, started, texts

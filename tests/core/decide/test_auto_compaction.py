@@ -8,6 +8,7 @@ import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol import readmodel as rm
 
@@ -152,9 +153,10 @@ def test_without_a_window_nothing_is_critical() -> None:
 def test_a_person_is_told_what_to_expect(
     given: int, policy: Policy, state: str, message: str
 ) -> None:
-    assert shown(filled(given), policy) == rm.AutoCompaction(
-        mode=policy.auto, state=state, message=message
-    )  # type: ignore[arg-type]
+    found = shown(filled(given), policy)
+    assert (found.mode, found.state, found.message) == (policy.auto, state, message)
+    hints = hint_text(found.hints, Spelling.SLASH)
+    assert " ".join(filter(None, (found.said, hints))) == message
 
 
 def test_while_it_runs_it_says_how_far_it_is() -> None:

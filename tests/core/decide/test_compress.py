@@ -1,7 +1,12 @@
 """The segments that `/compress` chooses, and how they are shown."""
 
 from trimpoint.core.context.segments import context_segments
-from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
+from trimpoint.core.decide.discarding import (
+    CompressionPlan,
+    nothing_to_discard,
+    plan_compression,
+    total_tokens,
+)
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
@@ -114,7 +119,7 @@ def test_a_plan_is_shown_by_class() -> None:
     assert text.endswith("the rest is protected, or goes only when it is named.")
     enough = plan_compression(thread.state, 10_000, SMALL.discard)
     assert isinstance(enough, CompressionPlan)
-    assert preview_text(enough).startswith("Nothing to discard")
+    assert nothing_to_discard(enough).said.startswith("Nothing to discard")
     assert (
         remaining_text(400, 400)
         == "About 400 tokens of the conversation are left, within the target of 400."

@@ -10,6 +10,7 @@ from trimpoint.core.model.operations import Phase
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import THREAD, compact, started, texts, trim
+from tests.core.usage import call, complete
 
 
 def test_a_compaction_is_only_asked_for_at_first() -> None:
@@ -30,9 +31,28 @@ def test_blank_guidance_is_none(blank: str | None) -> None:
     assert (requested.guidance, requested.keep_last_n_turns, requested.trigger) == (None, 0, "user")
 
 
+ON = "/compact --force summarizes it all the same; /clear drops it."
+
+
 def test_a_short_conversation_is_not_compacted() -> None:
     message = started(turns=2).when(compact()).rejected(Reason.NOT_ENOUGH_MESSAGES).message
-    assert message == "Not enough to compact: the agent's context holds 4 messages, fewer than 6."
+    assert (
+        message
+        == "Not enough to compact: the agent's context holds 4 messages, fewer than 6. " + ON
+    )
+
+
+@pytest.mark.parametrize(("used", "accepted"), [(60_000, False), (75_000, True), (95_000, True)])
+def test_a_short_conversation_that_fills_the_window_is_compacted(used: int, accepted: bool) -> None:
+    thread = started(policy=Policy(model_windows={"gpt-5": 100_000}))
+    turn_id = thread.begin_turn()
+    thread.report(call(turn_id, used, used, 100_000))
+    complete(thread, turn_id)
+    when = thread.when(compact())
+    if accepted:
+        assert thread.do(compact()).operation_id
+    else:
+        when.rejected(Reason.NOT_ENOUGH_MESSAGES)
 
 
 def test_a_message_alone_is_said_in_the_singular() -> None:
@@ -40,7 +60,9 @@ def test_a_message_alone_is_said_in_the_singular() -> None:
     thread.begin_turn()
     thread.report(ev.TurnCompleted("turn-1", "interrupted"))
     message = thread.when(compact()).rejected(Reason.NOT_ENOUGH_MESSAGES).message
-    assert message == "Not enough to compact: the agent's context holds 1 message, fewer than 6."
+    assert (
+        message == "Not enough to compact: the agent's context holds 1 message, fewer than 6. " + ON
+    )
 
 
 def test_force_compacts_a_short_conversation() -> None:

@@ -249,10 +249,10 @@ def test_turns_that_codex_had_compacted_come_back_only_by_force() -> None:
     thread.clear(1)
     refused = refusal(thread, Reason.DOES_NOT_FIT)
     assert "in turn 3" in refused
-    assert "comes back only with /revert 4 --context; /undo --force brings" in refused
+    assert "/revert 4 --context brings it back; /undo --force brings" in refused
     thread.turn()
     refused = refusal(thread, Reason.DOES_NOT_FIT)
-    assert "/revert 4 --context, without the turns since; /undo --force" in refused
+    assert "/revert 4 --context brings it back, without the turns since; /undo --force" in refused
     undo(thread, force=True)
     assert len(thread.state.active_turns) == 5
 

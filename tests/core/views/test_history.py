@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from trimpoint.core.commands.looking import Search
+from trimpoint.core.commands.parsing import parse
 from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.agent_tools import Answer
 from trimpoint.core.model.decision import DiscardPolicy, Policy
-from trimpoint.core.model.invocations import Search
-from trimpoint.core.model.slash import parse
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind, is_own_tool_call
 from trimpoint.core.views.history_tools import (

@@ -1,7 +1,7 @@
 import pytest
+from trimpoint.core.commands.looking import Timeline
+from trimpoint.core.commands.parsing import NotACommand, UsageError, parse
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.invocations import NotACommand, Timeline, UsageError
-from trimpoint.core.model.slash import parse
 from trimpoint.core.views.timeline_text import timeline_text
 
 from tests.core.given import started

@@ -15,8 +15,6 @@ from trimpoint.core.views.trim_outcome import (
     planned_text,
     token_change,
     tokens_text,
-    unarchive_line,
-    undo_line,
     with_pins,
 )
 from trimpoint_protocol import commands as wire
@@ -121,11 +119,6 @@ def test_a_revert_would_leave_what_was_there_then() -> None:
     assert 0 < there.after < before
     same = planned_revert_change(thread.state, revert_to("turn-3"), POLICY)
     assert same.after == before
-
-
-def test_the_last_line_names_the_command_that_takes_a_trim_back() -> None:
-    assert undo_line("/undo") == "To undo: /undo"
-    assert "trimpoint unarchive thread-1" in unarchive_line(started(turns=1).state)
 
 
 def test_pins_are_called_as_a_person_does_and_removed_by_number() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from trimpoint.cli.connection.client import RemoteError
-from trimpoint.core.model import slash
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.testkit import held, say
 
 from tests.deadlines import SCENARIO_S
@@ -95,7 +95,7 @@ async def test_a_chosen_entry_of_the_skill_menu_is_a_command(harness: Harness) -
                     lambda message: message.get("method") == "turn/completed", after
                 )
                 assert ended["params"]["turn"]["items"][0]["text"].startswith(answer)
-    assert list(ours) == [name for name in slash.REGISTRY if name != "new"]
+    assert list(ours) == [name for name in REGISTRY if name != "new"]
     assert not any(skill["path"].startswith("/trimpoint/") for skill in plain["skills"])
     assert not any(request.mentions("$clear") for request in harness.model.requests)
 

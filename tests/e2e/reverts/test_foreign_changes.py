@@ -192,7 +192,7 @@ async def test_a_dry_run_says_what_a_revert_does_and_does_nothing(harness: Harne
         "refusals": [],
     }
     assert done["files"] == dry["files"]
-    assert "Nothing has been done." in dry["message"]
+    assert "Nothing was changed." in dry["message"]
     assert (nothing["status"], nothing["reason"]) == ("skipped", "nothing_to_revert")
     assert (context["files"], context["status"]) == (
         {"written": [], "removed": [], "kept": [], "refusals": []},

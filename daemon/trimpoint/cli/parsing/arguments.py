@@ -40,24 +40,14 @@ GROUPS = (
     ("talk", (agent.add_chat, agent.add_ask, threads.add_interrupt, threads.add_watch)),
     (
         "the agent's context",
-        (
-            context.add_context,
-            context.add_clear,
-            context.add_compact,
-            context.add_compress,
-            context.add_new,
-        ),
+        (context.add_context, *context.declared("context")),
     ),
     (
         "history and files",
         (
             threads.add_timeline,
             threads.add_search,
-            context.add_revert,
-            context.add_undo,
-            context.add_pin,
-            context.add_unpin,
-            context.add_pins,
+            *context.declared("history"),
             threads.add_diff,
             threads.add_checkpoints,
             threads.add_export,

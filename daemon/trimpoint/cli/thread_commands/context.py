@@ -13,10 +13,11 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint.cli.connection.client import Client, RemoteError, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit, UsageError
-from trimpoint.cli.terminal import for_shells, print_json, stdout_console
+from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.context_view import context_table
 from trimpoint.cli.views.inspection_view import inspection_view
+from trimpoint.core.model.spelling import Spelling, spelled
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +44,7 @@ async def _show(arguments: argparse.Namespace, client: Client) -> int:
     if context.level in ("warning", "critical") and not arguments.json:
         advice = await ask(client, ContextAdvice, "context/advice", threadId=context.thread_id)
         for one in advice.advice:
-            stdout_console().print(Text(f"  {for_shells(one.text)}"))
+            stdout_console().print(Text(f"  {spelled(one.command, Spelling.SHELL)} {one.effect}"))
     return code
 
 

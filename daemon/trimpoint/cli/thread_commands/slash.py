@@ -1,9 +1,9 @@
-"""`trimpoint clear | compact | compress | revert | undo | new | pin | unpin | pins`: sends the
-slash command of that name to the daemon, as if it were typed in a chat.
+"""Runs the commands of the shell that are slash commands too: each is sent to the daemon as if it
+were typed in a chat.
 """
 
 import argparse
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -16,8 +16,8 @@ from trimpoint_protocol.methods import CommandOutcome
 from trimpoint.cli.connection.client import Client, ConnectionLost, PendingAnswer, RemoteError
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import Exit
+from trimpoint.cli.parsing.context_arguments import typed
 from trimpoint.cli.terminal import (
-    for_shells,
     one_line,
     print_json,
     print_line,
@@ -28,7 +28,11 @@ from trimpoint.cli.terminal import (
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
+from trimpoint.core.commands.compact import Compact
+from trimpoint.core.commands.parsing import parse
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.spelling import Spelling, undo_text
+from trimpoint.core.views.outcome_text import done_text
 
 _CANCEL_DEADLINE_S = 10.0
 _GOES_ON = "It continues in the daemon: see trimpoint status."
@@ -40,76 +44,9 @@ _ENDINGS = {
 }
 
 
-def run_clear(arguments: argparse.Namespace) -> int:
-    """Runs `clear [N] [--dry-run]`."""
-    return _run(
-        arguments, "/clear", [] if arguments.keep is None else [str(arguments.keep)], "dry_run"
-    )
-
-
-def run_compact(arguments: argparse.Namespace) -> int:
-    """Runs `compact [--keep N] [--model M] [--force] [--dry-run] [guidance…]`."""
-    keep = ["--keep", str(arguments.keep)] if arguments.keep is not None else []
-    model = ["--model", arguments.model] if arguments.model is not None else []
-    return _run(arguments, "/compact", [*keep, *model], "force", "dry_run", rest=arguments.guidance)
-
-
-def run_compress(arguments: argparse.Namespace) -> int:
-    """Runs `compress [TOKENS] [--dry-run]`."""
-    return _run(
-        arguments,
-        "/compress",
-        [arguments.target] if arguments.target is not None else [],
-        "dry_run",
-    )
-
-
-def run_revert(arguments: argparse.Namespace) -> int:
-    """Runs `revert [TURN | --undo] [--context] [--force] [--dry-run]`."""
-    turn = [arguments.turn] if arguments.turn is not None else []
-    return _run(arguments, "/revert", turn, "undo", "context", "force", "dry_run")
-
-
-def run_undo(arguments: argparse.Namespace) -> int:
-    """Runs `undo [--redo] [--force] [--dry-run]`."""
-    return _run(arguments, "/undo", [], "redo", "force", "dry_run")
-
-
-def run_pin(arguments: argparse.Namespace) -> int:
-    """Runs `pin [TURN …] [--force] [NOTE]`."""
-    arguments.dry_run = False
-    force = ["--force"] if arguments.force else []
-    return _run(arguments, "/pin", force, rest=arguments.words)
-
-
-def run_unpin(arguments: argparse.Namespace) -> int:
-    """Runs `unpin [N …]`."""
-    arguments.dry_run = False
-    return _run(arguments, "/unpin", [str(number) for number in arguments.numbers])
-
-
-def run_pins(arguments: argparse.Namespace) -> int:
-    """Runs `pins`."""
-    arguments.dry_run = False
-    return _run(arguments, "/pins", [])
-
-
-def run_new(arguments: argparse.Namespace) -> int:
-    """Runs `new [--pins] [--dry-run]`."""
-    return _run(arguments, "/new", [], "pins", "dry_run")
-
-
-def _run(
-    arguments: argparse.Namespace,
-    name: str,
-    words: list[str],
-    *options: str,
-    rest: Sequence[str] = (),
-) -> int:
-    chosen = [f"--{option.replace('_', '-')}" for option in options if getattr(arguments, option)]
-    return with_daemon(
-        arguments, partial(_type, arguments, " ".join([name, *words, *chosen, *rest]))
-    )
+def run(arguments: argparse.Namespace) -> int:
+    """Runs a command that is declared in `core/commands`."""
+    return with_daemon(arguments, partial(_type, arguments, typed(arguments)))
 
 
 async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int:
@@ -119,8 +56,13 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
         print_json({"threadId": thread.id, **answer})
         return _ending(msgspec.convert(answer, CommandOutcome))[2]
     print_thread(thread, arguments)
+    return await carry_out(client, thread.id, text)
+
+
+async def carry_out(client: Client, thread_id: str, text: str) -> Exit:
+    """Runs a slash command, shows its outcome, and returns the exit code that it has."""
     async with _progress(client, text):
-        answer = await _answered(client, thread.id, text)
+        answer = await _answered(client, thread_id, text)
     outcome = msgspec.convert(answer, CommandOutcome)
     return _show(outcome, answer)
 
@@ -129,7 +71,7 @@ async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]
     """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
     the model is still writing, and prints the outcome.
     """
-    if text.startswith("/compact"):
+    if isinstance(parse(text), Compact):
         with suppress(RemoteError):  # the command itself is told why
             await client.request("thread/resume", threadId=thread_id, excludeTurns=True)
     begun = client.begin("commands/execute", threadId=thread_id, text=text)
@@ -154,7 +96,7 @@ async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> st
             return _GOES_ON
         if outcome.status != "completed":
             return "Cancelled. The agent's context is as it was."
-        return f"Too late to cancel: {one_line(for_shells(outcome.message or 'it is done'))}"
+        return f"Too late to cancel: {one_line(done_text(outcome, Spelling.SHELL) or 'it is done')}"
     return _GOES_ON
 
 
@@ -184,7 +126,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
 
 def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
     glyph, colour, code = _ending(outcome)
-    message = printable(for_shells(_parted(outcome)[0]))
+    message = printable(done_text(outcome, Spelling.SHELL))
     stdout_console().print(Text.assemble((f"{glyph} ", f"bold {colour}"), message))
     if outcome.blocker is not None and outcome.blocker.kind == "turn":
         stdout_console().print(Text("  Stop it with: trimpoint interrupt", "dim"))
@@ -192,17 +134,9 @@ def _show(outcome: CommandOutcome, answer: dict[str, Any]) -> Exit:
         stdout_console().print(line)
     if outcome.summary:
         stdout_console().print(summary_panel("Summary", outcome.summary))
-    if way_back := _parted(outcome)[1]:
-        stdout_console().print(Text(for_shells(way_back)))
+    if outcome.undo:
+        stdout_console().print(Text(undo_text(outcome.undo, Spelling.SHELL)))
     return code
-
-
-def _parted(outcome: CommandOutcome) -> tuple[str, str]:
-    """Splits a message into its text and its last line if that line says how to undo the command;
-    the line is printed after everything else.
-    """
-    said, _, last = (outcome.message or "").rpartition("\n")
-    return (said, last) if last.startswith("To undo: ") else (outcome.message or "", "")
 
 
 def _file_lines(files: Mapping[str, Any]) -> Iterator[Text]:

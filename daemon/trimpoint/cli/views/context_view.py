@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from rich.table import Table
 from rich.text import Text
-from trimpoint_protocol.readmodel import ContextStatus
+from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 
-from trimpoint.cli.terminal import for_shells, one_line
+from trimpoint.cli.terminal import one_line
 from trimpoint.core.context.context_size import percent_text
+from trimpoint.core.decide.auto_compaction import ADVICE
+from trimpoint.core.model.spelling import Spelling, hint_text
 
 _COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
-_ADVICE = "trimpoint compact summarizes it; trimpoint clear N keeps the last N turns."
 FILLED, EMPTY, MARK = "█", "░", "┃"
 BAR_CELLS, SMALL_BAR_CELLS = 40, 10
 _LABEL_CELLS = 14  # "Automatic", what is between it and the value, and a blank at the edge
@@ -57,10 +58,16 @@ def meter(context: ContextStatus, cells: int = 20) -> Iterator[Text]:
     """Yields the bar, and advice below it when the context is nearly full."""
     yield Text("  ").append_text(context_line(context, cells))
     if context.level in ("warning", "critical"):
-        advice = (
-            context.auto.message if context.auto is not None and context.auto.message else _ADVICE
-        )
-        yield Text(f"  {one_line(for_shells(advice), 2000)}", _COLOURS[context.level])
+        advice = automatic_text(context.auto) or hint_text(ADVICE, Spelling.SHELL)
+        yield Text(f"  {one_line(advice, 2000)}", _COLOURS[context.level])
+
+
+def automatic_text(auto: AutoCompaction | None) -> str:
+    """Returns what the daemon says about automatic compaction; empty if it says nothing."""
+    if auto is None:
+        return ""
+    words = filter(None, (auto.said, hint_text(auto.hints, Spelling.SHELL)))
+    return " ".join(words) or auto.message
 
 
 def small_context(context: ContextStatus | None, *, bar: bool = True) -> Text:
@@ -139,7 +146,7 @@ def _automatic(context: ContextStatus) -> Iterator[tuple[str, Text]]:
         return
     stopped = context.auto.state == "stopped"
     colour = "red" if stopped else _COLOURS.get(context.level or "", "")
-    said = Text(one_line(for_shells(context.auto.message), 2000), colour)
+    said = Text(one_line(automatic_text(context.auto), 2000), colour)
     if not stopped:
         yield "Automatic", Text(_AUTOMATIC[context.auto.mode], "dim")
     if said:

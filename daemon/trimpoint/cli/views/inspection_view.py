@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 from trimpoint_protocol.methods import ClassTotal, ContextInspection, InspectedItem
 
-from trimpoint.cli.terminal import for_shells, one_line
+from trimpoint.cli.terminal import one_line
 from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
 
 BAR_CELLS = 24
@@ -95,4 +95,4 @@ def _sums(found: ContextInspection) -> Iterator[Text]:
     rest = f"{sign} {tokens(abs(found.overhead_tokens))} for tools and the error of estimates"
     yield Text(f"{used} = {items} {rest}", "bold")
     if found.note is not None:
-        yield Text(one_line(for_shells(found.note), 300), "dim")
+        yield Text(one_line(found.note, 300), "dim")

@@ -10,8 +10,8 @@ from rich.text import Text
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.connection.client import Message
-from trimpoint.cli.terminal import for_shells, one_line, printable
-from trimpoint.cli.views.context_view import context_line
+from trimpoint.cli.terminal import one_line, printable
+from trimpoint.cli.views.context_view import automatic_text, context_line
 from trimpoint.cli.views.timeline_view import (
     ANSWER,
     PROMPT,
@@ -111,14 +111,11 @@ class LiveView:
             self._metered = moved
             self.end_line()
             self._console.print(Text("  ").append_text(context_line(context, LINE_CELLS)))
-        advice = (
-            context.auto.message
-            if context.auto is not None and context.auto.state != "running"
-            else ""
-        )
+        is_running = context.auto is not None and context.auto.state == "running"
+        advice = "" if is_running else automatic_text(context.auto)
         if advice and advice != self._advice:
             self.note(
-                f"  {one_line(for_shells(advice), 2000)}",
+                f"  {one_line(advice, 2000)}",
                 "red" if context.level == "critical" else "yellow",
             )
         self._advice = advice

@@ -8,6 +8,7 @@ them back and make the context larger.
 from typing import NamedTuple
 
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model.decision import Rejected, counted
 from trimpoint.core.model.ledger import Entry
@@ -85,15 +86,15 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
         return None
     seen = len(state.turns) - compaction.turn_index
     where = f"Codex compacted the context automatically in turn {compaction.turn_index + 1}"
-    insist = f"{command} --force does it all the same."
+    insist = (CommandHint(f"{command} --force", "does it all the same"),)
     if keep > seen:
         back = counted(keep - seen, "turn")
         sees = f"the model sees {counted(seen, 'turn')} and Codex's summary of what came before"
         return Rejected(
             Reason.NOTHING_TO_TRIM,
             f"Nothing to trim: {where}, so {sees}. To keep {keep} would bring {back} back word for "
-            "word"
-            f" and make the context larger; {insist}",
+            "word and make the context larger.",
+            hints=insist,
         )
     growth = _compacted_tokens(state, compaction) if keep == seen else 0
     used = state.usage.report.used if state.usage.report is not None else 0
@@ -102,8 +103,8 @@ def larger_again(state: ThreadState, keep: int, command: str) -> Rejected | None
     return Rejected(
         Reason.NOTHING_TO_TRIM,
         f"Nothing to trim: {where}, while it ran. To keep that turn would bring its beginning back "
-        "word for"
-        f" word, about {growth:,} tokens where the whole context has {used:,}; {insist}",
+        f"word for word, about {growth:,} tokens where the whole context has {used:,}.",
+        hints=insist,
     )
 
 

@@ -8,7 +8,10 @@ attempt wins a turn if a turn after it ends below the critical level. Without th
 could be compacted again and again and do nothing else.
 """
 
+from typing import Literal
+
 from trimpoint_protocol import readmodel as rm
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import plan_trim
 from trimpoint.core.context.context_size import level_of, reported_size, share_text, window_of
@@ -16,6 +19,7 @@ from trimpoint.core.context.provider_compactions import seen_turns
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Decision, Policy, Stamp, when_idle
+from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint.core.model.state import CompactionAttempt, ThreadState
 from trimpoint.core.model.usage import SampleSource, model_in
 
@@ -25,7 +29,10 @@ WITHOUT_A_TURN = REMEMBERED
 """The number of attempts in a row, each followed by a turn that filled the context again, after
 which no more are made.
 """
-ADVICE = "/compact summarizes it; /clear N keeps the last N turns and needs no model call."
+ADVICE = [
+    CommandHint("/compact", "summarizes it"),
+    CommandHint("/clear N", "keeps the last N turns and needs no model call"),
+]
 
 
 def compact_when_critical(state: ThreadState, stamp: Stamp, policy: Policy) -> Decision:
@@ -87,23 +94,28 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
         return rm.AutoCompaction(
             mode=policy.auto,
             state="running",
-            message=f"{_usage_text(state, policy)} {operation.message}".strip(),
+            message=(said := f"{_usage_text(state, policy)} {operation.message}".strip()),
+            said=said,
         )
     level = _level(state, policy)
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
-        return rm.AutoCompaction(
-            mode=policy.auto, state="stopped", message=_stop_reason(state, policy)
-        )
+        return _advised(policy, "stopped", _stop_reason(state, policy))
     if is_due(state, policy):
         return rm.AutoCompaction(
             mode=policy.auto,
             state="due",
-            message=f"{_usage_text(state, policy)} It is compacted before the next turn.",
+            message=(said := f"{_usage_text(state, policy)} It is compacted before the next turn."),
+            said=said,
         )
+    return _advised(policy, "idle", _usage_text(state, policy))
+
+
+def _advised(policy: Policy, state: Literal["idle", "stopped"], said: str) -> rm.AutoCompaction:
+    message = f"{said} {hint_text(ADVICE, Spelling.SLASH)}"
     return rm.AutoCompaction(
-        mode=policy.auto, state="idle", message=f"{_usage_text(state, policy)} {ADVICE}"
+        mode=policy.auto, state=state, message=message, said=said, hints=[*ADVICE]
     )
 
 
@@ -169,7 +181,7 @@ def _stop_reason(state: ThreadState, policy: Policy) -> str:
     stopped = f"{_usage_text(state, policy)} Automatic compaction has stopped:"
     if not _last_were_in_vain(state, policy):
         won = "after each of the last three the context was full again within one turn"
-        return f"{stopped} {won}. A turn that needs less, or a larger model, helps. {ADVICE}"
+        return f"{stopped} {won}. A turn that needs less, or a larger model, helps."
     failures = [one.failure for one in state.auto_attempts[-IN_VAIN:] if one.failure is not None]
     outcome = (
         "freed next to nothing"
@@ -179,4 +191,4 @@ def _stop_reason(state: ThreadState, policy: Policy) -> str:
         else "failed or freed next to nothing"
     )
     last_error = f" ({failures[-1].rstrip('.')})" if failures else ""
-    return f"{stopped} the last two attempts {outcome}{last_error}. {ADVICE}"
+    return f"{stopped} the last two attempts {outcome}{last_error}."

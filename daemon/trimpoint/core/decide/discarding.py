@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import reopened_generation
@@ -28,6 +29,11 @@ from trimpoint.core.model.decision import (
 from trimpoint.core.model.ledger import qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 
+MAKE_ROOM = (
+    CommandHint("/clear N", "keeps the last N turns"),
+    CommandHint("/compact", "summarizes all of it"),
+)
+"""What works where nothing can be discarded alone."""
 # The kinds of segments that `/compress` discards, in this order; the oldest of a kind first.
 PRIORITY: tuple[SegmentKind, ...] = (
     SegmentKind.CONTEXT_TOOL,
@@ -172,10 +178,10 @@ def discard_refusal(state: ThreadState) -> Rejected | None:
             "Only Codex can read the summary that the context begins with, so nothing can be taken "
             "out beside it."
         )
-        return Rejected(Reason.NOT_SUPPORTED, f"{sealed} /clear N and /compact work.")
+        return Rejected(Reason.NOT_SUPPORTED, sealed, hints=MAKE_ROOM)
     if compacted_by_codex(state):
         own = "Codex has compacted the context, so what it holds is not known item by item."
-        return Rejected(Reason.NOT_SUPPORTED, f"{own} /clear N and /compact work.")
+        return Rejected(Reason.NOT_SUPPORTED, own, hints=MAKE_ROOM)
     return None
 
 
@@ -238,17 +244,18 @@ def _proposed(
     plan = plan_compression(state, target, policy)
     if isinstance(plan, Rejected):
         return plan
-    return plan.chosen or Rejected(Reason.NOTHING_TO_TRIM, nothing_to_discard(plan))
+    return plan.chosen or nothing_to_discard(plan)
 
 
-def nothing_to_discard(plan: CompressionPlan) -> str:
-    """Returns a sentence that says why `/compress` discards nothing."""
+def nothing_to_discard(plan: CompressionPlan) -> Rejected:
+    """Returns the rejection that says why `/compress` discards nothing."""
     holds = f"the conversation takes about {plan.total_tokens:,} tokens of the context"
     if plan.is_enough:
-        return f"Nothing to discard: {holds}, no more than the target of {plan.target_tokens:,}."
-    return (
-        f"Nothing to discard: {holds}, but none of it may be discarded alone. /compact or /clear N "
-        "make room."
+        target = f"no more than the target of {plan.target_tokens:,}"
+        return Rejected(Reason.NOTHING_TO_TRIM, f"Nothing to discard: {holds}, {target}.")
+    alone = "but none of it may be discarded alone"
+    return Rejected(
+        Reason.NOTHING_TO_TRIM, f"Nothing to discard: {holds}, {alone}.", hints=MAKE_ROOM
     )
 
 

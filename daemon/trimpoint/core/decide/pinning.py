@@ -9,6 +9,7 @@ with the next trim.
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.context_size import window_of
@@ -22,6 +23,8 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
 MAX_NOTE_CHARS = 2_000
+_LISTED = (CommandHint("/pins", "lists them"),)
+_ROOM = (CommandHint("/unpin", "makes room"),)
 
 
 def pin(state: ThreadState, command: wire.PinContext, stamp: Stamp, policy: Policy) -> Decision:
@@ -52,7 +55,7 @@ def unpin(state: ThreadState, command: wire.UnpinContext, stamp: Stamp) -> Decis
     for name in command.pins or [max(standing, key=lambda one: one.created_at_ms).id]:
         found = _named(standing, name)
         if found is None:
-            return Rejected(Reason.ENTRY_NOT_FOUND, f"There is no pin {name}; /pins lists them.")
+            return Rejected(Reason.ENTRY_NOT_FOUND, f"There is no pin {name}.", hints=_LISTED)
         gone.append(found)
     events = tuple(ev.ContextUnpinned(state.id, one.id) for one in dict.fromkeys(gone))
     after = msgspec.structs.replace(state, pins=[one for one in state.pins if one not in gone])
@@ -108,7 +111,7 @@ def _exceeds_pins_share(after: ThreadState, policy: Policy) -> Rejected | None:
         return None
     what = f"All pins would weigh about {weight:,} tokens"
     limit = f"and pins may hold {policy.pins_share:.0%} of the window, {room:,}"
-    return Rejected(Reason.DOES_NOT_FIT, f"Not pinned: {what}, {limit}. /unpin makes room.")
+    return Rejected(Reason.DOES_NOT_FIT, f"Not pinned: {what}, {limit}.", hints=_ROOM)
 
 
 def _reopened(

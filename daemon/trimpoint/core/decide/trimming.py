@@ -5,6 +5,7 @@ opens.
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import (
     Summary,
@@ -16,7 +17,12 @@ from trimpoint.core.context.active_context import (
     plan_trim,
     summary_item,
 )
-from trimpoint.core.context.context_size import opened_weights
+from trimpoint.core.context.context_size import (
+    level_of,
+    opened_weights,
+    reported_size,
+    window_of,
+)
 from trimpoint.core.context.generations import next_generation
 from trimpoint.core.context.provider_compactions import larger_again
 from trimpoint.core.evolve.compaction_attempts import AUTO
@@ -39,6 +45,10 @@ from trimpoint.core.model.usage import model_in
 EARLIER_SUMMARY = (
     "The conversation begins with a summary of what came before it. Build on that summary: keep "
     "what still holds, and drop what is superseded."
+)
+_ALL_THE_SAME = (
+    CommandHint("/compact --force", "summarizes it all the same"),
+    CommandHint("/clear", "drops it"),
 )
 SMALL_SUMMARY_TOKENS = 200
 """A summary of at most this many tokens is always accepted, because it costs very little."""
@@ -122,9 +132,9 @@ def compact(
     holds = f"the agent's context holds {counted(count, 'message')}"
     if count == 0 and not state.active_injected:
         return Rejected(Reason.NOT_ENOUGH_MESSAGES, f"Nothing to compact: {holds}.")
-    if count < policy.min_messages and not command.force:
+    if count < policy.min_messages and not command.force and not _is_filling(state, policy):
         few = f"Not enough to compact: {holds}, fewer than {policy.min_messages}."
-        return Rejected(Reason.NOT_ENOUGH_MESSAGES, few)
+        return Rejected(Reason.NOT_ENOUGH_MESSAGES, few, hints=_ALL_THE_SAME)
     if keep and plan_trim(state, keep) is None:
         return Rejected(Reason.NOTHING_TO_TRIM, _nothing_to_trim(state, keep))
     if (
@@ -142,6 +152,17 @@ def compact(
         force=command.force,
     )
     return Accepted((ev.OperationStarted(stamp.id, "compact"), requested), stamp.id)
+
+
+def _is_filling(state: ThreadState, policy: Policy) -> bool:
+    """Returns whether the context is at the warning or critical level. Few messages fill it where
+    much was read: tool calls and their results are none.
+    """
+    window = window_of(state.usage, model_in(state.settings), policy)
+    size = reported_size(state.usage, window)
+    if size is None or window is None:
+        return False
+    return level_of(size.used, window, policy) != "ok"
 
 
 def complete_compaction(
@@ -194,7 +215,8 @@ def not_smaller(state: ThreadState, operation: Operation, summary: str) -> Rejec
     if tokens < replaced:
         return None
     what = f"The summary has about {tokens:,} tokens, and what it stands for about {replaced:,}"
-    return Rejected(Reason.NOT_SMALLER, f"{what}. /compact --force takes it all the same.")
+    insist = CommandHint("/compact --force", "takes it all the same")
+    return Rejected(Reason.NOT_SMALLER, f"{what}.", hints=(insist,))
 
 
 def _with_origin(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.context_size import exceeds, window_of
 from trimpoint.core.context.generations import generation_behind
@@ -102,8 +103,9 @@ def _plan_redo(state: ThreadState) -> UndoPlan | Rejected:
     undone = state.undone[-1]
     point, discard = undone.point, undone.discard
     if point is not None and point.summary_unavailable:
-        sealed = "Only Codex could read its summary. /compact summarizes once more."
-        return Rejected(Reason.NOT_SUPPORTED, f"The compaction cannot be made again: {sealed}")
+        sealed = "The compaction cannot be made again: only Codex could read its summary."
+        again = CommandHint("/compact", "summarizes once more")
+        return Rejected(Reason.NOT_SUPPORTED, sealed, hints=(again,))
     context = msgspec.structs.replace(
         state,
         trim_points=[*state.trim_points, *([point] if point is not None else [])],
@@ -134,30 +136,30 @@ def _began_sealed(context: ThreadState, number: int) -> bool:
 def _needs_force(state: ThreadState, plan: UndoPlan, policy: Policy) -> Rejected | None:
     command = "/undo --redo --force" if plan.opened.reason == "redo" else "/undo --force"
     if (index := _compacted_in(state, plan)) is not None:
-        own = f"Codex compacted the context automatically in turn {index + 1}, and what it had then"
-        reverting = _reverting(state, plan)
-        back = "cannot be had back" if reverting is None else f"comes back only with {reverting}"
-        words = f"{command} brings the turns back word for word"
-        return Rejected(Reason.DOES_NOT_FIT, f"{own} {back}; {words}.")
+        own = f"Codex compacted the context automatically in turn {index + 1}"
+        lost = f"{own}, and what it had then cannot be had back by an undo."
+        words = CommandHint(command, "brings the turns back word for word")
+        return Rejected(Reason.DOES_NOT_FIT, lost, hints=(*_reverting(state, plan), words))
     window = window_of(state.usage, model_in(state.settings), policy)
     if window is None or not exceeds(plan.context, plan.opened, window):
         return None
     size = f"the context would hold more than the {window:,} tokens that fit into the window"
-    return Rejected(Reason.DOES_NOT_FIT, f"Not undone: {size}. {command} does it all the same.")
+    insist = CommandHint(command, "does it all the same")
+    return Rejected(Reason.DOES_NOT_FIT, f"Not undone: {size}.", hints=(insist,))
 
 
-def _reverting(state: ThreadState, plan: UndoPlan) -> str | None:
+def _reverting(state: ThreadState, plan: UndoPlan) -> tuple[CommandHint, ...]:
     """Returns the command that brings Codex's own summary back, which was in the context before the
-    trim; None if the present context begins with it.
+    trim; empty if the present context begins with it.
 
     The Codex thread of the last turn before the trim has it: had an undo since then given the
     turns in full, no compaction before it would count.
     """
     if plan.opened.reason == "redo" or newest_own_compaction(state) is not None:
-        return None
+        return ()
     kept = sum(turn.generation < plan.boundary.generation for turn in state.turns)
     since = ", without the turns since" if kept < len(state.turns) else ""
-    return f"/revert {kept} --context{since}"
+    return (CommandHint(f"/revert {kept} --context", f"brings it back{since}"),)
 
 
 def _compacted_in(state: ThreadState, plan: UndoPlan) -> int | None:

@@ -8,8 +8,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from trimpoint_protocol.errors import BlockerKind, Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint.core.model.state import Operation, Pending, ThreadState
 
 
@@ -82,13 +84,20 @@ class BusyReason(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The outcome of a command that a rule refused. `message` is a sentence for a person. `block`
-    says what keeps the thread busy if that is the reason, else it is None.
+    """The outcome of a command that a rule refused. `said` is a sentence for a person, and `hints`
+    are commands that help on. `block` says what keeps the thread busy if that is the reason, else
+    it is None.
     """
 
     reason: Reason
-    message: str
+    said: str
     block: BusyReason | None = None
+    hints: tuple[CommandHint, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """Returns what was said and the hints in one text."""
+        return " ".join(filter(None, (self.said, hint_text(self.hints, Spelling.SLASH))))
 
 
 class Accepted(NamedTuple):

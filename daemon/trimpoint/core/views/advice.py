@@ -76,13 +76,15 @@ def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:
     command = CompactContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
     plan = plan_trim(state, keep)
     if plan is not None and isinstance(compact(state, command, _NOBODY, policy), Accepted):
-        text = f"/compact --keep {keep} puts a summary in place of all but the last turns."
+        typed = f"/compact --keep {keep}"
+        effect = "puts a summary in place of all but the last turns."
         yield TrimAdvice(
-            command=f"/compact --keep {keep}",
+            command=typed,
             frees_tokens=None,
             after_tokens=None,
             percent=None,
-            text=text,
+            text=f"{typed} {effect}",
+            effect=effect,
         )
 
 
@@ -92,13 +94,12 @@ def _advice(
     freed = context_size(state, policy).used - after
     if freed >= WORTH_IT * window:
         percent = used_percent(after, window)
+        effect = f"frees {share_text(freed, window)} of the window: to {percent_text(percent)}."
         yield TrimAdvice(
             command=command,
             frees_tokens=freed,
             after_tokens=after,
             percent=percent,
-            text=(
-                f"{command} frees {share_text(freed, window)} of the window: to "
-                f"{percent_text(percent)}."
-            ),
+            text=f"{command} {effect}",
+            effect=effect,
         )

@@ -8,7 +8,6 @@ from trimpoint.core.context.segment_kinds import SegmentKind
 from trimpoint.core.decide.discarding import (
     PRIORITY,
     CompressionPlan,
-    nothing_to_discard,
     total_tokens,
 )
 
@@ -45,8 +44,6 @@ def compression_preview(plan: CompressionPlan) -> CompressionPreview:
 
 def preview_text(plan: CompressionPlan) -> str:
     """Returns the plan as text for a person, one line for each kind of segment."""
-    if not plan.chosen:
-        return nothing_to_discard(plan)
     lines = [
         f"  {_CLASSES[SegmentKind(one.kind)]}: {one.count}, about {one.est_tokens:,} tokens"
         for one in compression_preview(plan).classes

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.readmodel import ContextPin
 
 from trimpoint.core.context.context_size import share_text, window_of
@@ -10,6 +11,7 @@ from trimpoint.core.context.segment_kinds import preview
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy, counted
 from trimpoint.core.model.ledger import Pin
+from trimpoint.core.model.spelling import Said
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
@@ -19,13 +21,19 @@ def context_pins(state: ThreadState) -> list[ContextPin]:
     return [_shown(state, pin, number) for number, pin in enumerate(standing_pins(state), 1)]
 
 
-def pins_text(state: ThreadState, policy: Policy) -> str:
+_HOW_TO_PIN = (
+    CommandHint("/pin N", "pins turn N"),
+    CommandHint("/pin SENTENCE", "pins that sentence"),
+)
+
+
+def pins_text(state: ThreadState, policy: Policy) -> Said:
     """Returns the pins as text: their total size, then one line for each."""
     pins = context_pins(state)
     if not pins:
-        return "Nothing is pinned. /pin N pins turn N, /pin and a sentence pins that sentence."
+        return Said("Nothing is pinned.", _HOW_TO_PIN)
     lines = [f"  {pin.number}. {_name(pin)}, about {pin.est_tokens:,} tokens" for pin in pins]
-    return "\n".join([pins_weight(state, policy), *lines])
+    return Said("\n".join([pins_weight(state, policy), *lines]))
 
 
 def pins_weight(state: ThreadState, policy: Policy) -> str:

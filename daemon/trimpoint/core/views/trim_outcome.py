@@ -28,8 +28,6 @@ from trimpoint.core.model.usage import model_in
 
 SUMMARY_TO_COME = "The summary is not counted, because it is not written yet."
 UNDO, REDO = "/undo", "/undo --redo"
-SHORT_ID_CHARS = 8
-"""The number of characters at the end of an id that people are shown."""
 DISCARDED = "An estimate: what is discarded is weighed here, and not by the model."
 NEW_SESSION = "An estimate: what instructions and tools took before."
 
@@ -93,18 +91,6 @@ def undo_command(state: ThreadState, *, of_undo: bool = False) -> str | None:
         return UNDO
     # Codex may still have the context that the ledger lacks, but without the turns since the trim.
     return f"/revert {len(state.turns)} --context" if state.turns and not of_undo else None
-
-
-def undo_line(undo: str) -> str:
-    """Returns the last line of an answer, which names the command to undo it."""
-    return f"To undo: {undo}"
-
-
-def unarchive_line(state: ThreadState) -> str:
-    """Returns the last line of the answer to `/new`. It names a shell command, because no slash
-    command unarchives a thread.
-    """
-    return undo_line(f"trimpoint unarchive {state.id[-SHORT_ID_CHARS:]} (in a terminal)")
 
 
 def with_pins(state: ThreadState) -> str:

@@ -17,6 +17,7 @@ from trimpoint_protocol.client import Client, RemoteError
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model import events as ev
 from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand
 from trimpoint.fleet.hub.connection import Hub
@@ -216,11 +217,9 @@ async def _say_unfinished(deadline_s: float, ended: anyio.Event, answer: Answer)
 
 def _typed(method: str, command: FleetCommand) -> str:
     """Returns the command as the slash command that a person would type."""
-    if method == "clear":
-        return "/clear" if command.keep is None else f"/clear {command.keep}"
-    keep = "" if command.keep is None else f" --keep {command.keep}"
     guidance = " ".join(command.guidance.split())
-    return f"/compact{keep} {guidance}".rstrip()
+    given = {"keep": command.keep, "guidance": guidance}
+    return REGISTRY[method].typed(given)
 
 
 def _refused(reason: Reason, message: str) -> FleetAnswer:

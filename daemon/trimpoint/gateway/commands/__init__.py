@@ -1,5 +1,5 @@
 """Commands and prompts. `typed_commands` finds slash commands in prompts, in large ones with
-`large_input`, `slash_runner` executes them with `slash_requests` and `slash_outcomes`,
+`large_input`, `slash_runner` executes them with `slash_outcomes`,
 `turn_starts` starts turns, `agent_tools` answers the agent's tool calls, and `lone_messages` shows
 messages outside of any turn.
 

@@ -2,15 +2,17 @@
 
 from typing import Any
 
+import msgspec
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandStatus
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles
 
 from trimpoint.core.model.ledger import Discard
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.spelling import Spelling
 from trimpoint.core.model.state import Operation, ThreadState
+from trimpoint.core.views.outcome_text import outcome_text
 from trimpoint.core.views.view import blocker
-from trimpoint.operations.messages import UNDO
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -33,17 +35,31 @@ STATUS_OF: dict[Phase, CommandStatus] = {
 }
 
 
-def revert_members(operation: Operation) -> dict[str, Any]:
-    """Returns the members of the outcome for a revert: the written, removed and kept files, and the
-    undo command.
+def outcome(
+    command: str, said: str, status: CommandStatus = "completed", **members: Any
+) -> CommandOutcome:
+    """Returns the outcome of a command of ours. `said` is what happened, in sentences for a person;
+    the other members are those of `CommandOutcome`, and `message` is worded from all of them.
     """
+    made = CommandOutcome(handled=True, command=command, status=status, said=said, **members)
+    return with_members(made)
+
+
+def with_members(made: CommandOutcome, **members: Any) -> CommandOutcome:
+    """Returns the outcome with these members changed, and worded anew."""
+    changed = msgspec.structs.replace(made, **members)
+    return msgspec.structs.replace(changed, message=outcome_text(changed, Spelling.SLASH))
+
+
+def revert_members(operation: Operation) -> dict[str, Any]:
+    """Returns the members of the outcome for a revert: the written, removed and kept files."""
     reverting = operation.reverting
     if reverting is None:
         return {}
     files = RevertedFiles(
         written=list(reverting.written), removed=list(reverting.removed), kept=list(reverting.kept)
     )
-    return {"undo": UNDO, "files": files if reverting.commit else None}
+    return {"files": files if reverting.commit else None}
 
 
 def trim_point_members(state: ThreadState, operation: Operation) -> dict[str, Any]:
@@ -62,10 +78,9 @@ def trim_point_members(state: ThreadState, operation: Operation) -> dict[str, An
     }
 
 
-def failed_outcome(command: str, reason: Reason, message: str) -> CommandOutcome:
-    return CommandOutcome(
-        handled=True, command=command, status="failed", reason=reason, message=message
-    )
+def failed_outcome(command: str, reason: Reason, said: str) -> CommandOutcome:
+    """Returns the outcome of a command that was refused for a reason."""
+    return outcome(command, said, "failed", reason=reason)
 
 
 def successor_of(writer: ThreadWriter, refused: CommandRefused) -> str | None:
@@ -77,12 +92,12 @@ def successor_of(writer: ThreadWriter, refused: CommandRefused) -> str | None:
 
 
 def refused_outcome(command: str, refused: CommandRefused) -> CommandOutcome:
-    block = blocker(refused.block) if refused.block is not None else None
-    return CommandOutcome(
-        handled=True,
-        command=command,
-        status="skipped" if refused.reason in SKIPS else "failed",
+    """Returns the outcome of a command that a rule rejected."""
+    return outcome(
+        command,
+        refused.said,
+        "skipped" if refused.reason in SKIPS else "failed",
         reason=refused.reason,
-        message=str(refused),
-        blocker=block,
+        hints=[*refused.hints],
+        blocker=blocker(refused.block) if refused.block is not None else None,
     )

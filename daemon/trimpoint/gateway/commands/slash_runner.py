@@ -6,62 +6,51 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
 import structlog
-from trimpoint_protocol.commands import (
-    AnyClientCommand,
-    ArchiveAndNew,
-    DiscardContext,
-    PinContext,
-    RevertToCheckpoint,
-    UndoTrim,
-    UnpinContext,
-)
+from trimpoint_protocol.commands import RevertToCheckpoint, UndoTrim
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome, CommandProgress, TokenChange
 
-from trimpoint.core.context.context_size import (
-    ContextSize,
-    context_size,
-    window_of,
-)
+from trimpoint.core.commands.compress import Compress
+from trimpoint.core.commands.declaration import Change, Command, CommandIds, Done, Reading
+from trimpoint.core.commands.helping import Help
+from trimpoint.core.commands.looking import Context, Search
+from trimpoint.core.commands.new import New
+from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
+from trimpoint.core.commands.pins import Pin, Unpin
+from trimpoint.core.commands.registry import help_text
+from trimpoint.core.context.context_size import ContextSize, context_size, window_of
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
-from trimpoint.core.decide.discarding import plan_compression, total_tokens
+from trimpoint.core.decide.discarding import nothing_to_discard, plan_compression, total_tokens
 from trimpoint.core.model import events as ev
-from trimpoint.core.model import invocations, slash
 from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
-from trimpoint.core.views.pins_view import pin_names, pins_text, pins_weight, unpin_command
-from trimpoint.core.views.timeline_text import timeline_text
+from trimpoint.core.views.outcome_text import operation_said
+from trimpoint.core.views.pins_view import pin_names, pins_weight
 from trimpoint.core.views.trim_outcome import (
     Planned,
     change_by_discard,
     planned_change,
     planned_text,
     token_change,
-    tokens_text,
-    unarchive_line,
-    undo_command,
-    undo_line,
     with_pins,
 )
 from trimpoint.gateway.commands.slash_outcomes import (
     STATUS_OF,
     failed_outcome,
+    outcome,
     refused_outcome,
     revert_members,
     successor_of,
     trim_point_members,
+    with_members,
 )
-from trimpoint.gateway.commands.slash_requests import CommandIds, as_command
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
-from trimpoint.operations.messages import UNDO
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
@@ -101,7 +90,7 @@ class SlashRunner:
 
     async def run(
         self,
-        parsed: invocations.Parsed,
+        parsed: Parsed,
         thread_id: str | None,
         command_id: str | None,
         progress: Progress,
@@ -114,95 +103,99 @@ class SlashRunner:
         :raises EngineError: when the thread does not exist, or its journal cannot be written.
         """
         match parsed:
-            case invocations.NotACommand():
+            case NotACommand():
                 return CommandOutcome(handled=False)
-            case invocations.UsageError(command, message):
-                return failed_outcome(command, Reason.USAGE, message)
-            case invocations.Help(name):
-                return CommandOutcome(
-                    handled=True, command="help", status="completed", message=slash.help_text(name)
-                )
+            case UsageError():
+                return failed_outcome(parsed.command, Reason.USAGE, parsed.message)
+            case Help(name):
+                return outcome(Help.command, help_text(name))
             case _ if thread_id is None:
                 problem = f"/{parsed.command} needs a thread to act on; give its threadId."
                 return failed_outcome(parsed.command, Reason.USAGE, problem)
-            case invocations.Search(query):
-                return await self._views.searches.run(thread_id, query)
-            case invocations.Context():
-                return await self._views.inspections.run(thread_id)
-            case invocations.Pins():
-                state = (await self._engine.thread(thread_id)).state
-                text = pins_text(state, self._engine.policy)
-                return CommandOutcome(
-                    handled=True, command="pins", status="completed", message=text
-                )
-            case invocations.Timeline(turns):
-                text = timeline_text((await self._engine.thread(thread_id)).state, turns)
-                return CommandOutcome(
-                    handled=True, command="timeline", status="completed", message=text
-                )
-            case invocations.Compress(target_tokens):
-                dry_run = parsed.dry_run or dry_run
+            case Change():
                 ids = CommandIds(thread_id, command_id or new_uuid7())
-                return await self._compress(target_tokens, ids, progress, dry_run=dry_run)
-            case _:
-                request = as_command(parsed, CommandIds(thread_id, command_id or new_uuid7()))
+                if dry_run and not hasattr(parsed, "dry_run"):
+                    problem = f"/{parsed.command} has no dry run. Nothing was changed."
+                    return failed_outcome(parsed.command, Reason.USAGE, problem)
                 dry_run = getattr(parsed, "dry_run", False) or dry_run
                 with structlog.contextvars.bound_contextvars(thread_id=thread_id):
-                    if dry_run and isinstance(request, RevertToCheckpoint):
-                        return await self._views.previews.preview(request)
-                    if dry_run and isinstance(request, Planned):
-                        return await self._rehearse(parsed.command, request)
-                    return await self._dispatch(parsed.command, request, progress)
+                    return await self._change(parsed, ids, progress, dry_run=dry_run)
+            case _:
+                return await self._read(parsed, thread_id)
+
+    async def _read(self, parsed: Command, thread_id: str) -> CommandOutcome:
+        """Answers a command that changes nothing."""
+        match parsed:
+            case Search(query):
+                return await self._views.searches.run(thread_id, query)
+            case Context():
+                return await self._views.inspections.run(thread_id)
+            case Reading():
+                writer = await self._engine.thread(thread_id)
+                text, hints = parsed.answer(writer.state, self._engine.policy)
+                return outcome(parsed.command, text, hints=[*hints])
+            case _:
+                raise TypeError(f"/{parsed.command} has no answer")
+
+    async def _change(
+        self, parsed: Change, ids: CommandIds, progress: Progress, *, dry_run: bool
+    ) -> CommandOutcome:
+        if isinstance(parsed, Compress):
+            parsed = Compress(parsed.target or self._discard.target_tokens)
+            if dry_run:
+                return await self._preview(ids.thread_id, parsed)
+        request = parsed.request(ids)
+        if dry_run and isinstance(request, RevertToCheckpoint):
+            return await self._views.previews.preview(request)
+        if dry_run and isinstance(request, Planned):
+            return await self._rehearse(parsed.command, request)
+        return await self._dispatch(parsed, ids, progress)
 
     async def _dispatch(
-        self, command: str, request: AnyClientCommand, progress: Progress
+        self, parsed: Change, ids: CommandIds, progress: Progress
     ) -> CommandOutcome:
-        writer = await self._engine.thread(request.thread_id)
+        writer = await self._engine.thread(ids.thread_id)
         before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
         try:
-            result = await self._sessions.dispatch(request)
+            result = await self._sessions.dispatch(parsed.request(ids))
         except CommandRefused as refused:
-            outcome = refused_outcome(command, refused)
-            return msgspec.structs.replace(outcome, new_thread_id=successor_of(writer, refused))
-        if isinstance(request, PinContext | UnpinContext):
-            return await self._after_pin(command, writer, result, progress)
-        if isinstance(request, ArchiveAndNew):
-            outcome = await self._after_new(writer, result, progress)
+            refusal = refused_outcome(parsed.command, refused)
+            return with_members(refusal, new_thread_id=successor_of(writer, refused))
+        if isinstance(parsed, New):
+            ended = await self._after_new(writer, result, progress)
+        elif result.operation_id is None:  # a pin that needs no new session
+            ended = outcome(parsed.command, "Done.", sequence=result.sequence)
         else:
-            outcome = await self._after_operation(command, writer, result, progress)
-        if outcome.status != "completed":
-            return outcome
+            ended = await self._after_operation(parsed.command, writer, result, progress)
+        if ended.status != "completed":
+            return ended
+        done = Done(writer.state, _new_pins(result))
+        if isinstance(parsed, Pin | Unpin):
+            said = self._pinned(parsed, done)
+            return with_members(ended, said=said, undo=parsed.way_back(done))
+        if isinstance(parsed, Compress):
+            left = total_tokens(context_segments(writer.state))
+            said = f"{ended.said} {remaining_text(left, parsed.target or 0)}"
+            ended = with_members(ended, said=said)
         is_repeated = result.sequence <= sequence
-        return await self._with_tokens(outcome, writer, None if is_repeated else before)
+        tokens = None if is_repeated else await self._change_of(ended, writer, before)
+        return with_members(ended, tokens=tokens, undo=parsed.way_back(done))
 
-    async def _with_tokens(
-        self, outcome: CommandOutcome, writer: ThreadWriter, before: ContextSize | None
-    ) -> CommandOutcome:
-        """Returns the outcome with the change of the context's size added, and as its last line the
-        command that undoes it.
-        """
-        new_id = outcome.new_thread_id
-        present = writer if new_id is None else await self._engine.thread(new_id)
-        change = None if before is None else self._change(before, present.state)
-        undo, way_back = self._way_back(outcome, writer.state)
-        done = str(outcome.message).removesuffix(f"\n{way_back}")
-        said = done if change is None else f"{done} {tokens_text(change)}"
-        message = f"{said}\n{way_back}" if way_back else said
-        return msgspec.structs.replace(outcome, message=message, tokens=change, undo=undo)
+    def _pinned(self, parsed: Change, done: Done) -> str:
+        if isinstance(parsed, Unpin):
+            said = "Unpinned."
+        elif done.new_pins:
+            said = f"Pinned: {pin_names(done.state, done.new_pins)}."
+        else:
+            said = "It is pinned already."
+        return f"{said} {pins_weight(done.state, self._engine.policy)}"
 
-    @staticmethod
-    def _way_back(outcome: CommandOutcome, state: ThreadState) -> tuple[str | None, str]:
-        """Returns the command that undoes the outcome, and the line that says so; None and an empty
-        line if it cannot be undone.
-        """
-        if outcome.new_thread_id is not None:
-            return f"thread/unarchive {state.id}", unarchive_line(state)
-        if outcome.command == "revert":
-            return UNDO, undo_line(UNDO)
-        undo = undo_command(state, of_undo=outcome.command == "undo")
-        return undo, undo_line(undo) if undo is not None else ""
-
-    def _change(self, before: ContextSize, state: ThreadState) -> TokenChange:
+    async def _change_of(
+        self, ended: CommandOutcome, writer: ThreadWriter, before: ContextSize
+    ) -> TokenChange:
+        """Returns the change of the context's size; after `/new`, the new thread has it."""
+        new_id = ended.new_thread_id
+        state = (writer if new_id is None else await self._engine.thread(new_id)).state
         policy = self._engine.policy
         window = window_of(state.usage, model_in(state.settings), policy)
         return token_change(before, context_size(state, policy), window)
@@ -214,62 +207,37 @@ class SlashRunner:
         stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
         decision = decide(writer.state, request, stamp, self._engine.policy)
         if isinstance(decision, Rejected):
-            refused = CommandRefused(decision.reason, decision.message, decision.block)
-            return msgspec.structs.replace(refused_outcome(command, refused), dry_run=True)
+            return with_members(refused_outcome(command, CommandRefused(*decision)), dry_run=True)
         if isinstance(request, UndoTrim):
             await self._sessions.complete_undone(writer, redo=request.redo)
-        change = planned_change(writer.state, request, self._engine.policy)
-        text = f"{planned_text(writer.state, request)} {tokens_text(change)} Nothing was changed."
-        return CommandOutcome(
-            handled=True,
-            command=command,
-            status="completed",
-            message=text,
+        return outcome(
+            command,
+            planned_text(writer.state, request),
             sequence=writer.state.sequence,
-            tokens=change,
+            tokens=planned_change(writer.state, request, self._engine.policy),
             dry_run=True,
         )
 
-    async def _compress(
-        self, target_tokens: int | None, ids: CommandIds, progress: Progress, *, dry_run: bool
-    ) -> CommandOutcome:
-        thread_id, command_id = ids
-        target = target_tokens or self._discard.target_tokens
-        if dry_run:
-            return await self._preview(thread_id, target)
-        request = DiscardContext(command_id=command_id, thread_id=thread_id, target_tokens=target)
-        outcome = await self._dispatch("compress", request, progress)
-        if outcome.status != "completed":
-            return outcome
-        state = (await self._engine.thread(thread_id)).state
-        left = remaining_text(total_tokens(context_segments(state)), target)
-        said, newline, undo = str(outcome.message).partition("\n")
-        return msgspec.structs.replace(outcome, message=f"{said} {left}{newline}{undo}")
-
-    async def _preview(self, thread_id: str, target_tokens: int) -> CommandOutcome:
+    async def _preview(self, thread_id: str, parsed: Compress) -> CommandOutcome:
         """Returns what the discard would take. The thread may be busy, because nothing is
         changed.
         """
         writer = await self._engine.thread(thread_id)
         await self._sessions.complete_context(writer)
-        plan = plan_compression(writer.state, target_tokens, self._discard)
+        plan = plan_compression(writer.state, parsed.target, self._discard)
         if isinstance(plan, Rejected):
-            return failed_outcome("compress", plan.reason, plan.message)
-        outcome = CommandOutcome(
-            handled=True,
-            command="compress",
-            status="skipped",
-            reason=Reason.NOTHING_TO_TRIM,
-            message=preview_text(plan),
-            compression=compression_preview(plan),
-            dry_run=True,
-        )
+            return refused_outcome(parsed.command, CommandRefused(*plan))
+        preview = compression_preview(plan)
         if not plan.chosen:
-            return outcome
+            refusal = refused_outcome(parsed.command, CommandRefused(*nothing_to_discard(plan)))
+            return with_members(refusal, compression=preview, dry_run=True)
         change = change_by_discard(writer.state, total_tokens(plan.chosen), self._engine.policy)
-        message = f"{outcome.message}\n{tokens_text(change)} Nothing was changed."
-        return msgspec.structs.replace(
-            outcome, status="completed", reason=None, message=message, tokens=change
+        return outcome(
+            parsed.command,
+            preview_text(plan),
+            compression=preview,
+            tokens=change,
+            dry_run=True,
         )
 
     async def _after_operation(
@@ -278,53 +246,20 @@ class SlashRunner:
         operation_id = str(result.operation_id)
         await self._watch(command, writer, progress)
         operation = writer.state.operation
-        if (
-            operation is None or operation.id != operation_id
-        ):  # a repeated command id, whose operation has ended
-            return CommandOutcome(
-                handled=True,
-                command=command,
-                status="completed",
-                message="Done.",
-                sequence=result.sequence,
-                operation_id=operation_id,
-            )
+        if operation is None or operation.id != operation_id:
+            # A repeated command id, whose operation has ended.
+            sequence = result.sequence
+            return outcome(command, "Done.", sequence=sequence, operation_id=operation_id)
         status = STATUS_OF.get(operation.phase, "completed")
-        return CommandOutcome(
-            handled=True,
-            command=command,
+        return outcome(
+            command,
+            operation_said(operation),
+            status,
             operation_id=operation_id,
-            status=status,
             reason=None if status == "completed" else operation.reason or None,
-            message=operation.message,
             sequence=writer.state.sequence,
             **trim_point_members(writer.state, operation),
             **(revert_members(operation) if status == "completed" else {}),
-        )
-
-    async def _after_pin(
-        self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress
-    ) -> CommandOutcome:
-        outcome = None
-        if result.operation_id is not None:
-            outcome = await self._after_operation(command, writer, result, progress)
-            if outcome.status != "completed":
-                return outcome
-        new = [one.pin_id for one in result.record.events if isinstance(one, ev.ContextPinned)]
-        if command == "unpin":
-            done = "Unpinned."
-        else:
-            done = f"Pinned: {pin_names(writer.state, new)}." if new else "It is pinned already."
-        back = f"\n{undo_line(unpin_command(writer.state, new))}" if new else ""
-        message = f"{done} {pins_weight(writer.state, self._engine.policy)}{back}"
-        if outcome is not None:
-            return msgspec.structs.replace(outcome, message=message)
-        return CommandOutcome(
-            handled=True,
-            command=command,
-            status="completed",
-            message=message,
-            sequence=result.sequence,
         )
 
     async def _after_new(
@@ -332,24 +267,21 @@ class SlashRunner:
     ) -> CommandOutcome:
         new_id = str(writer.state.new_thread_id)
         replacement = await self._engine.thread(new_id)
-        await self._watch("new", replacement, progress)
+        await self._watch(New.command, replacement, progress)
         operation = replacement.state.operation
-        failed = operation is not None and operation.phase is Phase.FAILED
         begins = f" {with_pins(writer.state)}" if writer.state.new_with_pins else ""
-        message = (
+        said = (
             f"The thread is archived; a new one{begins} with the same files and settings is ready: "
             f"{new_id}."
         )
-        if failed and operation is not None:
-            message = (
-                f"The thread is archived and a new one was made: {new_id}. {operation.message} The "
-                "next turn will try again."
+        if operation is not None and operation.phase is Phase.FAILED:
+            said = (
+                f"The thread is archived and a new one was made: {new_id}. "
+                f"{operation.message} The next turn will try again."
             )
-        return CommandOutcome(
-            handled=True,
-            command="new",
-            status="completed",
-            message=message,
+        return outcome(
+            New.command,
+            said,
             sequence=result.sequence,
             new_thread_id=new_id,
             operation_id=operation.id if operation is not None else None,
@@ -378,3 +310,7 @@ class SlashRunner:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
             self._engine.unsubscribe(report)
+
+
+def _new_pins(result: CommandResult) -> tuple[str, ...]:
+    return tuple(one.pin_id for one in result.record.events if isinstance(one, ev.ContextPinned))

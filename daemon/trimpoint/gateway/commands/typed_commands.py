@@ -14,8 +14,13 @@ from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandProgress
 
-from trimpoint.core.model import invocations, slash
+from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.new import New
+from trimpoint.core.commands.parsing import MAX_ARGUMENT_CHARS, NotACommand, UsageError, parse
+from trimpoint.core.commands.revert import Revert
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.core.model.spelling import Spelling
+from trimpoint.core.views.outcome_text import outcome_text
 from trimpoint.gateway.commands.codex_tui.skill_menu import command_in
 from trimpoint.gateway.commands.codex_tui.turn_picker import TurnPicker
 from trimpoint.gateway.commands.large_input import read_head
@@ -24,7 +29,6 @@ from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.codex_tui import (
-    as_typed_there,
     is_codex_tui,
     send_to_read_again,
 )
@@ -39,14 +43,14 @@ OWN_NEW = (
     "changed."
 )
 # Clients are shown a typed command several times; a longer one cannot be a valid command.
-MAX_PLAYED_CHARS = 2 * slash.MAX_ARGUMENT_CHARS
+MAX_PLAYED_CHARS = 2 * MAX_ARGUMENT_CHARS
 # The methods, besides `turn/start`, that add input for the model: to the running turn, or to the
 # queue behind it.
 INTO_A_TURN = ("turn/steer", "thread/queue/add", "thread/queue/update")
 _STATUS_OF = {"cancelled": "interrupted"}
 
 
-TypedCommand: TypeAlias = invocations.UsageError | invocations.Invocation
+TypedCommand: TypeAlias = UsageError | Command
 
 
 class Typed(NamedTuple):
@@ -57,7 +61,7 @@ class Typed(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Returns the command's name, which is in `slash.REGISTRY`."""
+        """Returns the command's name, which is in `REGISTRY`."""
         return self.parsed.command
 
 
@@ -173,20 +177,22 @@ class TypedCommands:
         self._send(
             turn, "turn/completed", turn=turn.as_object(status, error, [said] if said else None)
         )
-        if turn.command == "revert" and status == "completed" and turn.operation_id is not None:
+        if (
+            turn.command == Revert.command
+            and status == "completed"
+            and turn.operation_id is not None
+        ):
             send_to_read_again(self._clients.subscribers(thread_id))
 
     async def _answer(
         self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
     ) -> tuple[str, str, str | None]:
-        if turn.command == "new" and is_codex_tui(client_request.client):
+        if turn.command == New.command and is_codex_tui(client_request.client):
             return "completed", OWN_NEW, None
         completed = await self._completed(client_request, turn, parsed)
         if completed is None:
             return "interrupted", f"Nothing was chosen, so :{turn.command} did nothing.", None
-        status, answer, error = await self._outcome(turn, completed)
-        # With a colon the command can be typed into every client.
-        return status, as_typed_there(answer), error
+        return await self._outcome(turn, completed)
 
     async def _completed(
         self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
@@ -215,7 +221,9 @@ class TypedCommands:
             Exception
         ) as failure:  # the boundary: the request was answered, so the turn must be ended
             return "failed", "", as_wire_error(failure).message
-        return _STATUS_OF.get(str(outcome.status), "completed"), str(outcome.message), None
+        # With a colon the command can be typed into every client.
+        answer = outcome_text(outcome, Spelling.COLON)
+        return _STATUS_OF.get(str(outcome.status), "completed"), answer, None
 
     def _send_item(self, turn: PlayedTurn, item: dict[str, Any]) -> None:
         now_ms = round(time.time() * 1000)
@@ -269,8 +277,8 @@ def typed_in(turn_input: Any) -> Typed | None:
         if part.get("type") == "text" and isinstance(text := part.get("text"), str)
     ]
     text = "\n".join(one for one in texts if not one.isspace() and one)
-    parsed = slash.parse(text)
-    if isinstance(parsed, invocations.NotACommand):
+    parsed = parse(text)
+    if isinstance(parsed, NotACommand):
         return None
     return Typed(parsed, text if len(texts) == len(parts) else None)
 

@@ -37,10 +37,3 @@ def send_to_read_again(clients: Iterable[Client]) -> list[Client]:
         else:
             staying.append(client)
     return staying
-
-
-def as_typed_there(answer: str) -> str:
-    """Replaces the slash before the undo command with a colon, because Codex's terminal UI does not
-    pass on commands that begin with a slash.
-    """
-    return answer.replace("To undo: /", "To undo: :")

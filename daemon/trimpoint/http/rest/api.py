@@ -7,7 +7,8 @@ import msgspec
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.model import slash
+from trimpoint.core.commands.helping import Help
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error, wire_error
@@ -18,7 +19,8 @@ from trimpoint.gateway.transport.limits import Limits
 from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, problem, problem_of
-from trimpoint.http.rest.operations import CommandBody, EventsQuery, TimelineQuery
+from trimpoint.http.rest.command_body import CommandBody, NoSuchMember, typed
+from trimpoint.http.rest.operations import EventsQuery, TimelineQuery
 from trimpoint.threads.ids import new_uuid7
 
 _LINE = msgspec.json.Encoder()
@@ -123,8 +125,8 @@ class Api:
 
     async def _execute_command(self, exchange: Exchange) -> Response | None:
         name, body = exchange.parameters["name"], _body(exchange.request, CommandBody)
-        if name not in slash.REGISTRY:
-            known = ", ".join(slash.REGISTRY)
+        if name not in REGISTRY:
+            known = ", ".join(REGISTRY)
             raise Refused(
                 problem(
                     HttpReason.NOT_FOUND,
@@ -132,13 +134,12 @@ class Api:
                     f"There are: {known}.",
                 )
             )
-        if name == "help":
+        if name == Help.command:
             return _json(_described(body.command, await self._ask("commands/list", {})))
         params = {
             "text": _typed(name, body),
             "threadId": body.session_id or body.thread_id,
             "commandId": body.command_id,
-            "dryRun": body.dry_run,
         }
         if exchange.request.wants_events:
             await self._stream_command(exchange, params)
@@ -272,9 +273,17 @@ def _described(command: str | None, commands: bytes) -> bytes:
     return msgspec.json.encode(m.CommandList(commands=chosen))
 
 
-def _typed(name: str, body: CommandBody) -> str:
-    """Returns the slash command that a person would type."""
-    return " ".join(filter(None, [f"/{name}", "--force" if body.force else "", body.args.strip()]))
+def _typed(name: str, body: Any) -> str:
+    """Returns the slash command that a person would type.
+
+    :raises Refused: when the body has an argument that the command does not have.
+    """
+    try:
+        return typed(REGISTRY[name], body)
+    except NoSuchMember as unknown:
+        message = f"/{name} has no {', '.join(unknown.names)}."
+        usage = f"Its usage is {REGISTRY[name].usage()}."
+        raise Refused(problem_of(wire_error(Reason.USAGE, message, usage))) from unknown
 
 
 def _last_event(request: Request) -> int | None:

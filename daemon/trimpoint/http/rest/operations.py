@@ -7,24 +7,9 @@ from trimpoint_protocol import methods as m
 from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
 
+from trimpoint.http.rest.command_body import CommandBody
+
 BASE = "/api/v1"
-
-
-class CommandBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The body of `POST /api/v1/commands/{name}`.
-
-    `sessionId` or `threadId` names the thread. `args` is the text after the command's name, such as
-    `3` or `--keep 2`. `force` and `dryRun` stand for the options `--force` and `--dry-run` of
-    commands that have them. `command` is the command that `help` explains.
-    """
-
-    session_id: str | None = None
-    thread_id: str | None = msgspec.field(default=None, name="threadId")
-    args: str = ""
-    force: bool = False
-    dry_run: bool = msgspec.field(default=False, name="dryRun")
-    command: str | None = None
-    command_id: str | None = msgspec.field(default=None, name="commandId")
 
 
 class TimelineQuery(msgspec.Struct, forbid_unknown_fields=True):

@@ -160,7 +160,7 @@ class ThreadWriter:
         outcome = self.submit(command)
         await self.flush()
         if isinstance(outcome, Rejected):
-            raise CommandRefused(outcome.reason, outcome.message, outcome.block)
+            raise CommandRefused(*outcome)
         return CommandResult(outcome)
 
     def record_facts(self, *facts: ev.AnyEvent) -> None:

@@ -10,7 +10,9 @@ import msgspec
 from msgspec import Raw
 
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.core.model import slash
+from trimpoint.core.commands.helping import Help
+from trimpoint.core.commands.new import New
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
@@ -19,7 +21,7 @@ from trimpoint.gateway.session.requests.request import ClientRequest, Handler
 # Clients expect the path of a file; there is no such file.
 FOLDER = "/trimpoint/commands/"
 # Left out: `/new` would archive the thread that the UI shows, and the UI has its own `/new`.
-OFFERED = tuple(name for name in slash.REGISTRY if name != "new")
+OFFERED = tuple(name for name in REGISTRY if name != New.command)
 
 
 class SkillMenu:
@@ -63,7 +65,7 @@ def command_in(turn_input: Any) -> str | None:
     stands_alone = mark == "$" and name == chosen and len(parts) == 2
     # With words before the entry, the input is no command that could be executed; the help then
     # lists the commands.
-    return f"/{text[1:]}" if stands_alone else f"/help {text or chosen[0]}"
+    return f"/{text[1:]}" if stands_alone else Help.typed({"name": text or chosen[0]})
 
 
 def _is_ours(part: dict[str, Any]) -> bool:
@@ -71,7 +73,7 @@ def _is_ours(part: dict[str, Any]) -> bool:
 
 
 def _skill(name: str) -> dict[str, Any]:
-    command = slash.REGISTRY[name]
+    command = REGISTRY[name]
     shown = {
         "displayName": name,
         "shortDescription": command.summary,

@@ -10,16 +10,18 @@ from typing import Any
 
 import msgspec
 
+from trimpoint.core.commands.revert import UNDO_REVERT
 from trimpoint.core.context.context_size import context_size, window_of
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.spelling import Spelling, undo_text
 from trimpoint.core.model.state import Operation, ThreadState
 from trimpoint.core.model.usage import model_in
+from trimpoint.core.views.outcome_text import operation_said
 from trimpoint.gateway.commands.lone_messages import say_to
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.clients import Client, Clients, Delivery
 from trimpoint.gateway.session.codex_tui import (
-    as_typed_there,
     is_codex_tui,
     send_to_read_again,
 )
@@ -75,7 +77,7 @@ class TrimNotices:
             shown = [*filter(is_codex_tui, self._clients.subscribers(thread_id))]
             if operation.kind == REVERT:
                 shown = send_to_read_again(shown)  # the others get the message when they reconnect
-            say_to(shown, thread_id, as_typed_there(operation.message))
+            say_to(shown, thread_id, _notice(operation))
 
     def _catch_up(self, client: Client, state: ThreadState) -> None:
         """Notifies a client that has resumed a thread of the context size, and of a revert that it
@@ -84,7 +86,7 @@ class TrimNotices:
         if len(state.generations) > 1 and state.turns:
             Delivery(USAGE, partial(self._usage_message, state)).to([client])
         if is_codex_tui(client) and (last := _newest_revert(state)) is not None:
-            say_to([client], state.id, as_typed_there(last.message))
+            say_to([client], state.id, _notice(last))
 
     def _send_usage(self, state: ThreadState) -> None:
         if state.turns:
@@ -96,6 +98,14 @@ class TrimNotices:
 
     def _window(self, state: ThreadState) -> int | None:
         return window_of(state.usage, model_in(state.settings), self._engine.policy)
+
+
+def _notice(operation: Operation) -> str:
+    """Returns what is said of an operation; a revert's names the command that takes it back."""
+    said = operation_said(operation)
+    if operation.kind != REVERT:
+        return said
+    return f"{said}\n{undo_text(UNDO_REVERT, Spelling.COLON)}"
 
 
 def _newest_revert(state: ThreadState) -> Operation | None:

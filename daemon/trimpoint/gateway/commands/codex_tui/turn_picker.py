@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from trimpoint.core.model import invocations
+from trimpoint.core.commands.clear import Clear
+from trimpoint.core.commands.revert import Revert
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
@@ -100,26 +101,18 @@ def first_words(state: ThreadState, turn: Turn) -> str:
     return words if len(words) <= MAX_WORDS_CHARS else f"{words[: MAX_WORDS_CHARS - 1]}…"
 
 
-def _clear_keeping(number: int) -> invocations.Clear:
-    return invocations.Clear(keep_last_n_turns=number)
-
-
-def _revert_to(number: int) -> invocations.Revert:
-    return invocations.Revert(turn_count=number)
-
-
 ASKED: dict[Hashable, _Asked] = {
-    invocations.Clear(): _Asked(
+    Clear(): _Asked(
         "Clear",
         "What should stay in the agent's context?",
         choices_to_keep,
-        _clear_keeping,
+        Clear,
     ),
-    invocations.Revert(): _Asked(
+    Revert(): _Asked(
         "Revert",
         "Go back to which turn? What came after it is taken back.",
         choices_to_go_back_to,
-        _revert_to,
+        Revert,
     ),
 }
 """The commands that are asked about: those without arguments."""

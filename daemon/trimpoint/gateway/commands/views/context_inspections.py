@@ -12,11 +12,13 @@ from trimpoint_protocol.methods import (
 
 from trimpoint.codex.history.model_input import model_input, own_beginning
 from trimpoint.codex.history.rollout_files import conversation_lines
+from trimpoint.core.commands.looking import Context
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.inspection import as_sent
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.advice import trim_advice
 from trimpoint.core.views.inspection_view import inspection, inspection_text
+from trimpoint.gateway.commands.slash_outcomes import outcome
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
@@ -42,7 +44,7 @@ class ContextInspections:
         writer = await self._with_items(thread_id)
         found = await self._inspected(writer)
         message = inspection_text(found, trim_advice(writer.state, self._engine.policy))
-        return CommandOutcome(handled=True, command="context", status="completed", message=message)
+        return outcome(Context.command, message)
 
     async def _inspect(self, call: Call, params: ThreadParams) -> ContextInspection:
         return await self._inspected(await self._with_items(params.thread_id))

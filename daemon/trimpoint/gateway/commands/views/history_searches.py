@@ -3,7 +3,9 @@
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 
+from trimpoint.core.commands.looking import Search
 from trimpoint.core.views.history_view import found_line
+from trimpoint.gateway.commands.slash_outcomes import failed_outcome, outcome
 from trimpoint.recall.history import History
 from trimpoint.recall.index import Where
 from trimpoint.recall.recall import RecallUnavailable
@@ -23,23 +25,19 @@ class HistorySearches:
         failed.
         """
         if not terms_in(query):
-            return _failed(Reason.USAGE, "/search takes some words, such as /search KeyError.")
+            return failed_outcome(
+                Search.command, Reason.USAGE, "/search takes some words, such as /search KeyError."
+            )
         try:
             page = await self._history.search(
                 query, Where(thread_id=thread_id), pruned_only=False, limit=SHOWN
             )
         except RecallUnavailable as error:
             problem = f"The history cannot be searched at present: {error.detail}."
-            return _failed(Reason.SEARCH_UNAVAILABLE, problem)
+            return failed_outcome(Search.command, Reason.SEARCH_UNAVAILABLE, problem)
         lines = [
             found_line(hit.placed, hit.snippet.text, in_context=hit.in_context) for hit in page.hits
         ]
         more = ["There are more; give more words."] if page.next_place is not None else []
         message = "\n".join([*lines, *more]) or "Nothing in this thread has these words."
-        return CommandOutcome(handled=True, command="search", status="completed", message=message)
-
-
-def _failed(reason: Reason, message: str) -> CommandOutcome:
-    return CommandOutcome(
-        handled=True, command="search", status="failed", reason=reason, message=message
-    )
+        return outcome(Search.command, message)

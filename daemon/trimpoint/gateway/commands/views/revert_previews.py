@@ -6,14 +6,17 @@ import time
 
 from trimpoint_protocol.commands import RevertToCheckpoint
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 from trimpoint_protocol.methods import CommandOutcome, CommandStatus, TokenChange
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles, RevertPreviewParams
 
+from trimpoint.core.commands.revert import Revert
 from trimpoint.core.decide.reverting import resolve_target, revert_to_checkpoint
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Rejected, Stamp, when_idle
 from trimpoint.core.model.state import Reverting
 from trimpoint.core.views.trim_outcome import planned_revert_change
+from trimpoint.gateway.commands.slash_outcomes import outcome
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.messages import previewed_message
@@ -51,7 +54,7 @@ class RevertPreviews:
             writer.state, command, stamp
         )
         if isinstance(decision, Rejected):
-            return _failed(decision.reason, decision.message)
+            return _failed(decision.reason, decision.said, decision.hints)
         requested = next(
             event for event in decision.events if isinstance(event, ev.RevertRequested)
         )
@@ -99,12 +102,11 @@ def _outcome(
     writer: ThreadWriter, reverting: Reverting, files: Preview, tokens: TokenChange
 ) -> CommandOutcome:
     is_refused = bool(files.refusals) and not reverting.force
-    return CommandOutcome(
-        handled=True,
-        command="revert",
-        status="failed" if is_refused else "completed",
+    return outcome(
+        Revert.command,
+        previewed_message(writer.state, reverting, files),
+        "failed" if is_refused else "completed",
         reason=Reason.FILES_CHANGED if is_refused else None,
-        message=previewed_message(writer.state, reverting, files, tokens),
         tokens=tokens,
         dry_run=True,
         files=RevertedFiles(
@@ -116,8 +118,6 @@ def _outcome(
     )
 
 
-def _failed(reason: Reason, message: str) -> CommandOutcome:
+def _failed(reason: Reason, said: str, hints: tuple[CommandHint, ...] = ()) -> CommandOutcome:
     status: CommandStatus = "skipped" if reason is Reason.NOTHING_TO_REVERT else "failed"
-    return CommandOutcome(
-        handled=True, command="revert", status=status, reason=reason, message=message, dry_run=True
-    )
+    return outcome(Revert.command, said, status, reason=reason, hints=[*hints], dry_run=True)

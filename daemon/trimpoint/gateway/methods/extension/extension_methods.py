@@ -4,7 +4,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -16,8 +16,10 @@ from trimpoint_protocol.readmodel import ContextStatus
 from trimpoint import __version__
 from trimpoint.codex.appserver.launch_requests import codex_home, decode_launch_request
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.parsing import complete, parse
+from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.context.active_context import pruned_turn_ids
-from trimpoint.core.model import slash
 from trimpoint.core.model.events import Record, TrimPointCreated
 from trimpoint.core.views.view import TurnWindow, envelopes, read_model
 from trimpoint.gateway.commands.slash_runner import SlashRunner
@@ -82,10 +84,10 @@ class ExtensionHandlers:
         }
 
     async def _commands_list(self, call: Call, params: m.NoParams) -> m.CommandList:
-        return _command_list(list(slash.REGISTRY.values()))
+        return _command_list(REGISTRY.values())
 
     async def _commands_complete(self, call: Call, params: m.CompleteParams) -> m.CommandList:
-        return _command_list(slash.complete(params.text))
+        return _command_list(complete(params.text))
 
     async def _commands_execute(self, call: Call, params: m.ExecuteParams) -> m.CommandOutcome:
         def progress(step: m.CommandProgress) -> None:
@@ -93,7 +95,7 @@ class ExtensionHandlers:
 
         thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
         outcome = await self._deps.slash.run(
-            slash.parse(params.text),
+            parse(params.text),
             thread_id,
             params.command_id,
             progress,
@@ -270,15 +272,15 @@ def _codex_status(link: CodexLink) -> m.CodexStatus:
     )
 
 
-def _command_list(commands: list[slash.SlashCommand]) -> m.CommandList:
+def _command_list(commands: Iterable[type[Command]]) -> m.CommandList:
     return m.CommandList(
         commands=[
             m.CommandInfo(
-                name=command.name,
-                usage=command.usage,
-                summary=command.summary,
-                details=command.details,
+                name=kind.command,
+                usage=kind.usage(),
+                summary=kind.summary,
+                details=kind.explanation(),
             )
-            for command in commands
+            for kind in commands
         ]
     )

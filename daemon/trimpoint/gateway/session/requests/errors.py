@@ -16,9 +16,10 @@ from trimpoint.codex.appserver.errors import (
 )
 from trimpoint.codex.appserver.supervisor import ProviderUnavailable
 from trimpoint.core.model.decision import SUB_AGENT, BusyReason
+from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint.core.views.view import blocker
 from trimpoint.git.errors import GitError
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import CommandRefused, EngineError
 from trimpoint.threads.ids import new_uuid7
 
 log = structlog.get_logger()
@@ -28,7 +29,6 @@ DEFAULT_HINTS = {
     Reason.ALREADY_IN_PROGRESS: "Wait until it has ended.",
     Reason.REQUEST_PENDING: "Answer the agent's question first.",
     Reason.THREAD_ARCHIVED: "Unarchive the thread with thread/unarchive.",
-    Reason.NOT_ENOUGH_MESSAGES: "Use --force to compact it all the same, or /clear to drop it.",
 }
 
 
@@ -106,6 +106,9 @@ def as_wire_error(error: Exception) -> WireError:
     match error:
         case ProviderError():
             return WireError(error.code, error.message, raw=bytes(error.raw))
+        case CommandRefused(hints=[_, *_]):
+            hint = hint_text(error.hints, Spelling.SLASH)
+            return wire_error(error.reason, error.said, hint)
         case EngineError():
             block = blocker(error.block) if error.block is not None else msgspec.UNSET
             hint = error.hint or _hint_of(error.block)

@@ -3,26 +3,23 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimpoint.core.model.invocations import (
-    Clear,
-    Compact,
-    Compress,
-    Help,
-    Invocation,
-    New,
-    NotACommand,
-    Revert,
-    Undo,
-    UsageError,
-)
-from trimpoint.core.model.slash import (
+from trimpoint.core.commands.arguments import MAX_TURNS
+from trimpoint.core.commands.clear import Clear
+from trimpoint.core.commands.compact import Compact
+from trimpoint.core.commands.compress import Compress
+from trimpoint.core.commands.declaration import Command
+from trimpoint.core.commands.helping import Help
+from trimpoint.core.commands.new import New
+from trimpoint.core.commands.parsing import (
     MAX_ARGUMENT_CHARS,
-    REGISTRY,
+    NotACommand,
+    UsageError,
     complete,
-    help_text,
     parse,
 )
-from trimpoint.core.model.slash_arguments import MAX_TURNS
+from trimpoint.core.commands.registry import REGISTRY, help_text
+from trimpoint.core.commands.revert import Revert
+from trimpoint.core.commands.undo import Undo
 
 WHITE_SPACE = " \t\r\n\f\v\u00a0\u2003\u3000"
 
@@ -32,7 +29,7 @@ def clear(keep: int | None) -> Clear:
 
 
 def compact(keep: int = 0, guidance: str | None = None, *, force: bool = False) -> Compact:
-    return Compact(keep, force, guidance)
+    return Compact(keep, force=force, guidance=guidance)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +58,7 @@ def test_clear_takes_a_number_of_turns_or_nothing(text: str, keep: int | None) -
     "rest",
     [
         "abc", "-1", "+1", "1.0", "1.5", "1e3", "0x10", "1_000", "1,000", "3 fix it", "3 3", "3\nfix it",
-        "three", "--keep 3", "[3]", "\u00b2", "\uff13", "\u0663", "\u0be9", "½", "NaN", "'3'",
+        "three", "[3]", "\u00b2", "\uff13", "\u0663", "\u0be9", "½", "NaN", "'3'",
         "1000001", "9999999", "10000000", "9" * 5_000, "\u200b3", "3\u200b", "/clear", "?",
     ],
 )  # fmt: skip
@@ -83,18 +80,18 @@ def test_clear_with_anything_else_says_what_is_right(rest: str) -> None:
         ("/clear 3 --Dry-Run", Clear(3, dry_run=True)),
         ("/clear --dry-run --force 7", Clear(7, force=True, dry_run=True)),
         ("/new --dry-run", New(dry_run=True)),
-        ("/compact --dry-run --keep 2 the names", Compact(2, False, "the names", dry_run=True)),
+        ("/compact --dry-run --keep 2 the names", Compact(2, guidance="the names", dry_run=True)),
     ],
 )
-def test_switches_may_stand_before_or_after_the_number(text: str, expected: Invocation) -> None:
+def test_switches_may_stand_before_or_after_the_number(text: str, expected: Command) -> None:
     assert parse(text) == expected
 
 
 @given(st.text().filter(lambda rest: rest.strip() != ""), st.sampled_from(WHITE_SPACE))
 def test_clear_with_any_argument_is_never_a_prompt(rest: str, space: str) -> None:
     outcome = parse(f"/clear{space}{rest}")
-    assert isinstance(outcome, UsageError | Invocation)
-    if isinstance(outcome, Invocation):
+    assert isinstance(outcome, UsageError | Command)
+    if isinstance(outcome, Command):
         assert rest.strip().isascii()
         assert outcome == clear(int(rest.strip()))
 
@@ -105,16 +102,16 @@ def test_case_and_white_space_around_do_not_matter(
 ) -> None:
     cased = "".join(data.draw(st.sampled_from([char, char.upper()])) for char in name)
     assert parse(f"{before}/{cased}{after}") == parse(f"/{name}")
-    assert isinstance(parse(f"/{name}"), Invocation)
+    assert isinstance(parse(f"/{name}"), Command)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "/", "//", "//clear", "/ clear", "clear", "clear 3", "please /clear", "/clearance",
-        "/clear3", "/clear-3", "/clear\u00e9", "/klar", "/3", "/-", "/_clear", "/clear/3",
+        "", " ", "/", "//", "//clear", "/ clear", "clear", "clear 3", "please /clear",
+        "/clear3", "/clear-3", "/clear\u00e9", "/3", "/-", "/_clear", "/clear/3",
         "\\clear",
-        "/\u0441lear", "/compactness", "/newer", "/newfile.txt is new", "/usr/bin/env", "fix /clear",
+        "/\u0441lear", "/newfile.txt is new", "/usr/bin/env", "fix /clear",
         "\uff0fclear", "/help-me", ":", "::clear", "/:clear", ":/clear", ": clear", ":wq", ":clearance", "fix :clear",
     ],
 )  # fmt: skip
@@ -125,7 +122,7 @@ def test_a_text_without_a_known_command_is_not_a_command(text: str) -> None:
 @given(st.text())
 def test_any_text_is_read_without_failing(text: str) -> None:
     for outcome in (parse(text), parse("/" + text)):
-        assert isinstance(outcome, NotACommand | UsageError | Invocation)
+        assert isinstance(outcome, NotACommand | UsageError | Command)
     complete(text)
 
 
@@ -149,7 +146,7 @@ def test_any_text_is_read_without_failing(text: str) -> None:
         ("/compact - dashes are guidance", compact(guidance="- dashes are guidance")),
     ],
 )
-def test_compact_takes_options_then_guidance(text: str, expected: Invocation) -> None:
+def test_compact_takes_options_then_guidance(text: str, expected: Command) -> None:
     assert parse(text) == expected
 
 
@@ -220,10 +217,18 @@ def test_compress_with_anything_else_says_what_is_right(rest: str) -> None:
     assert parse(f"/compress {rest}") == UsageError("compress", f"{complaint} {usage}")
 
 
-def test_compress_has_one_option() -> None:
-    outcome = parse("/compress --dry-runs 40k")
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("/compress --dry-runs 40k", "/compress has no option “--dry-runs”."),
+        ("/clear --keep 3", "/clear has no option “--keep”."),
+        ("/revert --all", "/revert has no option “--all”."),
+    ],
+)
+def test_an_option_that_there_is_not_is_named(text: str, complaint: str) -> None:
+    outcome = parse(text)
     assert isinstance(outcome, UsageError)
-    assert outcome.message.startswith("/compress has no option “--dry-runs”.")
+    assert outcome.message.startswith(complaint)
 
 
 def test_new_stands_alone() -> None:
@@ -253,17 +258,17 @@ def test_help_lists_every_command_or_one_in_full() -> None:
     lines = help_text(None).splitlines()
     assert len(lines) == len(REGISTRY)
     for command, line in zip(REGISTRY.values(), lines, strict=True):
-        assert line.startswith(command.usage)
+        assert line.startswith(command.usage())
         assert line.endswith(command.summary)
-        assert help_text(command.name) == f"{command.usage}\n{command.details}"
+        assert help_text(command.command) == f"{command.usage()}\n{command.explanation()}"
 
 
 @pytest.mark.parametrize(
     ("typed", "names"),
     [
         ("/", list(REGISTRY)),
-        ("/c", ["clear", "compact", "compress", "context"]),
-        ("  /C", ["clear", "compact", "compress", "context"]),
+        ("/c", ["context", "compact", "compress", "clear"]),
+        ("  /C", ["context", "compact", "compress", "clear"]),
         ("/clear", ["clear"]),
         (":", list(REGISTRY)),
         (" :cl", ["clear"]),
@@ -276,19 +281,19 @@ def test_help_lists_every_command_or_one_in_full() -> None:
     ],
 )
 def test_completion_offers_what_can_still_come(typed: str, names: list[str]) -> None:
-    assert [command.name for command in complete(typed)] == names
+    assert [command.command for command in complete(typed)] == names
 
 
 def test_each_command_is_found_by_the_name_it_shows() -> None:
     for name, command in REGISTRY.items():
-        assert name == command.name == name.lower()
-        assert command.usage.split()[0] == f"/{name}"
+        assert name == command.command == name.lower()
+        assert command.usage().split()[0] == f"/{name}"
 
 
 def test_each_command_becomes_the_one_that_the_registry_names() -> None:
     for name in REGISTRY:
         outcome = parse(f"/{name}")
-        assert isinstance(outcome, Invocation)
+        assert isinstance(outcome, Command)
         assert outcome.command == name
 
 
@@ -296,18 +301,18 @@ def test_each_command_becomes_the_one_that_the_registry_names() -> None:
     ("text", "expected"),
     [
         ("/revert", Revert()),
-        ("/Revert 0", Revert(turn_count=0)),
-        ("/revert 12 --context", Revert(turn_count=12, scope="context")),
-        ("/revert --FORCE 3", Revert(turn_count=3, force=True)),
-        ("/revert 3 --dry-run", Revert(turn_count=3, dry_run=True)),
-        ("/revert --undo --context", Revert(undo=True, scope="context")),
+        ("/Revert 0", Revert(0)),
+        ("/revert 12 --context", Revert(12, context=True)),
+        ("/revert --FORCE 3", Revert(3, force=True)),
+        ("/revert 3 --dry-run", Revert(3, dry_run=True)),
+        ("/revert --undo --context", Revert(undo=True, context=True)),
         (
             "/revert 01a22083-72a1-7823-bc85-7f3e7361c173",
-            Revert(turn_id="01a22083-72a1-7823-bc85-7f3e7361c173"),
+            Revert("01a22083-72a1-7823-bc85-7f3e7361c173"),
         ),
     ],
 )
-def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: Invocation) -> None:
+def test_revert_takes_a_turn_by_number_or_id_and_options(text: str, expected: Command) -> None:
     assert parse(text) == expected
 
 
@@ -351,9 +356,47 @@ def test_a_slip_of_the_fingers_is_told_the_right_name_and_not_sent(
 
 @pytest.mark.parametrize(
     "text",
-    ["/clean 3", "/clears", "/compare a", "/claer the desk", "/news", "/nwe", "/hepl", "/review"],
+    [
+        "/clean 3",
+        "/compare a",
+        "/claer the desk",
+        "/review",
+        "/news today",
+        "/model",
+        "/init",
+        ":hepl",
+    ],
 )
 def test_a_name_that_may_be_anothers_goes_to_the_agent(text: str) -> None:
+    assert parse(text) == NotACommand()
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("/nonsense", "/help lists the commands."),
+        ("/hepl", "Did you mean /help?"),
+        (" /Clears ", "Did you mean /clear?"),
+        ("/nwe", "Did you mean /new?"),
+        ("/tiemline", "Did you mean /timeline?"),
+    ],
+)
+def test_a_single_word_that_no_program_knows_is_refused_with_the_nearest_name(
+    text: str, way: str
+) -> None:
+    outcome = parse(text)
+    assert isinstance(outcome, UsageError)
+    assert f"There is no {text.strip().lower()}. {way} Nothing was sent" in outcome.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/usr/bin/x is broken", "/tmp is full", "/etc/hosts", "/a", "/clear.py", "/nonsense why?",
+        "/clear-all", "/n\u00f6nsense", "/" + "a" * 31, "/v2",
+    ],
+)  # fmt: skip
+def test_a_path_or_a_sentence_stays_a_prompt(text: str) -> None:
     assert parse(text) == NotACommand()
 
 

@@ -1,0 +1,157 @@
+"""The kinds of arguments that a command can take, as values of its type's fields.
+
+A field's default value says which kind it is: `keep: int | None = word("N", TURNS, "turns to
+keep")`. `Argument` is what the parsers and helps read of it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any, Literal, NamedTuple
+
+MAX_TURNS = 1_000_000
+MAX_TOKENS = 1_000_000_000
+_KEY = "argument"
+
+
+class Unit(NamedTuple):
+    """What a value stands for. `takes` describes it in an error message, `read` returns the value
+    of a word, or None if the word is none.
+    """
+
+    takes: str
+    read: Callable[[str], Any]
+
+
+class Argument(NamedTuple):
+    """One argument of a command. `shown` stands for its value in the usage, `help` explains it.
+
+    `word` is one word, `words` any number of them, `text` all that is left, word for word; `switch`
+    is given or not, and `option` has a value behind its name. `instead_of` names the argument that
+    a switch replaces.
+    """
+
+    kind: Literal["word", "words", "text", "option", "switch"]
+    shown: str
+    help: str
+    unit: Unit | None = None
+    short: str = ""
+    instead_of: str = ""
+
+
+def word(shown: str, unit: Unit, help_text: str) -> Any:
+    """Declares one word that may be left out."""
+    return _declared(None, Argument("word", shown, help_text, unit))
+
+
+def words(shown: str, unit: Unit, help_text: str) -> Any:
+    """Declares any number of words."""
+    return _declared((), Argument("words", shown, help_text, unit))
+
+
+def text(shown: str, help_text: str, default: str | None = None) -> Any:
+    """Declares free text, which takes all that follows the other arguments. `shown` stands in the
+    usage as it is.
+    """
+    return _declared(default, Argument("text", shown, help_text))
+
+
+def option(shown: str, unit: Unit, help_text: str, default: Any = None) -> Any:
+    """Declares an option with a value, named as the field."""
+    return _declared(default, Argument("option", shown, help_text, unit))
+
+
+def switch(help_text: str, *, instead_of: str = "") -> Any:
+    """Declares an option without a value, named as the field."""
+    return _declared(False, Argument("switch", "", help_text, instead_of=instead_of))
+
+
+def dry_run() -> Any:
+    """Declares the switch `--dry-run`."""
+    help_text = "only say what would be done"
+    return _declared(False, Argument("switch", "", help_text, short="-n"))
+
+
+def _declared(default: Any, argument: Argument) -> Any:
+    return field(default=default, metadata={_KEY: argument})
+
+
+def arguments(command: type[Any]) -> dict[str, Argument]:
+    """Returns the arguments of a command's type, by the names of its fields, in their order."""
+    fields = command.__dataclass_fields__
+    return {name: one.metadata[_KEY] for name, one in fields.items() if _KEY in one.metadata}
+
+
+def spelled_option(name: str) -> str:
+    """Returns the option that sets the field `name`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def usage_of(name: str, declared: dict[str, Argument]) -> str:
+    """Returns the usage of the command `name`, such as `/clear [N] [--force]`."""
+    replaced = {one.instead_of: spelled_option(name) for name, one in declared.items()}
+    parts = [f"/{name}"]
+    for argument_name, one in declared.items():
+        either = f" | {replaced[argument_name]}" if argument_name in replaced else ""
+        match one.kind:
+            case "word":
+                parts.append(f"[{one.shown}{either}]")
+            case "words":
+                parts.append(f"[{one.shown} …]")
+            case "text":
+                parts.append(one.shown)
+            case "option":
+                parts.append(f"[{spelled_option(argument_name)} {one.shown}]")
+            case "switch":
+                if not one.instead_of:
+                    parts.append(f"[{spelled_option(argument_name)}]")
+    return " ".join(parts)
+
+
+def whole(what: str, least: int) -> Unit:
+    """Returns the unit of whole numbers from `least` to a million."""
+
+    def read(given: str) -> int | None:
+        if not re.fullmatch(r"[0-9]{1,7}", given) or not least <= int(given) <= MAX_TURNS:
+            return None
+        return int(given)
+
+    return Unit(f"{what}, {least} to {MAX_TURNS:,}", read)
+
+
+TURNS = whole("the number of turns to keep", 0)
+TURNS_LISTED = whole("how many turns to list", 1)
+
+
+def _token_count(given: str) -> int | None:
+    number = re.fullmatch(r"([0-9]{1,9})(k?)", given.replace(",", "").lower())
+    count = int(number[1]) * (1000 if number[2] else 1) if number else 0
+    return count if 0 < count <= MAX_TOKENS else None
+
+
+TOKENS = Unit("one number of tokens to get down to, such as 50000 or 50k", _token_count)
+
+
+def _turn(given: str) -> int | str | None:
+    if re.fullmatch(r"[0-9a-fA-F-]{36}", given):
+        return given
+    count: int | None = TURNS.read(given)
+    return count
+
+
+TURN = Unit("the number of the turn to go back to, 0 for before the first, or its id", _turn)
+
+
+def _turn_number(given: str) -> int | None:
+    return None if given.startswith("0") else TURNS.read(given)
+
+
+TURN_NUMBER = Unit("the numbers of turns, counted from 1", _turn_number)
+PIN = Unit("the numbers that {pins} shows", whole("", 1).read)
+
+
+def _any_name(given: str) -> str | None:
+    return None if not given or given.startswith("--") else given
+
+
+MODEL = Unit("the name of a model", _any_name)

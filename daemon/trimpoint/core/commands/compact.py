@@ -1,0 +1,47 @@
+"""`/compact`: continues with a summary."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trimpoint.core.commands.arguments import MODEL, TURNS, dry_run, option, switch, text
+from trimpoint.core.commands.declaration import Change, CommandIds, Group
+
+if TYPE_CHECKING:
+    from trimpoint_protocol.commands import CompactContext
+
+
+@dataclass(frozen=True, slots=True)
+class Compact(Change):
+    """Replaces all turns except the last `keep` by a summary, which `model` writes by the person's
+    `guidance`; None means the configured model and no guidance.
+    """
+
+    command: ClassVar = "compact"
+    summary: ClassVar = "Summarize the conversation and continue with the summary"
+    details: ClassVar = (
+        "Asks the model to summarize the conversation, then starts a fresh session with that "
+        "summary and, with --keep, the last N turns word for word. Guidance tells the summarizer "
+        "what matters. --model has another model write the summary. --force compacts a short "
+        "conversation too, and takes a summary that is no smaller than what it stands for; "
+        "--dry-run only says what would happen. If it fails, nothing changes."
+    )
+    shell_group: ClassVar[Group | None] = "context"
+
+    keep: int = option("N", TURNS, "keep the last N turns word for word", 0)
+    model: str | None = option("M", MODEL, "the model that writes the summary")
+    force: bool = switch("compact a short conversation too")
+    dry_run: bool = dry_run()
+    guidance: str | None = text("[guidance…]", "what matters, for the summarizer")
+
+    def request(self, ids: CommandIds) -> "CompactContext":
+        """Returns the command to the thread."""
+        from trimpoint_protocol.commands import CompactContext
+
+        return CompactContext(
+            command_id=ids.command_id,
+            thread_id=ids.thread_id,
+            keep_last_n_turns=self.keep,
+            force=self.force,
+            guidance=self.guidance,
+            model=self.model,
+        )

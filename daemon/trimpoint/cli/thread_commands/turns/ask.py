@@ -21,12 +21,14 @@ from trimpoint.cli.connection.known_threads import KnownThread, current_folder, 
 from trimpoint.cli.exits import UsageError
 from trimpoint.cli.json_output import write_text
 from trimpoint.cli.terminal import one_line, print_json, print_line, stderr_console, stdout_console
+from trimpoint.cli.thread_commands.slash import carry_out
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
 from trimpoint.cli.thread_commands.turns.prompt import folder
 from trimpoint.cli.thread_commands.turns.running_turn import RunningTurn, check_login, exit_code
 from trimpoint.cli.views.context_view import meter
 from trimpoint.cli.views.live_view import LiveView
 from trimpoint.cli.views.spinner import Spinner
+from trimpoint.core.commands.parsing import NotACommand, parse
 
 _SANDBOXES = {
     "read-only": "readOnly",
@@ -82,6 +84,11 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
     opened = await _open(arguments, client)
     if not arguments.json:
         print_line(Text(_heading(opened, arguments), "dim"))
+    if not arguments.json and is_command(given):
+        # Its outcome is the exit code, which the turn that clients are shown does not have.
+        code = await carry_out(client, opened.thread_id, given[0]["text"])
+        await _show_meter(client, opened.thread_id)
+        return code
     params: dict[str, Any] = {"threadId": opened.thread_id, "input": given, **_settings(arguments)}
     started = await client.request("turn/start", **params)
     console = stdout_console() if stdout_console().is_terminal else stderr_console()
@@ -97,6 +104,11 @@ async def _ask(arguments: argparse.Namespace, given: list[dict[str, str]], clien
         write_text(f"{turn.answer}\n")
     await _show_meter(client, opened.thread_id)
     return exit_code(ended)
+
+
+def is_command(given: list[dict[str, str]]) -> bool:
+    """Returns whether a prompt is a slash command and nothing else."""
+    return len(given) == 1 and not isinstance(parse(given[0]["text"]), NotACommand)
 
 
 async def _open(arguments: argparse.Namespace, client: Client) -> _Opened:

@@ -7,10 +7,9 @@ import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.core.commands.parsing import NotACommand, parse
 from trimpoint.core.model import events as ev
-from trimpoint.core.model import slash
 from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, busy
-from trimpoint.core.model.invocations import NotACommand
 from trimpoint.core.model.queue import QueuedPrompt, texts_of
 from trimpoint.core.model.state import ThreadState
 
@@ -123,7 +122,7 @@ def _refuse_input(parts: list[dict[str, Any]]) -> Rejected | None:
         return Rejected(
             Reason.INVALID_PARAMS, f"A prompt has at most {MAX_TEXT_CHARS:,} characters."
         )
-    parsed = slash.parse("\n".join(texts))
+    parsed = parse("\n".join(texts))
     if not isinstance(parsed, NotACommand):
         return Rejected(
             Reason.USAGE,

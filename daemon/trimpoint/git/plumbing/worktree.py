@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import stat
+import unicodedata
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -87,6 +88,19 @@ class Worktree:
                 return Signature.of(os.stat(name, dir_fd=folder, follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+    def path_on_disk(self, path: bytes) -> bytes:
+        """Returns `path` as the folders have it, which is another one where the file system finds a
+        name in any case or Unicode form. A path that does not exist is returned unchanged.
+        """
+        found: list[bytes] = []
+        try:
+            for part in path.split(b"/"):
+                with self.opened(b"/".join(found)) as at:
+                    found.append(_name_on_disk(at, part))
+        except (FileNotFoundError, NotADirectoryError):
+            return path
+        return b"/".join(found)
 
     @contextlib.contextmanager
     def folder_of(self, path: bytes) -> Generator[Place]:
@@ -213,6 +227,28 @@ def folders_of(paths: Iterable[bytes]) -> set[bytes]:
     """Returns all folders above these paths, without the root."""
     split = (path.split(b"/") for path in paths)
     return {b"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts))}
+
+
+def like_names(paths: Iterable[bytes]) -> set[bytes]:
+    """Returns those of the paths that some file system may take for another one of them."""
+    groups: dict[str, set[bytes]] = {}
+    for path in paths:
+        plain = unicodedata.normalize("NFD", os.fsdecode(path)).casefold()
+        groups.setdefault(unicodedata.normalize("NFD", plain), set()).add(path)
+    return {path for group in groups.values() if len(group) > 1 for path in group}
+
+
+def _name_on_disk(folder: int, name: bytes) -> bytes:
+    names = [os.fsencode(each) for each in os.listdir(folder)]
+    if name in names:
+        return name
+    wanted = _facts(folder, name)
+    same = (each for each in names if os.path.samestat(wanted, _facts(folder, each)))
+    return next(same, name)
+
+
+def _facts(folder: int, name: bytes) -> os.stat_result:
+    return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def _open_folder(name: bytes, at: int) -> int:

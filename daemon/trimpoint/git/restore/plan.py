@@ -220,6 +220,8 @@ def _occupant(worktree: Worktree, root: Path, step: Step, removed: set[bytes]) -
         return step.path
     if found.is_folder:
         return next((path for path in _files_below(root, step.path) if path not in removed), None)
+    if worktree.path_on_disk(step.path) in removed:
+        return None
     is_target = step.target is not None and step.target.is_met_by(found.side)
     return None if found.side is None or is_target else step.path
 

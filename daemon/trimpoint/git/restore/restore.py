@@ -23,7 +23,7 @@ from trimpoint.git.plumbing.locks import worktree_lock
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.shadow_repository import ShadowRepository
 from trimpoint.git.plumbing.staging import Staging
-from trimpoint.git.plumbing.worktree import Signature, Worktree, folders_of
+from trimpoint.git.plumbing.worktree import Found, Signature, Worktree, folders_of, like_names
 from trimpoint.git.restore.file_transaction import FileTransaction, Unexpected, signature_at
 from trimpoint.git.restore.plan import RestorePlan, Step
 
@@ -120,6 +120,7 @@ class _Restore:
         self._on_progress = on_progress
         self._changes = FileTransaction(worktree)
         self._done = 0
+        self._like_names = like_names(step.path for step in (*plan.remove, *plan.write))
         self.not_rolled_back: list[bytes] = []
 
     def run(self, keep_folder: bytes | None) -> None:
@@ -146,7 +147,7 @@ class _Restore:
         changed: list[bytes] = []
         for step in (*self._plan.remove, *self._plan.write):
             with _errors_about(step.path):
-                found = self._worktree.inspect(step.path)
+                found = self._inspect(step.path)
             if _is_at(found.side, step.target):
                 continue
             if _is_at(found.side, step.present):
@@ -156,6 +157,17 @@ class _Restore:
         if changed:
             raise FilesChanged(changed)
         return todo
+
+    def _inspect(self, path: bytes) -> Found:
+        """Returns the state of a path, or that there is nothing if the file system finds another
+        path of the plan by this name. After a rename that changes only the case of a name, both are
+        one file on many file systems: the one is removed, and the other is still to be written.
+        """
+        if path in self._like_names:
+            on_disk = self._worktree.path_on_disk(path)
+            if on_disk != path and on_disk in self._like_names:
+                return Found()
+        return self._worktree.inspect(path)
 
     def _staged(self, number: int, step: Step, signature: Signature | None) -> _Task:
         with _errors_about(step.path):

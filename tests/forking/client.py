@@ -163,7 +163,7 @@ def _request(asked: dict[str, Any]) -> dict[str, Any] | None:
         number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN
     ]
     return {
-        "command": asked["args"],
+        "command": list(asked["args"]),
         "path": environment["PYTHONPATH"].split(os.pathsep),
         "environment": [[_text(name), _text(value)] for name, value in environment.items()],
         "cwd": folder,
@@ -179,8 +179,8 @@ def _request(asked: dict[str, Any]) -> dict[str, Any] | None:
 def _is_plain(asked: dict[str, Any]) -> bool:
     command = asked["args"]
     return (
-        isinstance(command, list)
-        and command[:3] == COMMAND
+        isinstance(command, (list, tuple))  # asyncio gives a tuple
+        and list(command[:3]) == COMMAND
         and all(isinstance(word, str) for word in command)
         and asked["executable"] in {None, sys.executable}
         and asked["preexec_fn"] is None

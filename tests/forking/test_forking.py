@@ -134,10 +134,14 @@ def test_a_leader_of_a_session_has_the_terminal_that_it_reads(forked: bool) -> N
         os.close(theirs)
 
 
-async def test_asyncio_waits_for_a_fork(forked: bool) -> None:
+async def test_asyncio_waits_for_a_fork(forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    forks: list[Any] = []
+    fork = client._server.fork
+    monkeypatch.setattr(client._server, "fork", lambda *asked: forks.append(asked) or fork(*asked))
     ended = await anyio.run_process([*COMMAND, "nonsense"], env=ENVIRONMENT, check=False)
     assert ended.returncode == 2
     assert b"There is no command" in ended.stderr
+    assert bool(forks) == forked
 
 
 def test_the_end_of_the_server_is_an_error_with_what_it_wrote() -> None:

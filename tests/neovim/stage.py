@@ -18,6 +18,8 @@ FREELY = ('approval_policy="never"', 'sandbox_mode="danger-full-access"')
 ASKING = {"approvalPolicy": "untrusted", "sandbox": "danger-full-access"}
 IDLE = "not require('trimpoint.ui.chat').last_used().talk:is_busy()"
 
+# The window is there before it is known which thread it shows.
+OPENED = "not require('trimpoint.ui.opening').is_waiting(require('trimpoint.ui.chat').last_used())"
 CURRENT = {"threadId": "current"}
 REQUEST = """
 local method, params = ...
@@ -127,6 +129,7 @@ async def opened_chat(
             await editor.lua(REQUEST, "thread/start", {"cwd": str(house.worktree), **thread})
         await editor.command("Trimpoint chat")
         await editor.shows("Ask, or type")
+        await editor.until(OPENED)
         try:
             yield Chat(house, editor)
         except BaseException:

@@ -43,10 +43,11 @@ async def test_the_first_chat_starts_the_daemon_and_needs_no_setup(program) -> N
         assert house.background_daemons() == []
         async with opened_editor(environment, house.worktree, program=path) as editor:
             await editor.command("Trimpoint chat")
+            # The window is there before the daemon, and what is typed meanwhile is sent.
             await editor.shows("Ask, or type")
-            assert len(house.background_daemons()) == 1
             await Chat(house, editor).turns("Who are you?|I am a **script**.")
             await editor.shows("I am a script.")
+            assert len(house.background_daemons()) == 1
 
 
 def _built_in(home: Path) -> tuple[str, ...]:

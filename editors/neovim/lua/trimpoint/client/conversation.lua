@@ -1,5 +1,4 @@
---- One thread that the editor follows: what is known of it, what is live in it, and what a person
---- does in it.
+--- One thread that the editor follows: what is known, what is live, and what a person does in it.
 local history = require("trimpoint.client.history")
 local hub = require("trimpoint.client.hub")
 local live = require("trimpoint.model.live")
@@ -104,9 +103,29 @@ function Conversation:follow()
   end
   self.problem = refusal and refusal.message or ""
   self:_changed()
-  if not refusal and self:is_busy() then
-    self:join()
+  if not refusal then
+    if self:is_busy() then
+      self:join()
+    end
+    self:_send_queued()
   end
+  return refusal
+end
+
+--- In a task: gets a daemon again, and what became of the thread: a turn ended with its daemon.
+---@private
+---@return trimpoint.Refusal?
+function Conversation:_come_back()
+  if not self._was_lost then
+    return nil
+  end
+  self._was_lost = false
+  local refusal = session.connect({ may_start = true })
+  if refusal and refusal.reason == "no_daemon" then -- of an attempt that may start none
+    refusal = session.connect({ may_start = true })
+  end
+  refusal = refusal or self:follow()
+  self._was_lost = refusal ~= nil and session.state() ~= "ready"
   return refusal
 end
 
@@ -128,7 +147,7 @@ function Conversation:_take(snapshot, limit)
   return refusal
 end
 
---- In a task: loads older entries: one page, or all.
+--- In a task: loads older entries, one page or all.
 ---@param is_all boolean?
 ---@return trimpoint.Refusal?
 function Conversation:load_older(is_all)
@@ -216,6 +235,10 @@ end
 ---@param text string
 ---@return trimpoint.Refusal?
 function Conversation:send(text)
+  local gone = self:_come_back()
+  if gone then
+    return gone
+  end
   if self._sending or self:is_busy() then
     table.insert(self.queue, text)
     self:_changed()
@@ -244,7 +267,7 @@ function Conversation:_send_queued()
   end)
 end
 
---- In a task: has the daemon carry out a slash command.
+--- In a task: has a slash command carried out.
 ---@param text string
 ---@param is_dry_run boolean? say what would be done
 ---@return table? outcome, trimpoint.Refusal? refusal
@@ -254,27 +277,6 @@ function Conversation:execute(text, is_dry_run)
   self.progress = ""
   self:_changed()
   return outcome, refusal
-end
-
---- In a task: interrupts what runs: the turn, or a compaction.
----@return boolean was_running, trimpoint.Refusal? refusal
-function Conversation:interrupt()
-  local thread = self.thread
-  if not thread then
-    return false, nil
-  end
-  local running, operation = model.running(thread), model.operation(thread)
-  for _, turn_id in ipairs(running) do
-    local _, refusal = session.request("turn/interrupt", { threadId = thread.id, turnId = turn_id })
-    if refusal then
-      return true, refusal
-    end
-  end
-  if #running == 0 and operation then
-    local answer, refusal = session.request("commands/cancel", { operationId = operation.id })
-    return answer ~= nil and answer.cancelled, refusal
-  end
-  return #running > 0, nil
 end
 
 --- Answers a question of the agent, if it is still open.

@@ -6,6 +6,7 @@ local folds = require("trimpoint.ui.folds")
 local highlights = require("trimpoint.ui.highlights")
 local markdown = require("trimpoint.ui.markdown")
 local notices = require("trimpoint.ui.notices")
+local opening = require("trimpoint.ui.opening")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
 local render = require("trimpoint.ui.render")
@@ -213,7 +214,8 @@ end
 function Chat:draw()
   local talk = self.talk
   local following = self:_following()
-  local hint = (talk.id and not talk.thread) and { "Loading …" } or HINT
+  local is_loading = opening.is_waiting(self) or talk.id and not talk.thread
+  local hint = is_loading and { "Loading …" } or HINT
   local opened_folds
   local scene = {
     thread = talk.thread,
@@ -288,6 +290,10 @@ end
 ---@param typed string
 ---@return boolean is_taken
 function Chat:submit(typed)
+  local known = opening.known(self)
+  if known ~= self then
+    return known:submit(typed)
+  end
   self:say_nothing()
   if typed:match("^[/:]%a") then
     local is_handled, is_done = require("trimpoint.ui.slash").run(self, typed)
@@ -311,6 +317,10 @@ function Chat:go_on_as(thread_id)
     for _, window in ipairs(vim.fn.win_findbuf(from)) do
       vim.api.nvim_win_set_buf(window, to)
     end
+  end
+  if not self.talk.id then
+    -- What was typed before the thread was known goes along.
+    prompt.take_over(self.prompt, other.prompt)
   end
   exchange(self.buffer, other.buffer)
   exchange(self.prompt, other.prompt)

@@ -1,6 +1,8 @@
 --- `:Trimpoint`: the editor's own commands, and the daemon's slash commands for all the rest.
 local chats = require("trimpoint.ui.chat")
 local commands = require("trimpoint.completion.commands")
+local interrupt = require("trimpoint.client.interrupt")
+local opening = require("trimpoint.ui.opening")
 local pages = require("trimpoint.ui.pages")
 local pickers = require("trimpoint.ui.pickers")
 local prompt = require("trimpoint.ui.prompt")
@@ -73,22 +75,35 @@ local function reached()
   return refusal == nil
 end
 
+--- In a task: shows a window at once, in which a person can type, and the folder's last thread in
+--- it once the daemon has said which that is.
+---@return trimpoint.Chat
+local function opened()
+  return opening.open(chats.fresh(vim.fn.getcwd()), function()
+    local found, refusal
+    if reached() then
+      found, refusal = threads.last_at(threads.here())
+    end
+    if refusal then
+      say.refusal(refusal)
+    end
+    return found
+  end)
+end
+
 ---@param call trimpoint.Call
 local function run_chat(call)
   local chat = chats.current()
-  if chat and session.state() == "ready" then
-    chat:show()
-    return
-  end
-  if not reached() then
-    return
-  end
-  chat = chat_here(true)
   if chat then
     chat:show()
-    if call.rest ~= "" then
-      chat:submit(call.rest)
+    if session.state() ~= "ready" then
+      reached()
     end
+  else
+    chat = opened()
+  end
+  if chat and call.rest ~= "" then
+    chat:submit(call.rest)
   end
 end
 
@@ -175,7 +190,7 @@ local function run_interrupt()
   if not chat then
     return
   end
-  local was_running, refusal = chat.talk:interrupt()
+  local was_running, refusal = interrupt.thread(chat.talk.thread)
   if refusal then
     say.refusal(refusal, chat)
   elseif not was_running then

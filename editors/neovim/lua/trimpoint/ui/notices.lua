@@ -33,7 +33,7 @@ function M.of(talk, said)
   end
   if session.state() == "lost" then
     add(
-      "✗ Not connected to the daemon; it is tried again. :Trimpoint chat starts one.",
+      "✗ Not connected to the daemon; it is tried again. The next prompt starts one.",
       "TrimpointWarning"
     )
   elseif talk.problem ~= "" then

@@ -42,6 +42,17 @@ function M.fill(buffer, words)
   end
 end
 
+--- Moves what is typed from one prompt to another.
+---@param from integer
+---@param to integer
+function M.take_over(from, to)
+  local words = table.concat(vim.api.nvim_buf_get_lines(from, 0, -1, false), "\n")
+  if vim.trim(words) ~= "" then
+    M.fill(to, words)
+    M.fill(from, "")
+  end
+end
+
 --- Sends what is typed; it comes back where it was refused, if nothing else was typed meanwhile.
 ---@param chat trimpoint.Chat
 function M.send(chat)

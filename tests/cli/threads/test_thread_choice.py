@@ -56,6 +56,7 @@ def test_a_place_is_the_work_tree_or_else_the_folder(tmp_path: Path) -> None:
     (tree / "src").mkdir(parents=True)
     (tree / ".git").write_text("gitdir: elsewhere\n")
     plain.mkdir(parents=True)
+    (tmp_path / "plain" / ".git").mkdir()
     (tmp_path / "link").symlink_to(tree)
     assert place_of(str(tree / "src")) == place_of(str(tmp_path / "link")) == str(tree)
     assert place_of(str(plain)) == str(plain)
@@ -94,6 +95,7 @@ async def test_the_last_thread_of_this_work_tree_is_taken_not_the_last_of_all(
     other, inner = stage.folder / "other", stage.worktree / "src"
     for folder in (other, inner, stage.worktree / ".git"):
         folder.mkdir()
+    (stage.worktree / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     async with stage.daemon() as client:
         mine = await stage.thread(client)
         await stage.turn(client, mine, "prompt-mine.")

@@ -60,12 +60,17 @@ def place_of(folder: str) -> str:
     """
     real = os.path.realpath(folder)
     candidate = real
-    while not os.path.exists(os.path.join(candidate, ".git")):
+    while not _is_git(os.path.join(candidate, ".git")):
         parent = os.path.dirname(candidate)
         if parent == candidate:
             return real
         candidate = parent
     return candidate
+
+
+def _is_git(path: str) -> bool:
+    # An empty folder is no repository to git; a killed sandbox of Codex leaves one behind.
+    return os.path.isfile(path) or os.path.lexists(os.path.join(path, "HEAD"))
 
 
 def here() -> str:

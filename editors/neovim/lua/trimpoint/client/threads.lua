@@ -24,11 +24,21 @@ function M.short_id(thread_id)
   return thread_id:sub(-SHORT_ID_CHARS)
 end
 
+---An empty folder is no repository to git; a killed sandbox of Codex leaves one behind.
+---@param name string
+---@param folder string
+---@return boolean
+local function is_git(name, folder)
+  local path = vim.fs.joinpath(folder, name)
+  local facts = name == ".git" and vim.uv.fs_stat(path)
+  return facts and (facts.type == "file" or vim.uv.fs_lstat(path .. "/HEAD") ~= nil) or false
+end
+
 ---@param folder string
 ---@return string
 function M.place_of(folder)
   local real = vim.uv.fs_realpath(folder) or folder
-  return vim.fs.root(real, ".git") or real
+  return vim.fs.root(real, is_git) or real
 end
 
 ---@return string

@@ -81,6 +81,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.QueueHeld: ("reason",),
     ev.QueueReleased: (),
     ev.ContextLost: ("generation",),
+    ev.NameConfirmed: (),
     ev.CommandRejected: ("reason",),
 }  # fmt: skip
 """What is sent of each event with `content = "none"`."""
@@ -88,6 +89,7 @@ NUMBERS_AND_STATES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
 TITLES: dict[type[ev.AnyEvent], tuple[str, ...]] = {
     ev.ThreadCreated: ("name", "cwd", "branch_name"),
     ev.ThreadRenamed: ("name",),
+    ev.NameConfirmed: ("name",),
     ev.ArchivedAndNewCreated: ("cwd", "branch_name"),
 }
 """What is sent beside that with `content = "titles"`."""

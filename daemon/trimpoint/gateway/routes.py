@@ -107,7 +107,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     history = History(daemon.recall, engine)
     views = CommandViews(previews, inspections, HistorySearches(history))
     slash = SlashRunner(engine, sessions, views, rules.wait_s, rules.discard)
-    starts = TurnStarts(sessions, threads, identity, captures)
+    starts = TurnStarts(engine, sessions, threads, identity, captures)
     QueuedPrompts(engine, side.clients, starts, tasks)
     agent_tools = AgentTools(
         engine, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks

@@ -24,7 +24,6 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.operations.messages import reverted_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
-from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.routing.routes import Route, ThreadRole
@@ -155,6 +154,7 @@ class RevertSteps:
         params = {**session_params(writer.state), "sessionStartSource": "clear"}
         thread = await self._threads.start_hidden(writer, params)
         writer.record_facts(ev.RevertPrepared(operation.id, str(thread["id"])))
+        await writer.flush()  # so that a filled thread is never forgotten
         await self._threads.inject(str(thread["id"]), target_items(writer.state, target))
         prepared = await self._carried_over(writer, operation, thread, in_provider=False)
         return prepared._replace(not_carried=[*prepared.not_carried, *lost])
@@ -170,7 +170,7 @@ class RevertSteps:
         provider_id = str(thread["id"])
         writer.record_facts(ev.RevertPrepared(operation.id, provider_id))
         present = writer.state.generation.provider_thread_id
-        not_carried = await inherit_state(self._threads.link, writer, present, provider_id)
+        not_carried = await self._threads.inherit_state(writer, present, provider_id)
         return Prepared(provider_id, thread.get("path"), in_provider, not_carried)
 
     async def _complete(

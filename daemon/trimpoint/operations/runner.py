@@ -30,7 +30,6 @@ from trimpoint.operations.compaction.compaction_steps import CompactionSteps
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.messages import failure_message, ready_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
-from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
     thread_in,
@@ -151,19 +150,49 @@ class OperationRunner:
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
             writer = await self._engine.thread(thread_id)
-            async with self.lock(thread_id):
-                while (operation := writer.state.open_operation) is not None:
-                    about = {
-                        "operation_id": operation.id,
-                        "generation": writer.state.generation.number,
-                    }
-                    with structlog.contextvars.bound_contextvars(**about):
-                        await self._step_or_fail(writer, operation)
+            while not await self._ends(writer):
+                # Whoever waits for the operation is told; nothing is done at Codex meanwhile.
+                self.on_moved(thread_id)
+                await self._writable(writer)
         except EngineError as error:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:
             self._running.discard(thread_id)
             self._threads.inbound.turn_ends.release(thread_id)
+
+    async def _ends(self, writer: ThreadWriter) -> bool:
+        """Runs the thread's open operation. Returns False if the journal refused a step, which must
+        be repeated.
+        """
+        async with self.lock(writer.thread_id):
+            while (operation := writer.state.open_operation) is not None:
+                about = {
+                    "operation_id": operation.id,
+                    "generation": writer.state.generation.number,
+                }
+                with structlog.contextvars.bound_contextvars(**about):
+                    try:
+                        await self._step_or_fail(writer, operation)
+                    except (JournalRefuses, CommandRefused) as error:
+                        # The journal cannot be written, or the state was reset to the durable one.
+                        log.warning(
+                            "operation_step_refused", kind=operation.kind, detail=str(error)
+                        )
+                        return False
+        return True
+
+    async def _writable(self, writer: ThreadWriter) -> None:
+        """Waits until the journal can be written again.
+
+        :raises JournalRefuses: when that never happens, because the thread is read-only.
+        """
+        while True:
+            await anyio.sleep(RETRY_WRITE_S)
+            try:
+                return await writer.flush()
+            except JournalRefuses:
+                if writer.read_only is not None:
+                    raise
 
     async def _step_or_fail(self, writer: ThreadWriter, operation: Operation) -> None:
         try:
@@ -174,15 +203,6 @@ class OperationRunner:
             await self._fail(writer, operation, *self._failure_reason(error))
         except WorktreeRefuses as error:
             await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
-        except (JournalRefuses, CommandRefused) as error:
-            # The journal cannot be written, or the state was reset to the durable one: try again.
-            log.warning(
-                "operation_step_refused",
-                thread_id=writer.thread_id,
-                kind=operation.kind,
-                detail=str(error),
-            )
-            await anyio.sleep(RETRY_WRITE_S)
         except EngineError:
             raise
         except Exception:
@@ -221,9 +241,6 @@ class OperationRunner:
         message = failure_message(operation, detail)
         try:
             await journal_phase(writer, operation, Phase.FAILED, message, reason)
-        except (JournalRefuses, CommandRefused) as error:
-            log.warning("operation_failure_refused", thread_id=writer.thread_id, detail=str(error))
-            await anyio.sleep(RETRY_WRITE_S)
         finally:
             self._threads.inbound.turn_ends.release(writer.thread_id, message)
 
@@ -272,8 +289,9 @@ class OperationRunner:
         not_carried: list[str],
         *facts: ev.AnyEvent,
     ) -> None:
-        """Ends the operation as `ready`, then archives the old provider thread. Archived only then,
-        because a repeated phase would carry over from it.
+        """Ends the operation as `ready`, then moves the queued prompts and archives the old
+        provider thread: only then, because a repeated phase would carry over from it, and because a
+        queued prompt begins a turn, which must not be begun twice.
         """
         await journal_phase(
             writer,
@@ -283,8 +301,7 @@ class OperationRunner:
             "",
             *facts,
         )
-        if operation.kind != "start":
-            await self._threads.archive_superseded(writer, writer.state.generation.number)
+        await self._threads.archive_superseded(writer, writer.state.generation.number)
 
     async def _open_generation(self, writer: ThreadWriter, operation: Operation) -> None:
         generation = writer.state.generation
@@ -310,8 +327,8 @@ class OperationRunner:
         if operation.kind == "compact":
             # The compacted thread is a fork, which has the context but not the other properties.
             previous = writer.state.generations[-2].provider_thread_id
-            not_carried = await inherit_state(
-                self._threads.link, writer, previous, str(generation.provider_thread_id)
+            not_carried = await self._threads.inherit_state(
+                writer, previous, str(generation.provider_thread_id)
             )
         await self._ready(writer, operation, not_carried, *facts)
 
@@ -339,21 +356,33 @@ class OperationRunner:
         with self._threads.inbound.buffering():
             thread = thread_in(await self._threads.start(params))
             provider_id = str(thread["id"])
-            self._threads.use(
-                provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
-            )
             bound = ev.ProviderThreadBound(
                 generation.number, provider_id, thread.get("path"), raw_events=True
             )
-            journal_phase_deferred(
-                writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", bound
+            await self._bind(writer, operation, bound)
+            self._threads.use(
+                provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
             )
             self._threads.inbound.release(provider_id)
         previous = (
             writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         )
         await self._threads.inject(provider_id, bootstrap_items(writer.state, generation))
-        not_carried = await inherit_state(self._threads.link, writer, previous, provider_id)
+        not_carried = await self._threads.inherit_state(writer, previous, provider_id)
         await self._ready(
             writer, operation, [*not_carried, *lost], ev.SessionReady(generation.number)
         )
+
+    async def _bind(
+        self, writer: ThreadWriter, operation: Operation, bound: ev.ProviderThreadBound
+    ) -> None:
+        """Makes the id of a provider thread durable before it is given anything. Then a filled one
+        is never forgotten: the next daemon deletes it. If the journal refuses, it is deleted now.
+        """
+        try:
+            await journal_phase(
+                writer, operation, Phase.BOOTSTRAPPING, "Giving the session its context.", "", bound
+            )
+        except (JournalRefuses, CommandRefused):
+            await self._threads.delete_quietly(bound.provider_thread_id)
+            raise

@@ -3,6 +3,7 @@ threads, and passes on names.
 """
 
 from collections.abc import Awaitable, Callable
+from itertools import chain, repeat
 
 import anyio
 import structlog
@@ -12,9 +13,8 @@ from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.operations.provider.provider_threads import (
-    ProviderThreads,
-)
+from trimpoint.operations.provider.names import give_name
+from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.threads.errors import EngineError
 from trimpoint.threads.registry import ThreadRegistry
@@ -25,6 +25,8 @@ log = structlog.get_logger()
 # How long a retired provider thread may stay loaded after the last of its background terminals has
 # ended.
 TERMINAL_SWEEP_S = 30.0
+# The pauses before a session that could not be stopped is stopped again; the last one repeats.
+RETRY_PAUSES_S = (1.0, 5.0, 30.0, 120.0)
 
 Step = Callable[[ThreadWriter], Awaitable[None]]
 
@@ -43,6 +45,8 @@ class SessionReactions:
         self._threads = threads
         self._runner = runner
         self._tasks = tasks
+        self._releasing: set[str] = set()
+        self._renaming: set[str] = set()
         engine.subscribe(self._on_record)
         threads.inbound.subscribe_child_exit(self._on_child_exit)
 
@@ -102,6 +106,23 @@ class SessionReactions:
             log.exception("session_step_broke", thread_id=thread_id)
 
     async def _release(self, writer: ThreadWriter) -> None:
+        """Stops the session of a thread. A thread that is archived stays unfinished until Codex has
+        archived it too, so that is tried again with growing pauses.
+        """
+        self._releasing.add(writer.thread_id)
+        try:
+            for pause_s in chain(RETRY_PAUSES_S, repeat(RETRY_PAUSES_S[-1])):
+                try:
+                    return await self._release_once(writer)
+                except ProviderFailure as error:
+                    if not writer.state.archived:
+                        raise
+                    log.warning("not_archived_in_codex", detail=str(error), again_in_s=pause_s)
+                await anyio.sleep(pause_s)
+        finally:
+            self._releasing.discard(writer.thread_id)
+
+    async def _release_once(self, writer: ThreadWriter) -> None:
         retained = ""
         async with self._runner.lock(writer.thread_id):
             generation = writer.state.generation
@@ -114,19 +135,29 @@ class SessionReactions:
                 await self._threads.archive(writer, generation)
             elif generation.provider_thread_id is not None:
                 await self._threads.release(generation.provider_thread_id)
-        writer.record_facts(ev.SessionStopped(generation.number, retained))
+            writer.record_facts(ev.SessionStopped(generation.number, retained))
 
     async def _unarchive(self, writer: ThreadWriter) -> None:
-        provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and not self._threads.reattach(writer):
+        async with self._runner.lock(writer.thread_id):  # after an archiving that is under way
+            provider_id = writer.state.generation.provider_thread_id
+            if writer.state.archived or provider_id is None or self._threads.reattach(writer):
+                return
             await self._threads.link.request("thread/unarchive", {"threadId": provider_id})
 
     async def _rename(self, writer: ThreadWriter) -> None:
         provider_id = writer.state.generation.provider_thread_id
-        if provider_id is not None and writer.state.name is not None:
-            await self._threads.link.request(
-                "thread/name/set", {"threadId": provider_id, "name": writer.state.name}
-            )
+        if (
+            provider_id is None
+            or not writer.state.name_unconfirmed
+            or writer.thread_id in self._renaming  # that task gives the newest name
+        ):
+            return
+        self._renaming.add(writer.thread_id)
+        try:
+            with self._threads.read_back_if_unanswered(provider_id):
+                await give_name(self._threads.link, self._threads.names, writer, provider_id)
+        finally:
+            self._renaming.discard(writer.thread_id)
 
     def _on_child_exit(self) -> None:
         self._threads.forget_epoch()
@@ -139,7 +170,8 @@ class SessionReactions:
         """
         for writer in self._engine.loaded_writers():
             state = writer.state
-            if writer.read_only is None and state.archived and not state.session_stopped:
+            is_open = writer.read_only is None and state.archived and not state.session_stopped
+            if is_open and writer.thread_id not in self._releasing:
                 self.spawn(self._release, writer.thread_id)
 
     async def _sweep_terminals(self) -> None:

@@ -3,9 +3,10 @@ here.
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any, NamedTuple
 
+import anyio
 import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import (
@@ -40,17 +41,13 @@ from trimpoint.core.model.operations import Phase
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.client_resumes import ClientResume
-from trimpoint.operations.provider.provider_threads import (
-    ProviderThreads,
-)
+from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.resuming import ArchivedElsewhere
-from trimpoint.operations.provider.settings import (
-    overridden_settings,
-)
+from trimpoint.operations.provider.settings import overridden_settings
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
-from trimpoint.threads.errors import journal_read_only
+from trimpoint.threads.errors import JournalRefuses, OperationDelayed, journal_read_only
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -158,6 +155,16 @@ class Sessions:
         with self._runner.uses.using(thread_id):
             yield session
 
+    def using(self, thread_id: str) -> AbstractContextManager[None]:
+        """Keeps the thread's session from being replaced until the block ends. Enter it directly
+        after `ready`.
+        """
+        return self._runner.uses.using(thread_id)
+
+    def lock(self, thread_id: str) -> anyio.Lock:
+        """Returns the lock that is held while a thread's provider thread is changed."""
+        return self._runner.lock(thread_id)
+
     async def _present(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
         writer = await self._engine.thread(thread_id)
         if asked is None or not asked.wants_reload():
@@ -198,13 +205,17 @@ class Sessions:
         return session
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
-        """Waits until no operation is open on the thread; see `OperationRunner.operation_ended`."""
-        await self._runner.operation_ended(writer, wait_s)
+        """Waits until an accepted command's operation has ended; see `runner.operation_ended`.
+
+        :raises OperationDelayed: when it cannot continue, because the journal cannot be written.
+        """
+        try:
+            await self._runner.operation_ended(writer, wait_s)
+        except JournalRefuses as error:
+            raise OperationDelayed(error) from error
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
-        """Ends the overflow recovery of the turn, or of any turn if `turn_id` is empty. Returns
-        False when that turn is not being recovered.
-        """
+        """Ends the recovery of the turn, or of any if `turn_id` is empty; returns if one ran."""
         writer = self._engine.loaded(thread_id)
         recovering = writer.state.recovering_turn_id if writer is not None else None
         if recovering is None or turn_id not in (recovering, ""):
@@ -232,9 +243,7 @@ class Sessions:
         return writer is not None and self._runner.compactions.cancel(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
-        """Cancels the thread's compaction, and waits until it has ended. Returns False when there
-        is none that can be cancelled.
-        """
+        """Cancels the thread's compaction, as `begin_cancelling`, and waits until it has ended."""
         if not self.begin_cancelling(thread_id):
             return False
         await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
@@ -290,8 +299,7 @@ class Sessions:
                     # An earlier daemon may have died before it archived the thread before this one.
                     number = generation.number
                     self._reactions.spawn(
-                        lambda writer: self._threads.archive_superseded(writer, number),
-                        writer.thread_id,
+                        lambda writer: self._archive_superseded(writer, number), writer.thread_id
                     )
                 except (ProviderError, ArchivedElsewhere) as error:
                     if writer.read_only is not None:
@@ -301,6 +309,11 @@ class Sessions:
                         return False
                     raise
             return True
+
+    async def _archive_superseded(self, writer: ThreadWriter, number: int) -> None:
+        async with self._runner.lock(writer.thread_id):
+            if writer.state.generation.number == number:
+                await self._threads.archive_superseded(writer, number)
 
     async def dispatch(self, command: AnyClientCommand) -> CommandResult:
         """Prepares the thread for a client's command, and dispatches the command to the thread's

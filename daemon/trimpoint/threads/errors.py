@@ -106,6 +106,25 @@ def journal_not_opened(error: JournalError | OSError) -> JournalRefuses:
     return JournalRefuses(str(error), hint)
 
 
+class OperationDelayed(EngineError):
+    """A command was accepted durably, but its operation stopped because the journal cannot be
+    written; it continues as soon as the disk accepts it.
+    """
+
+    reason = Reason.JOURNAL_READ_ONLY
+
+    def __init__(self, refused: JournalRefuses) -> None:
+        super().__init__(refused.detail)
+        self.detail = refused.detail
+        self.hint = refused.hint
+
+    def __str__(self) -> str:
+        return (
+            "The command was accepted and is not finished: its next step could not be written to "
+            f"the journal: {self.detail}."
+        )
+
+
 class ReplacementDelayed(EngineError):
     """`/new` has archived the old thread durably, but the new thread could not be written yet; the
     daemon will retry.

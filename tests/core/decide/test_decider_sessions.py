@@ -228,7 +228,9 @@ def test_an_archived_thread_takes_no_session_command(command: AnyCommand) -> Non
 def test_a_thread_is_renamed_even_while_a_turn_runs() -> None:
     thread = started()
     thread.begin_turn()
-    thread.when(client(wire.RenameThread, name="Better")).then(ev.ThreadRenamed("Better"))
+    thread.when(client(wire.RenameThread, name="Better")).then(
+        ev.ThreadRenamed("Better", unconfirmed=True)
+    )
 
 
 def test_each_step_of_an_operation_is_written_with_its_facts() -> None:

@@ -80,7 +80,7 @@ def test_an_envelope_names_where_its_event_stands() -> None:
         "commandId": "command-1",
         "operationId": "operation-1",
         "type": "thread.renamed",
-        "payload": {"name": "a"},
+        "payload": {"name": "a", "unconfirmed": False},
         "askedBy": None,
     }
     assert (second["sequence"], second["threadSequence"], second["eventId"]) == (

@@ -85,7 +85,7 @@ def _decide_client(
         case wire.UnarchiveThread():
             return Accepted((ev.ThreadUnarchived(),) if state.archived else ())
         case wire.RenameThread():
-            return Accepted((ev.ThreadRenamed(command.name),))
+            return Accepted((ev.ThreadRenamed(command.name, unconfirmed=True),))
         case wire.QueuePrompt():
             return queue_prompt(state, command, stamp)
         case wire.EditQueuedPrompt():

@@ -68,7 +68,10 @@ def _is_new(state: ThreadState, overlay: _Overlay, fact: ev.AnyEvent) -> bool:
         case ev.SettingsChanged():
             return overlay.get(("settings", ""), fact.settings != state.settings)
         case ev.ThreadRenamed():
-            return overlay.get(("name", ""), fact.name != state.name)
+            is_new = fact.name != state.name or state.name_unconfirmed
+            return overlay.get(("name", ""), is_new)
+        case ev.NameConfirmed():
+            return state.name_unconfirmed and fact.name == state.name
         case _:
             return True
 

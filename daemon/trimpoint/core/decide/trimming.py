@@ -174,6 +174,11 @@ def complete_compaction(
     operation = operation_under_way(state, command.operation_id)
     if operation is None or operation.phase is not Phase.COMPACTING:
         return Rejected(Reason.INTERNAL, "The compaction is no longer under way.")
+    if state.running_turn_id is not None:
+        # Codex began a queued prompt or the goal's next turn meanwhile; the trim would end it.
+        return Rejected(
+            Reason.COMPACTION_FAILED, "A turn has begun meanwhile, so nothing was changed."
+        )
     summary, plan = _unless_blank(command.summary), plan_trim(state, operation.compaction_keep)
     if plan is None or (summary is None and command.provider_thread_id is None):
         # To continue would be a clear that no person asked for (docs/spec/traps.md).

@@ -288,7 +288,11 @@ def _unarchive(state: ThreadState, event: ev.ThreadUnarchived, at_ms: int) -> No
 
 
 def _rename(state: ThreadState, event: ev.ThreadRenamed, at_ms: int) -> None:
-    state.name = event.name
+    state.name, state.name_unconfirmed = event.name, event.unconfirmed
+
+
+def _confirm_name(state: ThreadState, event: ev.NameConfirmed, at_ms: int) -> None:
+    state.name_unconfirmed &= event.name != state.name
 
 
 # A table instead of a match: replay looks a fold up some 300,000 times a second
@@ -320,6 +324,7 @@ FOLDS: dict[type[ev.Event], Callable[[ThreadState, Any, int], None]] = {
     ev.ThreadArchived: _archive,
     ev.ThreadUnarchived: _unarchive,
     ev.ThreadRenamed: _rename,
+    ev.NameConfirmed: _confirm_name,
     ev.SettingsChanged: change_settings,
     ev.TurnRequested: request_turn,
     ev.TurnRequestEnded: end_turn_request,

@@ -213,7 +213,8 @@ class ThreadState(msgspec.Struct):
     because dropping the items of a hundred thousand turns at once takes too long.
     `injected_before_next` are the items that a client injected while no turn was in the context;
     the next turn gets them. `queue` are the prompts that wait, the next one first; none of them is
-    sent while there is a `hold`.
+    sent while there is a `hold`. `name_unconfirmed`: a command gave the thread
+    its name, and Codex does not have it yet, so another name that Codex reports is an older one.
     """
 
     id: str = ""
@@ -264,6 +265,7 @@ class ThreadState(msgspec.Struct):
     injected_before_next: list[bytes] = []
     queue: list[QueuedPrompt] = []
     hold: Hold | None = None
+    name_unconfirmed: bool = False
 
     @property
     def exists(self) -> bool:

@@ -6,9 +6,10 @@ prompt and to a busy thread.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 
+import anyio
 import msgspec
 from msgspec import Raw
 
@@ -28,18 +29,25 @@ from trimpoint.operations.provider.settings import (
 )
 from trimpoint.operations.sessions import ReadySession, Sessions
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.writer import ThreadWriter
+
+# How long a request that Codex accepted keeps the thread busy without a turn that runs.
+BEGUN_WITHIN_S = 5.0
 
 
 class TurnStarts:
-    """Sends `turn/start`; no other code does."""
+    """Sends the requests that begin turns; no other code does."""
 
     def __init__(
         self,
+        engine: ThreadRegistry,
         sessions: Sessions,
         threads: ProviderThreads,
         identity: Identity,
         captures: TurnCaptures,
     ) -> None:
+        self._engine = engine
         self._sessions = sessions
         self._threads = threads
         self._identity = identity
@@ -88,32 +96,81 @@ class TurnStarts:
 
         :raises ProviderFailure: when Codex did not accept the turn.
         """
-        writer, request_id = session.writer, new_uuid7() if queued is None else queued.id
+        writer = session.writer
         left = () if queued is None else (queued.id,)
-        writer.record_facts(ev.TurnRequested(request_id))
+        request_id = None if queued is None else queued.id
+        async with self.requested(session, request_id) as request_id:
 
-        def taken(raw: Raw) -> None:
-            turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
-            generation = writer.state.generation.number
-            self._captures.turn_began(writer, turn_id, baseline)
-            writer.record_facts(
-                ev.TurnStarted(turn_id, generation),
-                ev.TurnRequestEnded(request_id, turn_id),
-                *(ev.PromptSent(prompt_id, turn_id) for prompt_id in left),
-            )
-            writer.record_facts(*_overridden(writer.state.settings, params))
-            self._threads.prompts.note(writer.thread_id, turn_id, params)
-            answered(raw)
+            def taken(raw: Raw) -> None:
+                turn_id = self._identity.turn_of(str(msgspec.json.decode(raw)["turn"]["id"]))
+                generation = writer.state.generation.number
+                self._captures.turn_began(writer, turn_id, baseline)
+                writer.record_facts(
+                    ev.TurnStarted(turn_id, generation),
+                    ev.TurnRequestEnded(request_id, turn_id),
+                    *(ev.PromptSent(prompt_id, turn_id) for prompt_id in left),
+                )
+                writer.record_facts(*_overridden(writer.state.settings, params))
+                self._threads.prompts.note(writer.thread_id, turn_id, params)
+                answered(raw)
 
-        try:
-            # The record is durable before Codex can act on the prompt: after a crash it shows that
-            # the prompt may have been accepted.
-            await writer.flush()
             await request_in_order(self._threads.link, "turn/start", params, taken)
-        # Whatever the error is, a request that no task waits for must not keep the thread busy.
+
+    @asynccontextmanager
+    async def requested(
+        self, session: ReadySession, request_id: str | None = None
+    ) -> AsyncGenerator[str]:
+        """Makes the thread busy for a request that begins a turn, and yields the request's id, with
+        which the block records the end of the request. Enter it directly after `ready`.
+
+        The record is durable before Codex can act on the request: after a crash it shows that a
+        turn may have begun. Whatever error the block raises, a request that no task waits for does
+        not keep the thread busy.
+        """
+        writer, request_id = session.writer, request_id or new_uuid7()
+        writer.record_facts(ev.TurnRequested(request_id))
+        try:
+            await writer.flush()
+            with self._threads.read_back_if_unanswered(session.provider_thread_id):
+                yield request_id
         except BaseException as error:
             writer.record_facts(ev.TurnRequestEnded(request_id, None, str(error)))
             raise
+
+    async def send_other(
+        self, session: ReadySession, forward: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Sends a request other than `turn/start` that begins a turn, by calling `forward`. The
+        thread is busy until the turn runs, which Codex reports after its answer.
+
+        :raises ProviderFailure: when Codex did not accept the request.
+        """
+        async with self.requested(session) as request_id:
+            await forward()
+            begun = await self._running_turn(session.writer)
+            session.writer.record_facts(ev.TurnRequestEnded(request_id, begun))
+
+    async def _running_turn(self, writer: ThreadWriter) -> str | None:
+        """Returns the turn that runs, once one does, or None if none begins within a bounded
+        time.
+        """
+        begun = anyio.Event()
+
+        def note(thread_id: str, record: ev.Record) -> None:
+            if thread_id == writer.thread_id and any(
+                isinstance(event, ev.TurnStarted) for event in record.events
+            ):
+                begun.set()
+
+        self._engine.subscribe(note)
+        try:
+            with anyio.move_on_after(BEGUN_WITHIN_S):
+                while writer.state.running_turn_id is None and not begun.is_set():
+                    await begun.wait()
+        finally:
+            self._engine.unsubscribe(note)
+        is_any = begun.is_set() or writer.state.running_turn_id is not None
+        return writer.state.turns[-1].id if is_any else None
 
     async def start_automatic(self, thread_id: str, text: str) -> bool:
         """Starts a turn with the prompt `text`, unless a person's prompt is waiting or the thread

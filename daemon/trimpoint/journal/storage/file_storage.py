@@ -57,6 +57,7 @@ class JournalFile:
         # An undamaged journal with records needs no `restore`, so opening thousands of journals
         # causes no syncs.
         self._broken = content.report.damage is not Damage.NONE or self._end.records == 0
+        self._refused_bytes = 0
         self._lock = Lock()
 
     def write(self, batch: list[bytes], at: Position) -> Position:
@@ -72,8 +73,10 @@ class JournalFile:
             self._broken = True
             data = framing.encode_batch(batch, at.offset_bytes)
             fd = self._open_at_least(at) if self._fd is None else self._fd
+            self._refused_bytes = len(data)
             with refusals(self.path, "write"):
                 write_fully(self._files, fd, data, at.offset_bytes)
+            self._refused_bytes = 0
             with refusals(self.path, "fdatasync"):
                 self._files.datasync(fd)
                 is_there = self._files.is_at(self.path, fd)
@@ -85,7 +88,8 @@ class JournalFile:
 
     def restore(self, to: Position) -> None:
         """Opens the file again and cuts it at `to`. Torn bytes that were found at opening are first
-        kept in a file beside it.
+        kept in a file beside it. After a batch that the disk refused, as many zeros are written and
+        cut off: a full disk lets a file be cut, but has no room for the batch yet.
 
         :raises JournalWriteError: when the disk refuses; the call may be repeated.
         """
@@ -119,6 +123,12 @@ class JournalFile:
         if self._headless:
             with refusals(self.path, "write"):
                 write_fully(self._files, fd, framing.encode_header(), 0)
+        if self._refused_bytes:
+            with refusals(self.path, "write"):
+                write_fully(self._files, fd, bytes(self._refused_bytes), to.offset_bytes)
+            with refusals(self.path, "truncate"):
+                self._files.truncate(fd, to.offset_bytes)
+            self._refused_bytes = 0
         with refusals(self.path, "fdatasync"):
             self._files.datasync(fd)
 

@@ -138,6 +138,7 @@ class CompactionSteps:
         carrier.watch.usage = compacted.watch.usage
         writer.record_facts(ev.CompactionForked(operation.id, carrier.id))
         try:
+            await writer.flush()  # so that a filled thread is never forgotten
             await self._threads.inject(carrier.id, [*held, *kept])
         except BaseException:
             with anyio.CancelScope(shield=True):

@@ -34,7 +34,6 @@ from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.summarizing import summarize
 from trimpoint.operations.messages import recovered_message
 from trimpoint.operations.phases import complete_context, journal_phase
-from trimpoint.operations.provider.inherit import inherit_state
 from trimpoint.operations.provider.provider_threads import ProviderThreads, Thread
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
@@ -214,12 +213,8 @@ class OverflowRecovery:
         descriptions of those that could not be carried over.
         """
         await self._threads.inject(provider_id, [summary_item(summary, plan.messages), *plan.after])
-        # Without the queue: if a prompt was queued, Codex began it when the turn failed, and then
-        # the turn is not repeated.
         previous = writer.state.generation.provider_thread_id
-        return await inherit_state(
-            self._threads.link, writer, previous, provider_id, with_queue=False
-        )
+        return await self._threads.inherit_state(writer, previous, provider_id)
 
     def _continue(self, writer: ThreadWriter, operation: Operation, provider_id: str) -> None:
         """Makes the new provider thread serve the thread, and sends its held-back notifications to

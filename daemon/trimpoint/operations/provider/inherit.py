@@ -6,7 +6,7 @@ that could not be carried over.
 """
 
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import anyio
@@ -15,10 +15,12 @@ import msgspec
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import CodexLink, is_missing_error, lacks_method
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import counted
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.state import Generation, ThreadState
+from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.settings import memory_mode, update_params, with_unconfirmed
-from trimpoint.threads.ids import new_uuid7
+from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.threads.writing.writer import ThreadWriter
 
 # Codex's default page of queued prompts is smaller than this; a person queues fewer prompts.
@@ -31,16 +33,13 @@ QUEUED_MEMBERS = ("input", "clientUserMessageId", "responsesapiClientMetadata")
 
 async def inherit_state(
     link: CodexLink,
+    names: NameReports,
     writer: ThreadWriter,
     old_id: str | None,
     new_id: str,
-    *,
-    with_queue: bool = True,
 ) -> list[str]:
-    """Carries over settings, name, goal, metadata, attachments and, with `with_queue`, queued
-    prompts. Returns the names of those that Codex refused.
-
-    An idle thread begins the first queued prompt at once (measured: 0.163).
+    """Carries over settings, name, goal, metadata and attachments. Returns the names of those that
+    Codex refused. May be repeated; what must happen only once is in `move_queue`.
 
     :raises ProviderFailure: when Codex has ended or does not answer; a refusal of a single property
         does not raise.
@@ -48,7 +47,7 @@ async def inherit_state(
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("settings", lambda: _settings(link, writer, new_id)),
         ("memory mode", lambda: _memory_mode(link, writer.state, new_id)),
-        ("name", lambda: _name(link, writer.state, new_id)),
+        ("name", lambda: give_name(link, names, writer, new_id)),
     ]
     if old_id is not None:
         steps.append(("goal", lambda: _goal(link, old_id, new_id)))
@@ -56,8 +55,6 @@ async def inherit_state(
             ("Git information, project and section", lambda: _metadata(link, old_id, new_id))
         )
         steps.append(("attachments", lambda: _attachments(link, old_id, new_id)))
-    if old_id is not None and with_queue:
-        steps.append(("queued prompts", lambda: _queue(link, old_id, new_id)))
     refused: dict[str, ProviderFailure] = {}
 
     async def carry(what: str, step: Callable[[], Awaitable[None]]) -> None:
@@ -141,11 +138,6 @@ async def _memory_mode(link: CodexLink, state: ThreadState, new_id: str) -> None
         await link.request("thread/memoryMode/set", {"threadId": new_id, "mode": mode})
 
 
-async def _name(link: CodexLink, state: ThreadState, new_id: str) -> None:
-    if state.name is not None:
-        await link.request("thread/name/set", {"threadId": new_id, "name": state.name})
-
-
 async def _goal(link: CodexLink, old_id: str, new_id: str) -> None:
     goal: dict[str, Any] | None = _decode(
         await link.request("thread/goal/get", {"threadId": old_id})
@@ -206,15 +198,52 @@ async def _store(link: CodexLink, thread_id: str) -> None:
     await link.request("thread/metadata/update", same)
 
 
-async def _queue(link: CodexLink, old_id: str, new_id: str) -> None:
-    listed = _decode(
-        await link.request("thread/queue/list", {"threadId": old_id, "limit": MAX_QUEUED})
-    )
-    for queued in listed.get("data") or ():
-        taken = {name: queued[name] for name in QUEUED_MEMBERS if queued.get(name) is not None}
-        await link.request(
-            "thread/queue/add", {"threadId": new_id, "clientUserMessageId": new_uuid7(), **taken}
-        )
+async def move_queue(link: CodexLink, previous: Generation, serving: Generation) -> str:
+    """Moves the queued prompts to a generation that is ready for them. An idle thread begins the
+    first one at once (measured: 0.163). If Codex refuses some, returns a sentence that says so.
+
+    Each is deleted from the old queue once its copy is acknowledged. If Codex or the daemon ends in
+    between, the copy is recognized by its client id the next time, so no prompt is begun twice.
+
+    :raises ProviderFailure: when Codex has ended or does not answer.
+    """
+    old_id, new_id = previous.provider_thread_id, serving.provider_thread_id
+    if old_id is None or new_id is None:
+        return ""
+    try:
+        queued = await _queued(link, old_id)
+    except ProviderError:
+        return ""  # archived, so it was moved before; or this Codex has no queues
+    known = await _client_ids(link, new_id) if queued else set[str]()
+    refused = 0
+    for one in queued:
+        copy = {name: one[name] for name in QUEUED_MEMBERS if one.get(name) is not None}
+        client_id = copy.setdefault("clientUserMessageId", f"{old_id}/{one.get('id')}")
+        try:
+            if client_id not in known:
+                await link.request("thread/queue/add", {**copy, "threadId": new_id})
+            queued_id = {"queuedSubmissionId": one.get("id")}
+            await link.request("thread/queue/delete", {**queued_id, "threadId": old_id})
+        except ProviderError:
+            refused += 1
+    return f"Codex did not take over {counted(refused, 'queued prompt')}." if refused else ""
+
+
+async def _queued(link: CodexLink, thread_id: str) -> list[dict[str, Any]]:
+    params = {"threadId": thread_id, "limit": MAX_QUEUED}
+    listed = _decode(await link.request("thread/queue/list", params))
+    return [as_dict(one) for one in as_list(listed.get("data"))]
+
+
+async def _client_ids(link: CodexLink, thread_id: str) -> set[str]:
+    """Returns the client ids of the prompts that a thread has begun or queued."""
+    known = {str(one.get("clientUserMessageId")) for one in await _queued(link, thread_id)}
+    with suppress(ProviderError):  # a thread without a turn
+        listed = _decode(await link.request("thread/turns/list", {"threadId": thread_id}))
+        turns = map(as_dict, as_list(listed.get("data")))
+        items = [as_dict(item) for turn in turns for item in as_list(turn.get("items"))]
+        known |= {str(item.get("clientId")) for item in items}
+    return known
 
 
 def _decode(raw: msgspec.Raw) -> Any:

@@ -30,7 +30,8 @@ def record_missed(writer: ThreadWriter, missed: Missed) -> None:
 
 def renamed(state: ThreadState, thread: dict[str, Any]) -> tuple[ev.AnyEvent, ...]:
     """Returns the fact that another program has renamed the thread, or nothing. `thread` is Codex's
-    object.
+    object. While Codex lacks the name that a command gave, it has an older one.
     """
     name = thread.get("name")
-    return (ev.ThreadRenamed(str(name)),) if name and name != state.name else ()
+    is_theirs = name and name != state.name and not state.name_unconfirmed
+    return (ev.ThreadRenamed(str(name)),) if is_theirs else ()

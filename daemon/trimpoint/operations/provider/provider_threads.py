@@ -5,7 +5,8 @@ Every provider thread that is opened here is bound to its thread before a notifi
 passed on.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +15,12 @@ import msgspec
 import structlog
 from msgspec import Raw
 
-from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderLacks
+from trimpoint.codex.appserver.errors import (
+    ProviderError,
+    ProviderFailure,
+    ProviderLacks,
+    ProviderTimeout,
+)
 from trimpoint.codex.appserver.supervisor import (
     CodexLink,
     is_archived_error,
@@ -28,6 +34,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.forking import Forking
+from trimpoint.operations.provider.inherit import inherit_state, move_queue
 from trimpoint.operations.provider.outside_changes import record_missed
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.resuming import Resumption
@@ -70,6 +77,7 @@ class ProviderThreads:
         self.inbound = inbound
         self.terminals = Terminals(link)
         self.prompts = Prompts()
+        self.names = inbound.names
         self._engine = engine
         self._loaded: set[str] = set()
         self._begun: dict[str, Raw] = {}
@@ -92,6 +100,17 @@ class ProviderThreads:
         """Marks the provider thread as not loaded."""
         self._loaded.discard(provider_id)
         self._begun.pop(provider_id, None)
+
+    @contextmanager
+    def read_back_if_unanswered(self, provider_id: str) -> Generator[None]:
+        """Marks the provider thread as not loaded if Codex does not answer a request in time: it
+        may have acted on it, so the thread is compared with the ledger before its next use.
+        """
+        try:
+            yield
+        except ProviderTimeout:
+            self.forget(provider_id)
+            raise
 
     def use(self, provider_id: str, route: Route) -> None:
         """Marks the provider thread as loaded, and routes its notifications to
@@ -336,19 +355,29 @@ class ProviderThreads:
         return True
 
     async def archive_superseded(self, writer: ThreadWriter, number: int) -> None:
-        """Archives the provider thread of the generation before `number`. Never raises, because one
-        that remains is hidden and harmless.
+        """Moves the queued prompts of the generation before `number` to this one, and archives its
+        provider thread. Never raises, because one that remains is hidden and harmless; its queue is
+        moved when the thread is loaded again.
 
         The caller gives the serving generation, because a trim that reads from its provider thread
         may be under way when this runs.
         """
         if number > 1:
+            previous, serving = writer.state.generations[number - 2 : number]
             try:
-                await self.archive(writer, writer.state.generations[number - 2])
+                if lost := await move_queue(self.link, previous, serving):
+                    self.inbound.notify(writer.thread_id, "warning", {"message": lost})
+                await self.archive(writer, previous)
             except ProviderFailure as error:
                 log.info(
                     "superseded_thread_not_archived", thread_id=writer.thread_id, detail=str(error)
                 )
+
+    async def inherit_state(
+        self, writer: ThreadWriter, old_id: str | None, new_id: str
+    ) -> list[str]:
+        """Carries over the properties of a provider thread; see `inherit.inherit_state`."""
+        return await inherit_state(self.link, self.names, writer, old_id, new_id)
 
     async def archive_finished(self) -> None:
         """Archives the retained provider threads whose terminals have all ended."""

@@ -15,6 +15,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.provider.client_resumes import ClientResume
+from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.settings import (
     SANDBOXES,
@@ -101,7 +102,10 @@ class Resumption:
         # A resumed thread reports no raw items (measured), so from here on they are read from the
         # rollout.
         bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
-        return *renamed(writer.state, thread), bound, ev.SessionReady(generation.number)
+        names = renamed(writer.state, thread)
+        if writer.state.name_unconfirmed:
+            await give_name(self._link, self._inbound.names, writer, provider_id)
+        return *names, bound, ev.SessionReady(generation.number)
 
     def _keeps_settings(self, generation: Generation) -> bool:
         """Returns whether Codex loads the thread with the settings that it acknowledged. Before the

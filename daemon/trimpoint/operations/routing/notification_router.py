@@ -27,9 +27,11 @@ from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
 from trimpoint.operations.routing.durable_delivery import BeforeTurnEnds, DurableDelivery
+from trimpoint.operations.routing.name_reports import NameReports
 from trimpoint.operations.routing.routes import (
     RETIRED_THREAD_METHODS,
     TEMPORARY_THREAD_METHODS,
+    TURN_LIMITS,
     Route,
     ThreadRole,
 )
@@ -71,6 +73,7 @@ class NotificationRouter:
         self._sub_agents = SubAgents(engine)
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
+        self.names = NameReports()
 
     def subscribe_child_exit(self, subscriber: Callable[[], None]) -> None:
         """Calls `subscriber` each time Codex has ended, after its open turns and requests were
@@ -99,7 +102,9 @@ class NotificationRouter:
             if generations and generations[-1] == provider_thread_id:
                 route = Route(owner, ThreadRole.CURRENT, len(generations))
             else:
-                route = Route(owner, ThreadRole.RETIRED, 0)
+                known = provider_thread_id in generations
+                number = generations.index(provider_thread_id) + 1 if known else 0
+                route = Route(owner, ThreadRole.RETIRED, number)
             self._routes[provider_thread_id] = route
         return route
 
@@ -261,11 +266,14 @@ class NotificationRouter:
         self._sink.expire_server_requests(reason)
         self.turn_ends.forget_epoch()
         self._quarantined.clear()
+        for held_back in self._buffered.values():
+            held_back.clear()  # what Codex said before its end must not begin a turn after it
         for writer in self._engine.loaded_writers():
             self._end_turn(writer, f"Codex went away: {reason}")
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
         self.foreign_usage.forget_epoch()
+        self.names.forget_epoch()
         for callback in self._child_exit_subscribers:
             callback()
 
@@ -274,7 +282,7 @@ class NotificationRouter:
             provider_thread_id, message
         )
         if message.method in RECORDED:
-            if not answers_compaction:
+            if not answers_compaction and not self._is_own_name(route, provider_thread_id, message):
                 self.record(route, message)
             if message.method == "item/completed":
                 self._sub_agents.on_parent_item(route.thread_id, message)
@@ -286,6 +294,14 @@ class NotificationRouter:
         if rests(message):
             for callback in self._rest_subscribers:
                 callback(route.thread_id)
+
+    def _is_own_name(self, route: Route, provider_thread_id: str, message: CodexMessage) -> bool:
+        """Returns whether Codex reports a name that a client of ours gave, or an older one."""
+        if message.method != "thread/name/updated":
+            return False
+        is_own = self.names.is_own(provider_thread_id, message.member("threadName"))
+        writer = self._engine.loaded(route.thread_id)
+        return is_own or (writer is not None and writer.state.name_unconfirmed)
 
     def _pass_on(self, route: Route, message: CodexMessage) -> None:
         if message.method != "thread/started" or route.generation == 1:
@@ -324,8 +340,21 @@ class NotificationRouter:
             ):
                 self._sink.publish_compaction(route.thread_id, message)
         elif route.role is ThreadRole.RETIRED and message.method in RETIRED_THREAD_METHODS:
+            self._route_retired(route, message)
+
+    def _route_retired(self, route: Route, message: CodexMessage) -> None:
+        """Records what a session that was left still reports. Clients are told of a turn only if it
+        is recorded: Codex began it as the session was left, and ends it when it is archived.
+        """
+        running = self._running_turn(route.thread_id)
+        if message.method != "turn/started" or (route.generation and running is None):
             self.record(route, message)
-            self._sink.publish(route.thread_id, message)
+        if message.method not in TURN_LIMITS or self._running_turn(route.thread_id) != running:
+            self._forward(route.thread_id, message)
+
+    def _running_turn(self, thread_id: str) -> str | None:
+        writer = self._engine.loaded(thread_id)
+        return None if writer is None else writer.state.running_turn_id
 
     def record(self, route: Route, message: CodexMessage) -> None:
         """Records the facts of a notification, if it has any."""

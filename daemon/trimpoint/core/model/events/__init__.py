@@ -59,6 +59,7 @@ from trimpoint.core.model.events.sessions import (
 from trimpoint.core.model.events.threads import (
     ArchivedAndNewCreated,
     CommandRejected,
+    NameConfirmed,
     OperationAdvanced,
     OperationStarted,
     SettingsChanged,
@@ -107,6 +108,7 @@ __all__ = [
     "FilesRestored",
     "GenerationOpened",
     "ItemsInjected",
+    "NameConfirmed",
     "OperationAdvanced",
     "OperationStarted",
     "OverflowRecoveryRequested",
@@ -172,6 +174,7 @@ AnyEvent = (
     | ThreadArchived
     | ThreadUnarchived
     | ThreadRenamed
+    | NameConfirmed
     | SettingsChanged
     | TurnRequested
     | TurnRequestEnded

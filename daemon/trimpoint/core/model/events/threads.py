@@ -73,9 +73,18 @@ class ThreadUnarchived(Event, frozen=True, array_like=True, tag="thread.unarchiv
 
 
 class ThreadRenamed(Event, frozen=True, array_like=True, tag="thread.renamed"):
-    """The thread was renamed; `name` is None if its name was removed."""
+    """The thread was renamed; `name` is None if its name was removed. With `unconfirmed`, Codex has
+    not got the name yet.
+    """
 
     name: str | None
+    unconfirmed: bool = False
+
+
+class NameConfirmed(Event, frozen=True, array_like=True, tag="thread.name-confirmed"):
+    """Codex has the name that a command gave to the thread."""
+
+    name: str
 
 
 class SettingsChanged(Event, frozen=True, array_like=True, tag="thread.settings-changed"):

@@ -60,7 +60,8 @@ class ArchiveMethods:
             return await self._requests.forward(client_request)
         writer = await self._engine.thread(thread_id)
         with self._announcements.deferred(thread_id):
-            raw = await self._unarchive_thread(writer)
+            async with self._sessions.lock(thread_id):  # after an archiving that is under way
+                raw = await self._unarchive_thread(writer)
             writer.record_facts(*((ev.ThreadUnarchived(),) if writer.state.archived else ()))
             await writer.flush()
             raw = raw or await self._reload(writer)

@@ -34,8 +34,8 @@ class RevertMethods:
         announcements: LifecycleNotifications,
         wait_s: float,
     ) -> None:
-        _, self._sessions, threads, self._identity = deps
-        self._link = threads.link
+        _, self._sessions, self._threads, self._identity = deps
+        self._link = self._threads.link
         self._requests = requests
         self._reads = reads
         self._announcements = announcements
@@ -82,7 +82,8 @@ class RevertMethods:
             if "beforeTurnId" in request:
                 request["beforeTurnId"] = self._identity.provider_turn(turn_id)
             try:
-                raw = await self._link.request(client_request.method, request)
+                with self._threads.read_back_if_unanswered(session.provider_thread_id):
+                    raw = await self._link.request(client_request.method, request)
             except ProviderError as error:
                 # A fork has turns of its parent, which Codex does not know.
                 if state.parent_thread_id is None or lacks_method(error):

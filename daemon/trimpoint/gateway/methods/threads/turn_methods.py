@@ -57,6 +57,8 @@ KEEP_CONTEXT = frozenset(
 )  # fmt: skip
 # These start a turn too.
 BEGIN_TURNS = frozenset({"review/start", "thread/shellCommand"})
+# The session is not replaced while Codex is asked for one of these: it may begin a turn with them.
+CHANGE_CONTEXT = frozenset({"thread/queue/add", "thread/queue/start", "thread/goal/set"})
 
 
 class TurnMethods:
@@ -153,6 +155,12 @@ class TurnMethods:
         session = await self._sessions.ready(thread_id)
         if client_request.method in BEGIN_TURNS:
             self._subscriptions.join(client_request.client, thread_id)  # as with `turn/start`
+            if client_request.params().get("delivery") != "detached":  # a review in another thread
+                forward = partial(self._requests.forward, client_request)
+                return await self._starts.send_other(session, forward)
+        if client_request.method in CHANGE_CONTEXT:
+            with self._sessions.using(thread_id):
+                return await self._forward_in(session, client_request, facts, params)
         return await self._forward_in(session, client_request, facts, params)
 
     def _keeps_context(self, client_request: ClientRequest, thread_id: str) -> bool:
@@ -173,12 +181,24 @@ class TurnMethods:
         facts: Acknowledged | None,
         params: dict[str, Any],
     ) -> Any:
+        with self._threads.read_back_if_unanswered(session.provider_thread_id):
+            return await self._forwarded(session, client_request, facts, params)
+
+    async def _forwarded(
+        self,
+        session: ReadySession,
+        client_request: ClientRequest,
+        facts: Acknowledged | None,
+        params: dict[str, Any],
+    ) -> Any:
         if client_request.method == "thread/metadata/update":
             shown = partial(self._reads.without_turns, session.writer.state)
             return await self._requests.forward(client_request, shown=shown)
         if facts is None:
             return await self._requests.forward(client_request)
         mapped = self._requests.mapped_params(client_request)
+        if client_request.method == "thread/name/set":
+            self._threads.names.expect(session.provider_thread_id, str(params.get("name")))
         return await self._request_recorded(
             client_request, session, mapped, lambda state: facts(state, params)
         )
@@ -192,9 +212,13 @@ class TurnMethods:
         items = await read_items(client_request)
         session = await self._sessions.ready(thread_id)
         request = {**client_request.members(), "threadId": session.provider_thread_id}
-        await self._request_recorded(
-            client_request, session, request, lambda state: injection(state, items)
-        )
+        with (
+            self._sessions.using(thread_id),
+            self._threads.read_back_if_unanswered(session.provider_thread_id),
+        ):
+            await self._request_recorded(
+                client_request, session, request, lambda state: injection(state, items)
+            )
         return None
 
     async def _request_recorded(

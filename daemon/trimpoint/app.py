@@ -12,6 +12,7 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.config.sections import Config
@@ -70,7 +71,7 @@ class Daemon:
         self.metrics = Metrics(MetricSources(engine, activity, self.clients, running, parts.files))
         addresses = HttpAddresses()
         recall = Recall(parts.store, engine)
-        tasks.start_soon(recall.run)
+        spawn(tasks, recall.run, lasting=True)
         about = DaemonDeps(
             running,
             self.metrics,
@@ -121,7 +122,7 @@ class Daemon:
             gateway,
             local_client(self.front.serve, tasks),
         )
-        tasks.start_soon(Fleet(config.fleet, host, deps, tasks).run)
+        spawn(tasks, Fleet(config.fleet, host, deps, tasks).run, lasting=True)
 
     def describe(self) -> str:
         """Returns one line for people, with the number of threads and clients and the state of

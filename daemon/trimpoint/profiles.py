@@ -22,6 +22,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.locations import HomeUnknown, home
 from trimpoint_protocol.methods import ProfileChosen, ProfileParams
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import (
     LaunchRequest,
@@ -120,7 +121,7 @@ class Profiles:
         for writer in self._parts.engine.loaded_writers():
             launch = writer.state.launch
             if self.key_of(launch) and writer.read_only is None and is_unfinished(writer.state):
-                self._tasks.start_soon(self._wake, launch)
+                spawn(self._tasks, self._wake, launch)
 
     def key_of(self, launch: bytes) -> str:
         """Returns the key of the launch profile for an encoded launch request; empty for the

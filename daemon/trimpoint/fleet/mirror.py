@@ -216,4 +216,11 @@ class Mirror:
 
 
 def _head_of(last: Last) -> Head:
-    return Head(int(last.headers.get(THREAD_SEQUENCE, 0)), int(last.headers.get(SEQUENCE, 0)))
+    """Returns where a message stands.
+
+    :raises Diverged: when another program wrote the message.
+    """
+    try:
+        return Head(int(last.headers.get(THREAD_SEQUENCE, 0)), int(last.headers.get(SEQUENCE, 0)))
+    except ValueError as error:
+        raise Diverged(f"a message on the hub is none of trimpoint's: {error}") from error

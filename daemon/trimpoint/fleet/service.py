@@ -76,10 +76,13 @@ class Fleet:
                     attempt, said = 0, ""
                     await self._serve(hub)
                 log.warning("fleet_disconnected", host=self._place.name)
-            except (HubFailed, OSError, ValueError) as error:
-                if str(error) != said:
-                    said = str(error)
-                    log.warning("fleet_not_connected", detail=said)
+            except Exception as error:
+                # The boundary of one connection: whatever the hub sends, the daemon goes on.
+                cause = _cause_of(error)
+                if str(cause) != said:
+                    said = str(cause)
+                    is_expected = isinstance(cause, HubFailed | OSError | ValueError)
+                    log.warning("fleet_not_connected", detail=said, exc_info=not is_expected)
             await anyio.sleep(PAUSES_S[min(attempt, len(PAUSES_S) - 1)])
             attempt += 1
 
@@ -94,6 +97,13 @@ class Fleet:
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         self.mirror.on_record(thread_id, record)
         self._presence.on_record(thread_id, record)
+
+
+def _cause_of(error: Exception) -> Exception:
+    """Returns the first error of those that a task group raised together."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def host_name(section: FleetSection) -> str:

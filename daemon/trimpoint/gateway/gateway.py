@@ -15,6 +15,7 @@ from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import USE_PROFILE, AnswerIgnored, ProfileChosen, ProfileParams
 from trimpoint_protocol.peer import Answered, Asked, Refused, Unexpected, Unreadable
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.ids.named_thread import named_thread
@@ -191,7 +192,7 @@ class Gateway:
             )
             return
         self._in_flight[client_id] = self._in_flight.get(client_id, 0) + 1
-        self._tasks.start_soon(self._handle, client_request)
+        spawn(self._tasks, self._handle, client_request)
 
     async def _handle(self, client_request: ClientRequest) -> None:
         client_id = client_request.client.id

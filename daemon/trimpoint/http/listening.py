@@ -10,6 +10,7 @@ from pathlib import Path
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.config.sections import MAX_PORT, HttpSection, is_loopback
 from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
 from trimpoint.gateway.transport.acceptor import Accept
@@ -59,7 +60,7 @@ class HttpListeners:
             else:
                 address = await self._serve("http", listener, accept)
                 self.addresses.known.append(f"http://{address}")
-        self._tasks.start_soon(self._listen_when_asked)
+        spawn(self._tasks, self._listen_when_asked)
 
     async def _listen_when_asked(self) -> None:
         """Listens at a loopback address as soon as a client requests one, as `trimpoint open` does.

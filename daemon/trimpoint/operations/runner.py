@@ -16,6 +16,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
@@ -109,7 +110,7 @@ class OperationRunner:
         """Starts a task for the thread's open operation, unless one is running."""
         if thread_id not in self._running:
             self._running.add(thread_id)
-            self._tasks.start_soon(self._run, thread_id)
+            spawn(self._tasks, self._run, thread_id)
 
     def on_moved(self, thread_id: str) -> None:
         """Wakes the tasks that wait for the thread's operation: it has ended, or has its fork."""

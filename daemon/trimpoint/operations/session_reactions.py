@@ -9,6 +9,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
@@ -54,11 +55,11 @@ class SessionReactions:
         """Continues the work that an earlier daemon left open."""
         self._runner.resume_open_operations()
         self._finish_archiving()
-        self._tasks.start_soon(self._sweep_terminals)
+        spawn(self._tasks, self._sweep_terminals, lasting=True)
 
     def spawn(self, step: Step, thread_id: str) -> None:
         """Runs `step` with the thread's writer in the background. Its failures are only logged."""
-        self._tasks.start_soon(self._run_guarded, step, thread_id)
+        spawn(self._tasks, self._run_guarded, step, thread_id)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         for event in record.events:

@@ -16,6 +16,7 @@ import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 
+from trimpoint.background import spawn
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
@@ -85,8 +86,8 @@ class LoadedThreads:
         async with anyio.create_task_group() as tasks:
             threads = cls(store, policy, rules or IdleRules(), tasks)
             await threads._open_state(known, sizes)
-            tasks.start_soon(threads._flusher.run)
-            tasks.start_soon(threads._sweep_forever)
+            spawn(tasks, threads._flusher.run, lasting=True)
+            spawn(tasks, threads._sweep_forever, lasting=True)
             try:
                 yield threads
             finally:
@@ -349,10 +350,14 @@ class LoadedThreads:
 
     async def _close_state(self) -> None:
         for writer in list(self._writers.values()):
-            with suppress(JournalRefuses):
-                await writer.flush()
-            await self._idle.keep_snapshot(writer.thread_id)
-            await writer.close()
+            try:
+                with suppress(JournalRefuses):
+                    await writer.flush()
+                await self._idle.keep_snapshot(writer.thread_id)
+                await writer.close()
+            except (JournalError, OSError) as error:
+                # The journals of other threads may still have room, or lie on another disk.
+                log.error("journal_not_closed", thread_id=writer.thread_id, detail=str(error))
             self._index.on_record(writer.thread_id, writer.state, writer.size_bytes)
         await self._write_catalogue()
 

@@ -9,6 +9,7 @@ only.
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+import structlog
 from trimpoint_protocol.commands import AnyClientCommand
 
 from trimpoint.core.model import commands as internal
@@ -20,6 +21,8 @@ from trimpoint.threads.idle import IdleRules, InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
+
+log = structlog.get_logger()
 
 
 class ThreadRegistry:
@@ -176,4 +179,8 @@ class ThreadRegistry:
     def _publish(self, thread_id: str, record: ev.Record) -> None:
         if self._is_own(thread_id):
             for listener in list(self._subscribers):
-                listener(thread_id, record)
+                try:
+                    listener(thread_id, record)
+                except Exception:
+                    # The boundary of a subscriber: its defect costs it this record, and no other.
+                    log.exception("subscriber_broke", thread_id=thread_id)

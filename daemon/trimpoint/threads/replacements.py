@@ -9,6 +9,7 @@ from anyio.abc import TaskGroup
 from trimpoint_protocol.commands import ArchiveAndNew
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.background import spawn
 from trimpoint.core.context.carried_turns import carried_pins_of
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
@@ -97,7 +98,7 @@ class Replacements:
             if command.thread_id not in self._delayed:
                 log.warning("replacement_delayed", thread_id=command.thread_id, detail=error.detail)
                 self._delayed[command.thread_id] = command
-                self._tasks.start_soon(self._retry, command)
+                spawn(self._tasks, self._retry, command)
 
     async def _begin(self, command: internal.CreateThread) -> ThreadWriter:
         try:

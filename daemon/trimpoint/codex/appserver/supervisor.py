@@ -16,6 +16,7 @@ from msgspec import Raw
 from trimpoint_protocol.methods import CodexState
 
 from trimpoint import __version__
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderError, ProviderExited, ProviderFailure
 from trimpoint.codex.appserver.initialize import InitializeResult
 from trimpoint.codex.appserver.launch import LaunchProfile
@@ -80,7 +81,7 @@ class CodexLink:
         `wake`.
         """
         self._handler = handler
-        tasks.start_soon(self._supervise)
+        spawn(tasks, self._supervise, lasting=True)
 
     def wake(self) -> None:
         """Starts a child, even though there is no request for it."""

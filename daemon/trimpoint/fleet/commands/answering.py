@@ -17,6 +17,7 @@ from trimpoint_protocol.client import Client, RemoteError
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.methods import CommandOutcome
 
+from trimpoint.background import spawn
 from trimpoint.core.commands.registry import REGISTRY
 from trimpoint.core.model import events as ev
 from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand
@@ -91,7 +92,7 @@ class Answering:
         """
 
         async def on_message(subject: str, reply: str, data: bytes) -> None:
-            tasks.start_soon(self._take, hub, subject, reply, data)
+            spawn(tasks, self._take, hub, subject, reply, data)
 
         await hub.subscribe(self._names.commands(self._host, "*", "*"), on_message)
 

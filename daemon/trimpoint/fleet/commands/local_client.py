@@ -11,6 +11,7 @@ from anyio.abc import SocketStream, TaskGroup
 from trimpoint_protocol.client import Client, ClientInfo, connect_stream
 
 from trimpoint import __version__
+from trimpoint.background import spawn
 from trimpoint.fleet.commands.answering import LocalClient
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import SocketEnd
@@ -28,7 +29,7 @@ def local_client(serve: Serve, tasks: TaskGroup) -> LocalClient:
             end.setblocking(False)
         stream = await SocketStream.from_socket(ours)
         theirs_end = SocketEnd(theirs)
-        tasks.start_soon(serve, Transport(theirs_end, theirs_end, "fleet"))
+        spawn(tasks, serve, Transport(theirs_end, theirs_end, "fleet"))
         info = ClientInfo("trimpoint-fleet", __version__)
         async with stream, connect_stream(info, stream) as client:
             yield client

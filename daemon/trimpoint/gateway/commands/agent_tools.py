@@ -16,6 +16,7 @@ from msgspec import Raw
 from trimpoint_protocol.commands import DiscardContext
 from trimpoint_protocol.errors import Reason
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.decide import agent_tools as tools
 from trimpoint.core.evolve.compaction_attempts import AUTO
@@ -106,7 +107,7 @@ class AgentTools:
         # Codex repeats its open requests whenever a thread is resumed (measured: 0.163).
         if bytes(request_id) not in self._answering:
             self._answering.add(bytes(request_id))
-            self._tasks.start_soon(self._answer, writer, Raw(bytes(request_id)), call)
+            spawn(self._tasks, self._answer, writer, Raw(bytes(request_id)), call)
         return True
 
     async def _answer(self, writer: ThreadWriter, request_id: Raw, call: _Call) -> None:
@@ -157,7 +158,7 @@ class AgentTools:
                 and chosen.turn_id in (None, event.turn_id)
             ):
                 if event.status == "completed":
-                    self._tasks.start_soon(self._apply_guarded, thread_id, chosen)
+                    spawn(self._tasks, self._apply_guarded, thread_id, chosen)
                 else:
                     log.info("choice_dropped", thread_id=thread_id, turn_status=event.status)
                     del self._chosen[thread_id]

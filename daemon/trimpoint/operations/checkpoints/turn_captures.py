@@ -15,6 +15,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
@@ -90,7 +91,7 @@ class TurnCaptures:
         self._tasks = tasks
         engine.subscribe(self._on_record)
         if rules.enabled:
-            tasks.start_soon(self._catch_up_all, list(engine.relearned))
+            spawn(tasks, self._catch_up_all, list(engine.relearned))
 
     @property
     def limits(self) -> CaptureLimits:
@@ -225,7 +226,7 @@ class TurnCaptures:
         ended_at_ms = turn.completed_at_ms if turn is not None else None
         now = anyio.current_time()
         wanted = Wanted(thread_id, turn_id, moment, baseline, made, now, ended_at_ms)
-        self._tasks.start_soon(self._capture, wanted)
+        spawn(self._tasks, self._capture, wanted)
 
     async def _capture(self, wanted: Wanted) -> None:
         thread_id, made = wanted.thread_id, wanted.made
@@ -240,7 +241,7 @@ class TurnCaptures:
                     return
                 writer.record_facts(*facts)
             if wanted.moment == "after" and looked.repository is not None:
-                self._tasks.start_soon(upkeep, looked.repository)
+                spawn(self._tasks, upkeep, looked.repository)
         except EngineError as error:
             log.warning(
                 "checkpoint_not_recorded",

@@ -7,6 +7,7 @@ merely because it starts: a critical thread is compacted before its next prompt.
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.appserver.versions import OLDEST_SUPPORTED
 from trimpoint.core.decide.auto_compaction import is_due
@@ -56,7 +57,7 @@ class AutoCompaction:
             and any(_may_end_busy(event) for event in record.events)
             and self.is_due(writer)
         ):
-            self._tasks.start_soon(self.begin, writer)
+            spawn(self._tasks, self.begin, writer)
 
 
 def _may_end_busy(event: ev.AnyEvent) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
@@ -131,7 +132,7 @@ class LostEndings:
         if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
             return
         self._watched.add((turn_id, why))
-        self._tasks.start_soon(self._watch, thread_id, turn_id, within_s, why, entries)
+        spawn(self._tasks, self._watch, thread_id, turn_id, within_s, why, entries)
 
     async def _watch(
         self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.threads.errors import JournalRefuses
@@ -45,13 +46,17 @@ class DurableDelivery:
         waiting = self._waiting.setdefault(thread_id, [])
         waiting.append(message)
         if len(waiting) == 1:
-            self._tasks.start_soon(self._flush_and_deliver, thread_id, waiting)
+            spawn(self._tasks, self._flush_and_deliver, thread_id, waiting)
 
     async def _flush_and_deliver(self, thread_id: str, waiting: list[CodexMessage]) -> None:
         while waiting:
             covered = len(waiting)
-            await self._make_durable(thread_id)
-            await self._before_turn_ends(thread_id)
+            try:
+                await self._make_durable(thread_id)
+                await self._before_turn_ends(thread_id)
+            except Exception:
+                # A defect in what is waited for must not keep the thread's notifications for ever.
+                log.exception("wait_before_delivery_broke", thread_id=thread_id)
             for message in waiting[:covered]:
                 self._deliver_settled(thread_id, message)
             del waiting[:covered]

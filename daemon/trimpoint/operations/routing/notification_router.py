@@ -18,6 +18,7 @@ import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.peer import FastPath
 from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
@@ -148,7 +149,11 @@ class NotificationRouter:
         if provider_thread_id in self._paused:
             return
         for buffered in self._buffered.pop(provider_thread_id, ()):
-            self.route(buffered)
+            try:
+                self.route(buffered)
+            except Exception:
+                # A defect in handling one message must not lose the next ones.
+                log.exception("held_back_message_broke", method=buffered.method)
 
     def quarantine(self, provider_thread_id: str) -> None:
         """Holds back the messages of a provider thread until `take_quarantined`. A watch still
@@ -200,7 +205,7 @@ class NotificationRouter:
             and self._must_load(route, message.method)
         ):
             self._buffered[provider_thread_id] = [message]
-            self._tasks.start_soon(self._load, route.thread_id, provider_thread_id)
+            spawn(self._tasks, self._load, route.thread_id, provider_thread_id)
         elif route is None:
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
             self.foreign_usage.on_notification(provider_thread_id, message)
@@ -240,11 +245,10 @@ class NotificationRouter:
         except EngineError as error:
             log.error("facts_lost", thread_id=thread_id, detail=str(error))
             self._unloadable.add(thread_id)
-        self.release(provider_thread_id)
-        self._unloadable.discard(thread_id)
-        del (
-            writer
-        )  # referenced until here, so that it is not unloaded before the facts are recorded
+        finally:
+            self.release(provider_thread_id)
+            self._unloadable.discard(thread_id)
+            del writer  # referenced until here, so that it stays loaded for its facts
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """Implements `PeerHandler`: passes a request of Codex on to clients."""

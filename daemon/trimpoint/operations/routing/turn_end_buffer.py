@@ -13,6 +13,7 @@ import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
+from trimpoint.background import spawn
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import error_kind
 from trimpoint.core.model.commands import RecoverFromOverflow
@@ -154,7 +155,7 @@ class TurnEndBuffer:
         if isinstance(outcome, Rejected):
             log.info("overflow_stands", thread_id=writer.thread_id, reason=outcome.message)
             return False
-        self._tasks.start_soon(self._confirm_durable, writer)
+        spawn(self._tasks, self._confirm_durable, writer)
         return True
 
     async def _confirm_durable(self, writer: ThreadWriter) -> None:

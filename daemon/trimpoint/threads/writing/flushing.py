@@ -7,6 +7,7 @@ from collections.abc import Callable
 import anyio
 from anyio.abc import TaskGroup
 
+from trimpoint.background import spawn
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -53,7 +54,7 @@ class Flusher:
             self._dirty.pop(writer, None)
             if writer.read_only is None and self._is_current(writer):
                 self._pausing.add(writer)
-                self._tasks.start_soon(self._flush_later, writer)
+                spawn(self._tasks, self._flush_later, writer)
 
     async def _flush_later(self, writer: ThreadWriter) -> None:
         """Marks the writer again after a delay, in a task of its own, so that the journals of other

@@ -265,7 +265,7 @@ class Profiles:
         profile = live.served.profile
         return profile.requests > 0 or any(
             client.profile == profile.key
-            or any(map(profile.owns, client.threads | client.followed))
+            or any(map(profile.owns, client.threads | client.followed.keys()))
             for client in self._parts.clients.all()
         )
 

@@ -166,6 +166,7 @@ class Stage(NamedTuple):
     routes: Routes
     codex: ScriptedCodex
     disk: Disk
+    clients: Clients
     client: FakeClient
     tasks: TaskGroup
 
@@ -231,6 +232,6 @@ async def opened_stage(
             )
             operations.reactions.resume()
             client = FakeClient(clients, THREAD)
-            yield Stage(engine, operations, routes, codex, disk, client, tasks)
+            yield Stage(engine, operations, routes, codex, disk, clients, client, tasks)
             tasks.cancel_scope.cancel()
             engine.close()

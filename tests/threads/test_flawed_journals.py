@@ -87,7 +87,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     def notify(method: str, params: Any) -> None:
         notified.append((method, params))
 
-    client = SimpleNamespace(followed=set(), notify=notify)
+    client = SimpleNamespace(followed={}, notify=notify)
     call: Any = SimpleNamespace(client=client, after=[])
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)
@@ -114,5 +114,5 @@ async def test_a_damaged_thread_can_be_followed() -> None:
         then()
     assert result.mode == "snapshot"
     assert "damaged" in result.thread.read_only
-    assert client.followed == {THREAD}
+    assert set(client.followed) == {THREAD}
     assert [method for method, _ in notified] == ["orchestration/synchronized"]

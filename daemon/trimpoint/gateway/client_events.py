@@ -153,7 +153,9 @@ class ThreadEvents:
             line = self._identity.to_client(
                 msgspec.json.encode({"method": THREAD_EVENT, "params": envelope})
             )
-            Delivery(THREAD_EVENT, partial(bytes, line)).to(followers)
+            # A snapshot may have had events that became durable only now.
+            unaware = [one for one in followers if envelope.sequence > one.followed[thread_id]]
+            Delivery(THREAD_EVENT, partial(bytes, line)).to(unaware)
 
     def on_request_opened(self, thread_id: str, question_id: str, method: str) -> None:
         """Records that a request of Codex waits for an answer."""

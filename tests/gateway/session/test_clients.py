@@ -185,7 +185,7 @@ def test_only_those_who_take_part_may_answer_and_only_followers_get_events() -> 
         FakeClient(clients),
         FakeClient(clients, "t", initialized=False),
     )
-    two.client.followed.add("t")
+    two.client.followed["t"] = 0
     assert clients.subscribers("t") == [one.client]
     assert clients.followers("t") == [two.client]
     assert clients.all() == [one.client, two.client, silent.client]

@@ -56,7 +56,7 @@ class RemotePerson:
     """The caller of methods for a remote person. It has no client session."""
 
     def __init__(self) -> None:
-        self.followed: set[str] = set()
+        self.followed: dict[str, int] = {}
         self.launch = b""
 
     def notify(self, method: str, params: Any) -> None:

@@ -61,7 +61,7 @@ class Client:
         """The client's launch request, encoded as in journals; empty if it made none."""
         self.profile = ""
         """The key of the launch profile that serves this client."""
-        self.followed: set[str] = set()
+        self.followed: dict[str, int] = {}
         self._on_changed = on_changed
 
     @property
@@ -326,7 +326,7 @@ class Clients:
             for client in self.roster.clients.values()
             if client.initialized
             and method not in client.opted_out
-            and thread_id in client.threads | client.followed
+            and thread_id in client.threads | client.followed.keys()
         ]
 
     def followers(self, thread_id: str) -> list[Client]:

@@ -57,7 +57,7 @@ class HttpCaller:
     notifications that come before the answer.
     """
 
-    def __init__(self, notify: Callable[[str, Any], None], followed: set[str]) -> None:
+    def __init__(self, notify: Callable[[str, Any], None], followed: dict[str, int]) -> None:
         self._notify = notify
         self.followed = followed
         self.launch = b""
@@ -152,7 +152,7 @@ class Api:
 
         async def produce() -> None:
             caller = HttpCaller(
-                lambda method, step: _send(connection, method, _LINE.encode(step)), set()
+                lambda method, step: _send(connection, method, _LINE.encode(step)), {}
             )
             try:
                 outcome = _checked(await self._ask("commands/execute", params, Call(caller)))
@@ -201,7 +201,7 @@ class Api:
             )
         )
         answer = await self._methods.call_extension(
-            method, given, call or Call(HttpCaller(_ignore, set()))
+            method, given, call or Call(HttpCaller(_ignore, {}))
         )
         if isinstance(answer, WireError):
             raise Refused(problem_of(answer))

@@ -19,6 +19,13 @@ class RecentRecords:
         self._loaded_sequence = loaded_sequence
         self._appended = 0
 
+    @property
+    def last_sequence(self) -> int:
+        """Returns the global number of the last durable event."""
+        if not self._records:
+            return self._loaded_sequence
+        return self._records[-1].sequence + len(self._records[-1].events) - 1
+
     def append(self, record: ev.Record) -> None:
         """Adds the newest record; the oldest one may be dropped for it."""
         self._records.append(record)

@@ -189,6 +189,13 @@ class ThreadWriter:
             raise JournalRefuses(str(error)) from error
         self._publish_through(mark)
 
+    @property
+    def durable_sequence(self) -> int:
+        """Returns the global number of the last event that is durable and was sent to subscribers;
+        the state may be ahead of it.
+        """
+        return self._recent.last_sequence
+
     def durable_since(self, sequence: int) -> list[ev.Record] | None:
         """Returns the durable records with events after the global number `sequence`, oldest first.
 

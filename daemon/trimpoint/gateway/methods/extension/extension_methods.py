@@ -125,20 +125,25 @@ class ExtensionHandlers:
             writer.read_only is None
         ):  # a read-only journal has nothing to write, and can still be followed
             await writer.flush()
-        sequence = writer.state.sequence
-        missed = self._missed(writer, params)
-        call.client.followed.add(params.thread_id)
+        is_replayed = self._missed(writer, params) is not None
+        # A snapshot is of the state, which may be ahead of what is durable.
+        sequence = writer.durable_sequence if is_replayed else writer.state.sequence
 
         def then() -> None:
-            for record in missed or ():
+            # Everything that became durable before this moment is sent here, and everything later
+            # by the subscription that begins here: nothing is missed, and nothing comes twice.
+            cursor = (params.after_sequence or 0) if is_replayed else sequence
+            for record in writer.durable_since(cursor) or ():
                 for envelope in envelopes(writer.state, record):
-                    if envelope.sequence > (params.after_sequence or 0):
+                    if envelope.sequence > cursor:
                         call.client.notify("orchestration/event", envelope)
-            marker = m.Synchronized(thread_id=params.thread_id, sequence=sequence)
+            sent = max(cursor, writer.durable_sequence)
+            call.client.followed[params.thread_id] = sent
+            marker = m.Synchronized(thread_id=params.thread_id, sequence=sent)
             call.client.notify("orchestration/synchronized", marker)
 
         call.after.append(then)
-        if missed is not None:
+        if is_replayed:
             return m.SubscribeResult(
                 mode="replay",
                 thread=None,
@@ -171,7 +176,7 @@ class ExtensionHandlers:
         )
 
     async def _unsubscribe(self, call: Call, params: m.ThreadParams) -> m.Empty:
-        call.client.followed.discard(params.thread_id)
+        call.client.followed.pop(params.thread_id, None)
         return m.Empty()
 
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:

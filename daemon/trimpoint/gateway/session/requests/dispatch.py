@@ -35,11 +35,12 @@ def _jsonrpcserver() -> Any:
 class Caller(Protocol):
     """The caller of a method: a client, or a request over HTTP.
 
-    `followed` holds the threads whose events the caller is sent. `launch` is its launch request,
+    `followed` maps the threads whose events the caller is sent to the number of the last event
+    that it had when it subscribed. `launch` is its launch request,
     encoded as in journals.
     """
 
-    followed: set[str]
+    followed: dict[str, int]
     launch: bytes
 
     def notify(self, method: str, params: Any) -> None:

@@ -26,9 +26,9 @@ from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.operations.build import OperationRules, Operations, build_files, build_operations
-from trimpoint.operations.checkpoints.turn_captures import CaptureRules
 from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter

@@ -84,7 +84,7 @@ async def test_a_follower_that_reconnects_misses_nothing_and_hears_nothing_twice
         follower, ended = Follower(stage, first), anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(never_rest, writer, ended, chance)
-            for _ in range(400):
+            for _ in range(100):
                 client = await follower.connect(with_cursor=chance.random() < 0.98)
                 for _ in range(chance.randrange(6)):
                     await anyio.lowlevel.checkpoint()

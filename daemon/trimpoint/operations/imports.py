@@ -15,11 +15,11 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
-    model_in_answer,
     thread_in,
 )
 from trimpoint.operations.provider.settings import initial_settings
 from trimpoint.operations.routing.routes import Route, ThreadRole
+from trimpoint.operations.thread_starts import model_in_answer
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 

@@ -20,7 +20,6 @@ from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
-    model_in_answer,
     thread_in,
 )
 from trimpoint.operations.provider.settings import (
@@ -160,3 +159,9 @@ def _creation(
         branch_name=as_dict(thread.get("gitInfo")).get("branch"),
         name=thread.get("name"),
     )
+
+
+def model_in_answer(raw: Raw) -> str | None:
+    """Returns the model in Codex's answer, or None."""
+    model = msgspec.json.decode(raw).get("model")
+    return str(model) if model else None

@@ -11,6 +11,7 @@ import structlog
 from anyio.abc import TaskGroup
 from msgspec import Raw
 
+from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderTimeout
 from trimpoint.core.decide.queueing import is_recorded, next_prompt
 from trimpoint.core.model import events as ev
@@ -69,7 +70,7 @@ class QueuedPrompts:
             and next_prompt(writer.state) is not None
         ):
             self._sending.add(thread_id)
-            self._tasks.start_soon(self._send_waiting, thread_id)
+            spawn(self._tasks, self._send_waiting, thread_id)
 
     async def _send_waiting(self, thread_id: str) -> None:
         """Sends the prompts that can be sent now. Each record of the thread begins this anew."""

@@ -104,7 +104,7 @@ class LostEndings:
     def _repeat_for(self, thread_id: str, turn_id: str) -> None:
         if (turn_id, REPEATED) not in self._watched:
             self._watched.add((turn_id, REPEATED))
-            self._tasks.start_soon(self._repeat, thread_id, turn_id)
+            spawn(self._tasks, self._repeat, thread_id, turn_id)
 
     async def _repeat(self, thread_id: str, turn_id: str) -> None:
         pause_s = _FIRST_REPEAT_S

@@ -64,10 +64,8 @@ class TemporaryThread(NamedTuple):
 
 
 class ProviderThreads:
-    """The provider threads of one Codex.
-
-    All methods raise `ProviderFailure` when Codex refuses, has ended or does not answer, unless
-    they say otherwise.
+    """The provider threads of one Codex. All methods raise `ProviderFailure` when Codex refuses,
+    has ended or does not answer, unless they say otherwise.
     """
 
     def __init__(
@@ -82,7 +80,7 @@ class ProviderThreads:
         self._loaded: set[str] = set()
         self._begun: dict[str, Raw] = {}
         self._resumption = Resumption(link, inbound)
-        self._forking = Forking(link, self)
+        self.forking = Forking(link, self)
 
     def is_loaded(self, provider_id: str | None) -> bool:
         """Returns whether the running Codex has the provider thread loaded, with the daemon
@@ -91,7 +89,7 @@ class ProviderThreads:
         return provider_id in self._loaded
 
     def forget_epoch(self) -> None:
-        """Forgets all loaded threads, because Codex has ended."""
+        """Forgets all loaded threads."""
         self._loaded.clear()
         self._begun.clear()
         self.terminals.forget_epoch()
@@ -103,8 +101,8 @@ class ProviderThreads:
 
     @contextmanager
     def read_back_if_unanswered(self, provider_id: str) -> Generator[None]:
-        """Marks the provider thread as not loaded if Codex does not answer a request in time: it
-        may have acted on it, so the thread is compared with the ledger before its next use.
+        """Has the thread compared with the ledger before its next use if Codex, which may have
+        acted on a request, does not answer it in time.
         """
         try:
             yield
@@ -159,16 +157,12 @@ class ProviderThreads:
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
         """Forks a provider thread; see `Forking.fork`."""
-        return await self._forking.fork(state, params)
+        return await self.forking.fork(state, params)
 
     @property
     def forks_exactly(self) -> bool:
         """Returns whether a fork at a turn has exactly the context of that turn."""
-        return self._forking.forks_exactly
-
-    async def start_in_place_of_fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
-        """Starts an empty thread instead of a fork; see `Forking.start_in_place`."""
-        return await self._forking.start_in_place(state, params)
+        return self.forking.forks_exactly
 
     async def take_in(self, writer: ThreadWriter) -> None:
         """Records turns that other programs added to a thread that is not loaded, or took back."""
@@ -397,12 +391,6 @@ class ProviderThreads:
             await self.link.request("thread/archive", {"threadId": provider_id})
         except ProviderError:
             await self.release(provider_id)
-
-
-def model_in_answer(raw: Raw) -> str | None:
-    """Returns the model in Codex's answer, or None."""
-    model = msgspec.json.decode(raw).get("model")
-    return str(model) if model else None
 
 
 def thread_in(raw: Raw) -> Thread:

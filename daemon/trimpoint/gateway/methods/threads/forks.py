@@ -107,7 +107,7 @@ class Forks:
         asked = {**params, "threadId": state.id}
 
         async def opened() -> Raw:
-            raw = await self._threads.start_in_place_of_fork(state, asked)
+            raw = await self._threads.forking.start_in_place(state, asked)
             await self._threads.inject(str(thread_in(raw)["id"]), items)
             return raw
 

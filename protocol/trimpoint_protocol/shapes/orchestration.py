@@ -107,7 +107,8 @@ class SnapshotParams(Params, frozen=True, kw_only=True):
 
 class ThreadOverview(Result, frozen=True, kw_only=True):
     """A thread as a list shows it; `busy` says what is under way, null when the thread is idle or
-    not loaded.
+    not loaded. `asks` is the method of the request that waits for an answer of a person, null when
+    there is none.
 
     `context` is the thread's meter; of a thread that is not loaded it holds the last reported
     figures, null when there are none. `preview` is the beginning of the first prompt. `turns`,
@@ -131,6 +132,7 @@ class ThreadOverview(Result, frozen=True, kw_only=True):
     trims: int | None = None
     compactions: int | None = None
     new_thread_id: str | None = None
+    asks: str | None = None
 
 
 class SnapshotResult(Result, frozen=True, kw_only=True):

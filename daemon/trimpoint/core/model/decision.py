@@ -114,6 +114,9 @@ Decision = Accepted | Rejected
 SUB_AGENT = "subAgent"
 """The name of a pending request that stands for a working sub-agent."""
 
+# Pending requests that a program answers.
+_NOT_OF_A_PERSON = frozenset({SUB_AGENT, "item/tool/call"})
+
 _BUSY_REASONS = {
     "turn": Reason.TURN_IN_PROGRESS,
     "operation": Reason.ALREADY_IN_PROGRESS,
@@ -139,6 +142,12 @@ def busy(state: ThreadState) -> BusyReason | None:
         first = _first(state.pending_requests)
         return BusyReason("request", first.id, first.since_ms, first.what)
     return None
+
+
+def asks(state: ThreadState) -> str | None:
+    """Returns the method of the oldest request that waits for an answer of a person, if any."""
+    waiting = (one.what for one in state.pending_requests.values())
+    return next((method for method in waiting if method not in _NOT_OF_A_PERSON), None)
 
 
 def _first(pending: dict[str, Pending]) -> Pending:

@@ -5,7 +5,7 @@ from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.core.context.context_size import LAST_KNOWN, ContextSize
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.model.decision import busy
+from trimpoint.core.model.decision import asks, busy
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.threads.catalogue import ThreadSummary
@@ -41,6 +41,7 @@ class ThreadOverviews:
             trims=size.trims if size is not None else None,
             compactions=size.compactions if size is not None else None,
             new_thread_id=summary.new_thread_id,
+            asks=asks(writer.state) if writer is not None else None,
         )
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:

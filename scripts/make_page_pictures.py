@@ -214,7 +214,7 @@ async def streaming(pictures: Pictures) -> None:
     stage.will_answer(hang(CODE[:260]))
     await stage.send("And if the file is empty?")
     await page.locator(".answer[aria-busy=true] .code").wait_for()
-    await stage.send("Then a line for the changelog")
+    await stage.queue("Then a line for the changelog")
     await page.get_by_label("Waiting prompts").wait_for()
     await pictures.take("05-streaming")
     await page.get_by_label("Waiting prompts").get_by_label("Do not send").click()

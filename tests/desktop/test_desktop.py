@@ -75,7 +75,7 @@ async def test_the_window_holds_a_conversation_and_opens_no_port(stage: CliHarne
         stage.script.then(say("apple-1."), say("pear-2."))
         await desk.page.type("one?")
         await desk.page.until_shown("apple-1.")
-        await desk.page.type("/clear")
+        await desk.page.type("/clear 0")
         await desk.page.until_shown("2 messages pruned")
         await desk.page.type("two?")
         await desk.page.until_shown("pear-2.")

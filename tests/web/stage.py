@@ -50,6 +50,11 @@ class Stage(NamedTuple):
         await self.page.locator("textarea").fill(text)
         await self.page.keyboard.press("Enter")
 
+    async def queue(self, text: str) -> None:
+        """Types a prompt that is to wait for its turn."""
+        await self.page.locator("textarea").fill(text)
+        await self.page.keyboard.press("Alt+Enter")
+
     async def turns(self, *pairs: str) -> None:
         """Runs turns in the page: each pair is a prompt and an answer, with `|` between."""
         for pair in pairs:

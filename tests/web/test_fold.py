@@ -44,7 +44,7 @@ class Life:
         self.thread: Conversation = started()
         self.acts = [
             self.turn, self.turn, self.turn, self.failing_turn, self.clear, self.compact,
-            self.rename, self.archive, self.ask, self.late_entry, self.discard,
+            self.rename, self.archive, self.ask, self.queue, self.requeue, self.late_entry, self.discard,
             *([self.revert, self.undo] if reverts else []),
         ]  # fmt: skip
 
@@ -83,6 +83,26 @@ class Life:
         name = f"question {len(self.thread.records)}"
         self.thread.report(ev.RequestOpened(name, "item/tool/requestUserInput"))
         self.thread.report(ev.RequestClosed(name, "answered"))
+
+    def queue(self) -> None:
+        name = f"prompt {len(self.thread.records)}"
+        prompt = b'[{"type": "text", "text": "%s"}]' % name.encode()
+        self.thread.report(ev.PromptQueued(name, prompt, f"client {name}"))
+
+    def requeue(self) -> None:
+        """Changes something about a queued prompt."""
+        waiting = [prompt.id for prompt in self.thread.state.queue]
+        if not waiting:
+            return
+        chosen = self.random.choice(waiting)
+        event = self.random.choice([
+            ev.PromptEdited(chosen, b'[{"type": "text", "text": "edited"}]'),
+            ev.PromptsReordered(tuple(self.random.sample(waiting, len(waiting)))),
+            ev.PromptWithdrawn(chosen),
+            ev.QueueHeld("failed", "no"),
+            ev.QueueReleased(),
+        ])  # fmt: skip
+        self.thread.report(event)
 
     def late_entry(self) -> None:
         """Records a command that outlives its turn, which is reported when it ends."""
@@ -183,6 +203,8 @@ def expected(thread: Conversation, expanded: list[list[str]]) -> dict[str, Any]:
             "reason": model["session"]["generationReason"],
         },
         "operation": operation and {name: operation[name] for name in ("id", "kind", "phase")},
+        "queue": [[one["id"], one["input"]] for one in model["queue"]],
+        "queueHold": model["queueHold"],
         "pendingRequests": [one["id"] for one in model["pendingRequests"]],
         "turns": [[t["id"], t["status"], t["error"], t["trimmed"]] for t in model["turns"]],
         "points": [

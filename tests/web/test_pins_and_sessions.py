@@ -23,7 +23,7 @@ async def test_a_pinned_turn_stays_through_a_clear_and_leaves_when_it_is_unpinne
     await stage.page.keyboard.press("Enter")
     await until_counted(pins.get_by_role("listitem"), 2)
     await stage.page.locator("textarea").click()
-    await stage.send("/clear")
+    await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()
     await stage.turns("three?|plum-3.")
     assert "apple-1." in stage.model_input()
@@ -36,7 +36,7 @@ async def test_a_pinned_turn_stays_through_a_clear_and_leaves_when_it_is_unpinne
 async def test_the_last_trim_is_undone_from_the_menu(stage: Stage) -> None:
     await stage.thread()
     await stage.turns("one?|apple-1.")
-    await stage.send("/clear")
+    await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()
     await stage.page.get_by_role("button", name="More").click()
     await stage.page.get_by_role("menuitem", name="Undo the last trim").click()

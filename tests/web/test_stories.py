@@ -33,7 +33,7 @@ async def test_clear_with_a_number_keeps_the_last_turns_and_says_how_many_messag
 async def test_clear_without_a_number_leaves_nothing_in_the_same_thread(stage: Stage) -> None:
     thread_id = await stage.thread()
     await stage.turns("one?|apple-1.")
-    await stage.send("/clear")
+    await stage.send("/clear 0")
     await stage.page.get_by_text("2 messages pruned").wait_for()
     assert thread_id in stage.page.url
     await stage.turns("two?|pear-2.")
@@ -65,7 +65,7 @@ async def test_new_archives_the_thread_which_stays_readable_and_continues_in_the
     old = await stage.thread()
     await stage.turns("one?|apple-1.")
     await stage.send("/new")
-    await stage.page.get_by_text("Nothing was said yet").wait_for()
+    await stage.page.get_by_text("Nothing said yet").wait_for()
     assert old not in stage.page.url
     assert await stage.page.locator(".header-title p").inner_text() == str(stage.house.worktree)
     await stage.page.locator("summary", has_text="Archived").click()
@@ -113,7 +113,7 @@ async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: S
     stage.will_answer(hang("half of it", until=ended))
     await stage.send("two?")
     await stage.page.get_by_text("half of it").wait_for()
-    await stage.page.locator("textarea").fill("/clear")
+    await stage.page.locator("textarea").fill("/clear 0")
     await stage.page.get_by_text("Blocked: a turn is running").wait_for()
     await stage.page.keyboard.press("Enter")
     alert = stage.page.get_by_role("alert")
@@ -121,7 +121,7 @@ async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: S
     assert "turn is running" in await alert.inner_text()
     assert await stage.page.locator(".divider").count() == 0
     # The command is still there, to be sent again when the turn is over.
-    assert await stage.page.locator("textarea").input_value() == "/clear"
+    assert await stage.page.locator("textarea").input_value() == "/clear 0"
     ended.set()
     await stage.idle()
     await stage.page.locator("textarea").press("Enter")
@@ -132,7 +132,7 @@ async def test_a_command_during_a_turn_is_refused_and_the_blocker_named(stage: S
 async def test_several_trims_show_a_divider_each_and_open_one_by_one(stage: Stage) -> None:
     await stage.thread()
     await stage.turns("one?|apple-1.")
-    await stage.send("/clear")
+    await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()
     await stage.turns("two?|pear-2.")
     await stage.send("/compact --force")
@@ -155,7 +155,7 @@ async def test_files_of_a_pruned_turn_come_back_by_a_revert_that_was_previewed(
         await stage.send(f"write {number}")
         await stage.page.get_by_text(f"written {number}.", exact=True).wait_for()
         await stage.idle()
-    await stage.send("/clear")
+    await stage.send("/clear 0")
     await stage.page.locator(".divider").wait_for()
     await stage.page.get_by_role("button", name="Files", exact=True).click()
     pruned = stage.page.locator(".checkpoint").filter(has_text="write 1")

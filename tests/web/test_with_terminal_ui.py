@@ -35,7 +35,7 @@ async def test_two_windows_and_the_terminal_show_the_same_thread(stage: Stage) -
             await other.get_by_text("pear-2.", exact=True).wait_for()
 
             await stage.idle()
-            await other.locator("textarea").fill("/clear")
+            await other.locator("textarea").fill("/clear 0")
             await other.keyboard.press("Enter")
             for page in (stage.page, other):
                 await page.locator(".divider").wait_for()

@@ -14,6 +14,8 @@ import python from "highlight.js/lib/languages/python";
 import rust from "highlight.js/lib/languages/rust";
 import shell from "highlight.js/lib/languages/shell";
 import typescript from "highlight.js/lib/languages/typescript";
+import dockerfile from "highlight.js/lib/languages/dockerfile";
+import sql from "highlight.js/lib/languages/sql";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
@@ -25,5 +27,6 @@ export { Lexer } from "marked";
 
 export const html = htm.bind(h);
 export const lowlight = createLowlight({
-    bash, cpp, diff, go, ini, java, javascript, json, python, rust, shell, typescript, xml, yaml,
+    bash, cpp, diff, dockerfile, go, ini, java, javascript, json, python, rust, shell, sql,
+    typescript, xml, yaml,
 });

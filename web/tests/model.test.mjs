@@ -5,6 +5,9 @@ import { age, clock, counted, duration, folderName, pathFrom, shortCount } from 
 import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
 import { filesOf } from "../app/model/diff.js";
+import { acknowledged, EMPTY, putBack, submitted, unsent } from "../app/model/draft.js";
+import { problemOf } from "../app/model/problems.js";
+import { changesIn, waits } from "../app/model/threads.js";
 import { visible, whole } from "../app/model/hidden.js";
 import { Heights } from "../app/model/heights.js";
 import { forget, note, nothingLive } from "../app/model/live.js";
@@ -57,10 +60,12 @@ test("only links to the web and to people are safe", () => {
     }
 });
 
-test("deltas grow an item until it is recorded, and what was not finished goes with its turn", () => {
+test("deltas grow an item until it is recorded, and what a cut turn had said stays", () => {
     const live = nothingLive();
     const item = { type: "agentMessage", id: "m", text: "" };
-    assert.equal(note(live, "item/agentMessage/delta", { itemId: "m", delta: "lost" }), false);
+    note(live, "item/agentMessage/delta", { turnId: "t", itemId: "late", delta: "the end of what was missed" });
+    assert.equal(live.items.get("late")?.text, "… the end of what was missed");
+    forget(live, "late");
     note(live, "item/started", { turnId: "t", item });
     note(live, "item/agentMessage/delta", { itemId: "m", delta: "one " });
     note(live, "item/agentMessage/delta", { itemId: "m", delta: "two" });
@@ -71,8 +76,10 @@ test("deltas grow an item until it is recorded, and what was not finished goes w
     assert.equal(live.items.get("c")?.detail.aggregatedOutput, "a\n");
     note(live, "error", { willRetry: true, error: { message: "busy" } });
     assert.match(live.notice, /busy; trying again/);
+    note(live, "item/started", { turnId: "t", item: { type: "agentMessage", id: "cut", text: "" } });
+    note(live, "item/agentMessage/delta", { itemId: "cut", delta: "half of " });
     note(live, "turn/completed", {});
-    assert.deepEqual([...live.items.keys()], ["m"]);
+    assert.deepEqual([...live.items.values()].map(({ id, text }) => [id, text]), [["m", "one two."], ["cut", "half of "]]);
     assert.equal(forget(live, "m"), true);
     assert.equal(note(live, "something/else", {}), false);
 });
@@ -193,4 +200,38 @@ test("nothing can be allowed of which it is not known what it would do", () => {
     assert.deepEqual(choicesOf(file, false).map(({ words }) => words), ["Decline", "Decline and stop"]);
     assert.equal(isKnown({ method: "item/permissions/requestApproval", params: { permissions: {} } }, []), false);
     assert.equal(isKnown({ method: command, params: { networkApprovalContext: { host: "a" } } }, []), true);
+});
+
+test("a prompt stays in the box until it is acknowledged, and what is typed behind it stays when it goes", () => {
+    let draft = submitted({ ...EMPTY, text: " one? ", images: ["a"] }, "1", "prompt");
+    assert.deepEqual([draft.text, draft.images, unsent(draft)], [" one? ", [], ""]);
+    draft = { ...draft, text: "one?two?" };
+    assert.equal(unsent(draft), "two?");
+    draft = submitted(draft, "2", "prompt");
+    assert.deepEqual(draft.sending.map(({ text, images }) => [text, images]), [["one?", ["a"]], ["two?", []]]);
+    assert.equal(acknowledged(draft, draft.sending[0]).text, "two?");
+    assert.deepEqual(putBack(acknowledged(draft, draft.sending[0]), draft.sending[1]), { text: "two?", images: [], sending: [] });
+    const other = { ...submitted({ ...EMPTY, text: "one?", images: ["a"] }, "1", "prompt"), text: "another" };
+    assert.equal(unsent(other), "another");
+    assert.equal(acknowledged(other, other.sending[0]).text, "another");
+    assert.deepEqual(putBack(other, other.sending[0]), { text: "one?\nanother", images: ["a"], sending: [] });
+    assert.deepEqual(acknowledged({ ...EMPTY, text: "typed", sending: [] }, { id: "x", mode: "prompt", text: "", images: ["a"] }).text, "typed");
+});
+
+test("a thread that waits for a person is told from one that works", () => {
+    const thread = (id, busy, asks = null, archived = false) => ({ id, busy, asks, archived });
+    assert.deepEqual([thread("a", "turn: running", "x"), thread("b", "turn: running"), thread("c", null), thread("d", null, "x", true)].map(waits),
+        [true, false, false, false]);
+    const before = [thread("a", "turn: running"), thread("b", "turn: running"), thread("c", null), thread("d", "turn: running", "x")];
+    const now = [thread("a", "turn: running", "x"), thread("b", null), thread("c", null), thread("d", "turn: running", "y"), thread("e", "turn: running", "x")];
+    const { asking, done } = changesIn(before, now);
+    assert.deepEqual([asking.map(({ id }) => id), done.map(({ id }) => id)], [["a", "e"], ["b"]]);
+});
+
+test("an error of a provider is said in words", () => {
+    assert.equal(problemOf('{"error":{"message":"The model is overloaded.","type":"server_error"}}'), "The model is overloaded.");
+    assert.equal(problemOf('unexpected status 500: {"error":{"message":"no"}}'), "unexpected status 500: no");
+    for (const [error, words] of [["{broken", "{broken"], ["plain", "plain"], [null, "The turn failed."], ["{}", "{}"]]) {
+        assert.equal(problemOf(error), words);
+    }
 });

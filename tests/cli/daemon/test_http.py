@@ -51,7 +51,7 @@ async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
     opened = await stage.run("open", "--print")
     assert opened.code == 0, opened.err
     assert "once, within two minutes" in opened.err
-    told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/login\?code=[\w-]+", opened.out.strip())
+    told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/login\?code=[\w-]+#/in/\S+", opened.out.strip())
     assert told is not None
     again = json.loads((await stage.run("open", "--json")).out)["url"]
     assert again.startswith(f"http://127.0.0.1:{told[1]}/login?code=")

@@ -4,6 +4,8 @@
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8000;
+// All pages that were cut off at the same time need not come back at the same time.
+const SPREAD = 0.3;
 
 /**
  * @typedef {object} LineListener
@@ -30,28 +32,36 @@ export function connect(carrier, listener) {
     let isOver = false;
     /** @type {Connection | null} */
     let connection = null;
+    let count = 0;
 
     const open = () => {
         clearTimeout(timer);
+        count += 1;
+        const number = count;
+        const isPresent = () => number === count && !isOver; // of one that was given up nothing is taken any more
         connection = carrier({
-            onOpen: listener.onOpen,
+            onOpen: (send) => isPresent() && listener.onOpen(send),
             onLoggedOut: listener.onLoggedOut,
             onLine: (line) => {
-                attempts = 0; // a carrier that opens and ends at once is not asked again and again
-                listener.onLine(line);
-            },
-            onClose: () => {
-                if (!isOver) {
-                    timer = setTimeout(open, Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS));
-                    attempts += 1;
-                    listener.onClose();
+                if (isPresent()) {
+                    attempts = 0; // a carrier that opens and ends at once is not asked again and again
+                    listener.onLine(line);
                 }
             },
+            onClose: () => isPresent() && lose(),
         });
+    };
+    const lose = () => {
+        count += 1;
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS);
+        timer = setTimeout(open, pause * (1 + SPREAD * Math.random()));
+        attempts += 1;
+        listener.onClose();
     };
     // A laptop that wakes up, or a network that is back, need not wait for the pause to end.
     const hurry = () => {
         if (!isOver && connection?.isClosed()) {
+            clearTimeout(timer);
             open();
         }
     };
@@ -59,6 +69,12 @@ export function connect(carrier, listener) {
     addEventListener("focus", hurry);
     open();
     return {
+        /** Gives up a connection that is dead, though it has not ended. */
+        giveUp() {
+            const dead = connection;
+            lose();
+            dead?.close();
+        },
         stop() {
             isOver = true;
             clearTimeout(timer);

@@ -9,6 +9,7 @@
  * @import {Entry, ThreadState, Turn} from "./shapes.js"
  */
 import { activeFrom } from "./state.js";
+import { own } from "./words.js";
 
 const COMPACTIONS = new Set(["compact", "auto", "overflow"]);
 
@@ -23,7 +24,7 @@ export function apply(state, envelope) {
         return false;
     }
     state.sequence = envelope.sequence;
-    FOLDS[envelope.type]?.(state, /** @type {any} */ (envelope.payload), envelope);
+    own(FOLDS, envelope.type)?.(state, /** @type {any} */ (envelope.payload), envelope);
     return true;
 }
 
@@ -119,9 +120,11 @@ const FOLDS = {
             id: payload.turnId, status: "running", startedAt: envelope.occurredAt, completedAt: null, error: null,
         });
         state.entries.set(payload.turnId, []);
+        state.queueHold = null;
     },
     "thread.turn-retried": (state, payload) => {
         changeTurn(state, payload.turnId, { status: "running", completedAt: null, error: null });
+        state.queueHold = null;
     },
     "thread.turn-completed": (state, payload, envelope) => {
         const { status, error } = payload;
@@ -135,11 +138,35 @@ const FOLDS = {
     "thread.request-closed": (state, payload) => {
         state.pendingRequests = state.pendingRequests.filter((one) => one.id !== payload.requestId);
     },
+    "thread.prompt-queued": (state, payload) => {
+        state.queueHold = state.queue.length ? state.queueHold : null;
+        state.queue = [...state.queue, { id: payload.promptId, input: payload.input }];
+    },
+    "thread.prompt-edited": (state, payload) => {
+        state.queue = state.queue.map((one) => (one.id === payload.promptId ? { ...one, input: payload.input } : one));
+    },
+    "thread.prompts-reordered": (state, payload) => {
+        const place = new Map(payload.promptIds.map((/** @type {string} */ id, /** @type {number} */ at) => [id, at]));
+        state.queue = state.queue.toSorted((one, other) => (place.get(one.id) ?? Infinity) - (place.get(other.id) ?? Infinity) || 0);
+    },
+    "thread.prompt-withdrawn": leaveQueue,
+    "thread.prompt-sent": leaveQueue,
+    "thread.queue-held": (state, payload) => {
+        state.queueHold = { reason: payload.reason, message: payload.message };
+    },
+    "thread.queue-released": (state) => {
+        state.queueHold = null;
+    },
     "thread.trim-undone": becomeStale,
     "thread.trim-redone": becomeStale,
     "thread.turns-reverted": becomeStale,
     "thread.reverted": becomeStale,
 };
+
+/** @type {Fold} */
+function leaveQueue(state, payload) {
+    state.queue = state.queue.filter((one) => one.id !== payload.promptId);
+}
 
 /** @type {Fold} */
 function becomeStale(state, _payload, envelope) {

@@ -1,6 +1,15 @@
 /**
  * What the running turn has said so far, from Codex's notifications; gone once the daemon has recorded it. Pure.
+ *
+ * Of a turn that was interrupted, what it had said stays.
  */
+import { own } from "./words.js";
+
+/** @type {Record<string, string>} what grows by the deltas of a method */
+const GROWS = {
+    "item/agentMessage/delta": "agentMessage", "item/plan/delta": "plan", "item/reasoning/summaryTextDelta": "reasoning",
+    "item/reasoning/textDelta": "reasoning", "item/commandExecution/outputDelta": "commandExecution",
+};
 
 /**
  * @typedef {object} LiveItem
@@ -32,28 +41,16 @@ export function note(live, method, params) {
         case "item/started":
         case "item/completed":
             return noteItem(live, params, method === "item/completed");
-        case "item/agentMessage/delta":
-        case "item/plan/delta":
-            return append(live, params, (item) => {
-                item.text += params.delta;
-            });
-        case "item/reasoning/summaryTextDelta":
-        case "item/reasoning/textDelta":
-            return append(live, params, (item) => {
-                item.text += params.delta;
-            });
-        case "item/commandExecution/outputDelta":
-            return append(live, params, (item) => {
-                item.detail = { ...item.detail, aggregatedOutput: (item.detail?.aggregatedOutput ?? "") + params.delta };
-            });
         case "error":
             live.notice = params.willRetry ? `${params.error?.message ?? "The model did not answer"}; trying again …` : "";
             return true;
         case "turn/started":
         case "turn/completed":
             return endTurn(live, method === "turn/completed");
-        default:
-            return false;
+        default: {
+            const type = own(GROWS, method);
+            return type !== undefined && append(live, params, type);
+        }
     }
 }
 
@@ -73,9 +70,13 @@ export function forget(live, itemId) {
 function endTurn(live, isOver) {
     live.notice = "";
     if (isOver) {
-        // What was finished is on its way as an event.
+        // What was finished is on its way as an event. What was not will not come.
         for (const item of [...live.items.values()].filter((one) => !one.isDone)) {
-            live.items.delete(item.id);
+            if (item.kind === "message" && item.text) {
+                live.items.set(item.id, { ...item, isDone: true });
+            } else {
+                live.items.delete(item.id);
+            }
         }
     }
     return true;
@@ -106,16 +107,20 @@ function noteItem(live, params, isDone) {
 /**
  * @param {Live} live
  * @param {any} params
- * @param {(item: LiveItem) => void} change
+ * @param {string} type
  */
-function append(live, params, change) {
-    const item = live.items.get(params.itemId);
-    if (!item) {
-        return false;
+function append(live, params, type) {
+    if (!live.items.has(params.itemId)) {
+        // Its beginning was missed; it comes with the record of it.
+        noteItem(live, { turnId: params.turnId, item: { id: params.itemId, type, text: "… " } }, false);
     }
-    const changed = { ...item };
-    change(changed);
-    live.items.set(item.id, changed);
+    const item = /** @type {LiveItem} */ (live.items.get(params.itemId));
+    if (type === "commandExecution") {
+        const aggregatedOutput = (item.detail?.aggregatedOutput ?? "") + params.delta;
+        live.items.set(item.id, { ...item, detail: { ...item.detail, aggregatedOutput } });
+    } else {
+        live.items.set(item.id, { ...item, text: item.text + params.delta });
+    }
     return true;
 }
 

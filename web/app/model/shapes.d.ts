@@ -43,6 +43,12 @@ export interface Point {
     generation: number;
 }
 
+/** A prompt that waits; `input` is that of Codex's `turn/start`. */
+export interface Queued {
+    id: string;
+    input: any[];
+}
+
 export interface ThreadState {
     id: string;
     name: string | null;
@@ -71,6 +77,10 @@ export interface ThreadState {
     operation: ThreadOperation | null;
     pendingRequests: PendingRequest[];
     compactionCount: number;
+    /** prompts that wait */
+    queue: Queued[];
+    /** why they are not sent at present */
+    queueHold: { reason: string; message: string } | null;
     /** why a new snapshot is needed */
     stale: string | null;
 }

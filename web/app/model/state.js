@@ -46,6 +46,8 @@ export function stateOf(thread) {
         operation: thread.operation,
         pendingRequests: thread.pendingRequests,
         compactionCount: thread.compactionCount,
+        queue: (thread.queue ?? []).map(({ id, input }) => ({ id, input })),
+        queueHold: thread.queueHold ?? null,
         stale: null,
     };
     addTurns(state, thread);
@@ -151,14 +153,6 @@ export function blockerOf(state) {
         return `${state.operation?.kind} is under way`;
     }
     return state.pendingRequests.length > 0 ? SUB_AGENT_WORKS : null;
-}
-
-/**
- * Returns whether a prompt has to wait; not for a sub-agent.
- * @param {ThreadState} state
- */
-export function holdsPrompts(state) {
-    return ![null, SUB_AGENT_WORKS].includes(blockerOf(state));
 }
 
 /**

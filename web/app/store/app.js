@@ -5,18 +5,26 @@
  * @import {ShellObject} from "../link/shell.js"
  * @import {Signal} from "../vendor.js"
  * @import {Notice} from "./notice.js"
- * @import {Prompt} from "./prompts.js"
- * @import {CommandOutcome, SessionOverview, ThreadOverview} from "../protocol.js"
+ * @import {Mode} from "../model/draft.js"
+ * @import {CommandOutcome, SessionOverview} from "../protocol.js"
  */
-import { Refusal } from "../link/peer.js";
+import { Disconnected, Refusal } from "../link/peer.js";
+import { unsent } from "../model/draft.js";
 import { fullness } from "../model/format.js";
-import { hidingPoint } from "../model/timeline.js";
+import { byFolder } from "../model/threads.js";
+import { viewOf } from "../model/views.js";
 import { signal } from "../vendor.js";
+import { folderInAddress, idInAddress } from "./address.js";
 import { Fleet } from "./fleet.js";
+import { Jumps } from "./jumps.js";
+import { keep, read } from "./kept.js";
 import { forgetSoon } from "./notice.js";
-import { Prompts } from "./prompts.js";
+import { Notifier } from "./notifier.js";
+import { Offers } from "./offers.js";
+import { isRefused, Prompts } from "./prompts.js";
 import { Session } from "./session.js";
 import { Thread } from "./thread.js";
+import { ThreadList } from "./thread_list.js";
 
 const LIST_CHANGED = new Set([
     "thread/started", "thread/archived", "thread/unarchived", "thread/deleted", "thread/name/updated", "thread/status/changed",
@@ -25,12 +33,6 @@ const ANSWERED_HERE = new Set([
     "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
     "item/tool/requestUserInput",
 ]);
-const REFRESH_AFTER_MS = 150;
-const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
-
-/** A turn that was looked for, and the entry of it; `count` tells one time from another.
- * @typedef {{key: string, entryId: string, count: number}} Jump
- */
 
 export class App {
     /** @param {ShellObject | null} shell the desktop shell, where the page is shown by it */
@@ -42,31 +44,40 @@ export class App {
             onRequest: (id, method, params) => this._onRequest(id, method, params),
         });
         this.fleet = new Fleet(this.session);
-        this.prompts = new Prompts(this.session);
-        /** @type {Signal<ThreadOverview[] | null>} */
-        this.threads = signal(null);
+        this.prompts = new Prompts(this.session, {
+            onRefused: (error) => this._complain(error),
+            onOutcome: (threadId, text, outcome) => this._onOutcome(threadId, text, outcome),
+        });
+        this.notifier = new Notifier(shell, (threadId) => this.select(threadId));
+        this._list = new ThreadList(this.session, this.notifier);
+        this.threads = this._list.threads;
         /** @type {Signal<Thread | null>} */
         this.open = signal(null);
+        /** @type {Signal<string | null>} the folder in which the page was opened last */
+        this.folder = signal(read("folder"));
         /** @type {Signal<Notice | null>} */
         this.notice = signal(null);
+        /** @type {Signal<number>} counts what was sent: it is to come into view */
+        this.sent = signal(0);
         /** @type {Signal<string>} what an operation is doing */
         this.progress = signal("");
         /** @type {Signal<"context" | "checkpoints" | "search" | null>} */
         this.panel = signal(null);
         /** @type {Signal<boolean>} whether the list of threads is shown where there is no room beside */
         this.isListOpen = signal(false);
-        /** @type {Signal<"new" | "rename" | null>} */
+        /** @type {Signal<string>} what the panel is to search for when it opens */
+        this.wantedSearch = signal("");
+        /** @type {Signal<"new" | "rename" | "clear" | null>} */
         this.dialog = signal(null);
         /** @type {Signal<SessionOverview | null>} the session of another agent that is read */
         this.shownSession = signal(null);
         /** @type {Signal<number | null>} the turn whose files are to be shown */
         this.wantedTurn = signal(null);
-        /** @type {Signal<Jump | null>} what to bring into sight */
-        this.jump = signal(null);
-        /** @type {Signal<ReadonlySet<string>>} the names of the commands that this daemon has */
-        this.commands = signal(new Set());
-        this._refreshTimer = 0;
-        this._jumps = 0;
+        this._jumps = new Jumps(this);
+        /** What to bring into sight. */
+        this.jump = this._jumps.jump;
+        this._offers = new Offers(this.session);
+        this.models = this._offers.models;
     }
 
     /** @param {Carrier} carrier */
@@ -79,8 +90,9 @@ export class App {
     /**
      * Opens a thread; null closes the one that is open.
      * @param {string | null} id
+     * @param {boolean} [isFirst] whether going back leads out of the page
      */
-    select(id) {
+    select(id, isFirst = false) {
         this.isListOpen.value = false;
         if (this.open.value?.id === id) {
             return;
@@ -91,7 +103,7 @@ export class App {
         this.progress.value = "";
         this.open.value = id === null ? null : new Thread(this.session, id);
         if (id !== null && idInAddress() !== id) {
-            history.pushState(null, "", `#/thread/${id}`);
+            history[isFirst ? "replaceState" : "pushState"](null, "", `#/thread/${id}`);
         }
         this.open.value?.follow();
     }
@@ -101,18 +113,41 @@ export class App {
      * @param {string} name
      */
     offers(name) {
-        return this.commands.value.has(name);
+        return this._offers.commands.value.has(name);
     }
 
     /**
-     * Sends a prompt, or queues it while it has to wait.
+     * Sends what was typed for a thread.
      * @param {Thread} thread
-     * @param {Prompt} prompt
+     * @param {Mode} mode
      */
-    async send(thread, prompt) {
+    submit(thread, mode) {
         this.notice.value = null;
         this.jump.value = null;
-        await this.attempt(() => this.prompts.send(thread, prompt));
+        if (mode === "command" && this._opensView(thread)) {
+            return;
+        }
+        this.sent.value += 1;
+        if (mode !== "command") {
+            thread.join().catch(() => {}); // so that the beginning of the answer comes here, too
+        }
+        this.prompts.submit(thread, mode);
+    }
+
+    /**
+     * Opens the view that is made for the command that was typed, if there is one.
+     * @param {Thread} thread
+     */
+    _opensView(thread) {
+        const view = viewOf(unsent(this.prompts.draftOf(thread.id).value));
+        if (view?.dialog) {
+            this.dialog.value = view.dialog; // what was typed stays until it is chosen
+        } else if (view?.panel) {
+            this.wantedSearch.value = view.query ?? "";
+            this.panel.value = view.panel;
+            this.prompts.change(thread.id, (draft) => ({ ...draft, text: "" }));
+        }
+        return view !== null;
     }
 
     /**
@@ -126,12 +161,27 @@ export class App {
         const outcome = await this.attempt(() =>
             this.session.request("commands/execute", { text, threadId: thread.id, commandId: crypto.randomUUID() }),
         );
-        this.progress.value = "";
-        if (!outcome?.handled) {
-            return outcome;
+        if (outcome?.handled) {
+            this._onOutcome(thread.id, text, outcome);
         }
+        return outcome;
+    }
+
+    /**
+     * Says what came of a command.
+     * @param {string} threadId
+     * @param {string} text
+     * @param {CommandOutcome} outcome
+     */
+    _onOutcome(threadId, text, outcome) {
+        if (this.open.value?.id !== threadId) {
+            return; // its thread shows what has changed
+        }
+        this.progress.value = "";
         const kind = isRefused(outcome) ? "problem" : "done";
-        this.notice.value = { kind, text: outcome.message ?? "", undo: outcome.undo };
+        const said = outcome.message ?? "";
+        const force = kind === "problem" && said.includes("--force") ? `${text} --force` : undefined;
+        this.notice.value = { kind, text: said, undo: outcome.undo, force };
         forgetSoon(this.notice);
         if (outcome.newThreadId) {
             const notice = this.notice.value;
@@ -140,39 +190,16 @@ export class App {
             this.notice.value = notice;
         }
         this.refreshSoon();
-        return outcome;
     }
 
     /**
-     * Opens a thread where an entry of it is; loads what is older as far as that.
+     * Opens a thread where an entry of it is.
      * @param {string} threadId
      * @param {string} turnId
      * @param {string} entryId
      */
-    async reveal(threadId, turnId, entryId) {
-        this.select(threadId);
-        const thread = this.open.value;
-        if (matchMedia(NO_ROOM_BESIDE).matches) {
-            this.panel.value = null;
-        }
-        if (thread && (await thread.loadBackTo(turnId)) && this.open.value === thread) {
-            this.jumpTo(thread, turnId, entryId);
-        }
-    }
-
-    /**
-     * Brings an entry into sight, and opens the section that it is hidden in.
-     * @param {Thread} thread
-     * @param {string} turnId
-     * @param {string} entryId
-     */
-    jumpTo(thread, turnId, entryId) {
-        const hiding = thread.state && hidingPoint(thread.state, turnId);
-        if (hiding && !thread.expanded.value.has(hiding.id)) {
-            thread.toggle(hiding.id);
-        }
-        this._jumps += 1;
-        this.jump.value = { key: turnId, entryId, count: this._jumps };
+    reveal(threadId, turnId, entryId) {
+        return this._jumps.reveal(threadId, turnId, entryId);
     }
 
     /**
@@ -214,7 +241,7 @@ export class App {
         const answer = await this.attempt(() => this.session.request("thread/start", chosen));
         if (answer) {
             this.select(answer.thread.id);
-            this.open.value?.joined();
+            this.open.value?.joined(answer);
             this.refreshSoon();
         }
         return answer !== null;
@@ -225,7 +252,7 @@ export class App {
         const answer = await this.attempt(() => this.session.request("thread/fork", { threadId: thread.id }));
         if (answer) {
             this.select(answer.thread.id);
-            this.open.value?.joined();
+            this.open.value?.joined(answer);
             this.refreshSoon();
         }
     }
@@ -240,47 +267,44 @@ export class App {
         try {
             return await act();
         } catch (error) {
-            const hint = error instanceof Refusal ? error.hint : "";
-            this.notice.value = { kind: "problem", text: /** @type {Error} */ (error).message, hint };
+            this._complain(error);
             return null;
         }
     }
 
-    /** Asks for the list of threads anew, once for many changes. */
+    /** @param {unknown} error */
+    _complain(error) {
+        const hint = error instanceof Refusal ? error.hint : "";
+        const isLost = error instanceof Disconnected; // that ends when the connection is there again
+        this.notice.value = { kind: "problem", text: /** @type {Error} */ (error).message, hint, isLost };
+    }
+
+    /** Asks for the list of threads anew. */
     refreshSoon() {
-        clearTimeout(this._refreshTimer);
-        this._refreshTimer = setTimeout(() => this._refresh(), REFRESH_AFTER_MS);
-    }
-
-    async _refresh() {
-        try {
-            const answer = await this.session.request("orchestration/snapshot");
-            this.threads.value = answer.threads;
-        } catch {
-            return; // it is asked again when the connection is back
-        }
-    }
-
-    async _readCommands() {
-        try {
-            const answer = await this.session.request("commands/list");
-            const names = answer.commands.map((/** @type {{name: string}} */ one) => one.name.replace(/^\//, ""));
-            this.commands.value = new Set(names);
-        } catch {
-            return; // it is asked again when the connection is back
-        }
+        this._list.refreshSoon();
     }
 
     async _ready() {
+        if (this.notice.value?.isLost) {
+            this.notice.value = null;
+        }
         this.fleet.refresh();
-        await Promise.all([this._refresh(), this._readCommands()]);
+        this._offers.read();
+        await this._list.refresh();
+        this.prompts.resume();
         const open = this.open.value;
         if (open) {
             await open.follow();
             return;
         }
-        const latest = this.threads.value?.find((thread) => !thread.archived);
-        this.select(idInAddress() ?? latest?.id ?? null);
+        const folder = folderInAddress();
+        if (folder !== null) {
+            this.folder.value = folder;
+            keep("folder", folder);
+            history.replaceState(null, "", "#");
+        }
+        const latest = this.threads.value?.find((thread) => !thread.archived && (folder === null || thread.cwd === folder));
+        this.select(idInAddress() ?? latest?.id ?? null, true);
     }
 
     /**
@@ -301,12 +325,13 @@ export class App {
                     thread.context.value = params;
                     this.shell?.showMeter(Math.round(params.percent ?? -1), fullness(params));
                 }
-                this.refreshSoon();
+                this._list.change(params.threadId, { context: params });
                 break;
             case "commands/progress":
                 if (thread) {
                     this.progress.value = params.message;
                 }
+                this.prompts.began(params.threadId);
                 break;
             default:
                 thread?.onNotification(method, params);
@@ -321,29 +346,25 @@ export class App {
             return;
         }
         const wasBusy = thread.isBusy;
-        const held = thread.holdsPrompts;
         thread.onEvent(envelope);
         if (wasBusy && !thread.isBusy) {
             this.progress.value = "";
             this.refreshSoon();
-            this._tell("The agent is done", thread);
-        }
-        const next = held && this.prompts.takeQueued(thread);
-        if (next) {
-            this.send(thread, next);
         }
     }
 
-    /**
-     * Tells a person who looks elsewhere.
-     * @param {string} what
-     * @param {Thread | null} thread
+    /** @param {"search" | "context" | "checkpoints"} panel */
+    togglePanel(panel) {
+        this.panel.value = this.panel.value === panel ? null : panel;
+    }
+
+    /** Opens the thread that many places below the open one in the list.
+     * @param {number} step
      */
-    _tell(what, thread) {
-        if (this.shell && !document.hasFocus()) {
-            const overview = this.threads.value?.find((one) => one.id === thread?.id);
-            this.shell.notify(what, thread?.state?.name ?? overview?.preview ?? "");
-        }
+    selectBeside(step) {
+        const threads = byFolder((this.threads.value ?? []).filter((one) => !one.archived)).flatMap(([, members]) => members);
+        const at = threads.findIndex((one) => one.id === this.open.value?.id);
+        this.select(threads[Math.max(0, Math.min(threads.length - 1, at + step))]?.id ?? null);
     }
 
     /** @param {string} name of an entry of the shell's menu */
@@ -355,7 +376,7 @@ export class App {
             case "search":
             case "context":
             case "checkpoints":
-                this.panel.value = this.panel.value === name ? null : name;
+                this.togglePanel(name);
                 break;
         }
     }
@@ -369,22 +390,9 @@ export class App {
         const thread = this.open.value;
         if (thread?.id === params.threadId && ANSWERED_HERE.has(method)) {
             thread?.ask({ id, method, params });
-            this._tell("The agent asks", thread);
+            this.refreshSoon();
         } else {
             this.session.decline(id);
         }
     }
-}
-
-/**
- * Returns whether a command was not carried out, and could be later.
- * @param {CommandOutcome} outcome
- */
-export function isRefused(outcome) {
-    return outcome.status === "failed" || outcome.blocker !== null;
-}
-
-function idInAddress() {
-    const found = /^#\/thread\/([\w-]+)$/.exec(location.hash);
-    return found ? found[1] : null;
 }

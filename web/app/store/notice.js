@@ -4,7 +4,7 @@
  * @import {Signal} from "../vendor.js"
  */
 
-/** @typedef {{kind: "done" | "problem", text: string, hint?: string, undo?: string | null}} Notice */
+/** @typedef {{kind: "done" | "problem", text: string, hint?: string, undo?: string | null, force?: string, isLost?: boolean}} Notice `isLost`: only because of the connection */
 
 const SHOWN_FOR_MS = 15_000;
 const SHORT = 120; // characters; a longer one was asked for, to be read

@@ -1,62 +1,245 @@
 /**
- * The prompts of a person: sent at once, or queued while they have to wait.
+ * What a person types: kept until the daemon has acknowledged it, and sent again when a connection was lost before that.
  *
+ * The daemon carries out a command once, however often it is sent under its id.
+ *
+ * @import {Draft, Mode, Outgoing} from "../model/draft.js"
  * @import {Signal} from "../vendor.js"
+ * @import {CommandOutcome} from "../protocol.js"
  * @import {Session} from "./session.js"
  * @import {Thread} from "./thread.js"
  */
+import { Disconnected } from "../link/peer.js";
+import { acknowledged, EMPTY, putBack, submitted, unsent } from "../model/draft.js";
 import { signal } from "../vendor.js";
+import { keep, keepImages, names, read, readImages } from "./kept.js";
 
-/** @typedef {{text: string, images: string[]}} Prompt */
+const KEEP_AFTER_MS = 300; // a long text takes a while to be kept, and a person types fast
+
+/**
+ * @typedef {object} Teller
+ * @property {(error: unknown) => void} onRefused
+ * @property {(threadId: string, text: string, outcome: CommandOutcome) => void} onOutcome
+ */
 
 export class Prompts {
-    /** @param {Session} session */
-    constructor(session) {
+    /**
+     * @param {Session} session
+     * @param {Teller} teller
+     */
+    constructor(session, teller) {
         this._session = session;
-        /** @type {Map<string, Signal<Prompt[]>>} */
-        this._queues = new Map();
+        this._teller = teller;
+        /** @type {Map<string, Signal<Draft>>} */
+        this._drafts = new Map();
+        /** @type {Set<string>} threads of which something is being sent */
+        this._busy = new Set();
+        /** @type {Map<string, () => void>} */
+        this._begun = new Map();
+        /** @type {Set<string>} threads whose draft has changed and is not kept yet */
+        this._unkept = new Set();
+        this._timer = 0;
+        addEventListener("pagehide", () => this.keep());
     }
 
-    /** Prompts that wait.
+    /**
+     * Returns the draft of a thread, as it was left.
      * @param {string} threadId
      */
-    queueOf(threadId) {
-        let queue = this._queues.get(threadId);
-        if (!queue) {
-            queue = signal(/** @type {Prompt[]} */ ([]));
-            this._queues.set(threadId, queue);
+    draftOf(threadId) {
+        let draft = this._drafts.get(threadId);
+        if (!draft) {
+            const kept = read(`draft ${threadId}`);
+            const found = signal(/** @type {Draft} */ ({ ...EMPTY, text: kept?.text ?? "", sending: kept?.sending ?? [] }));
+            this._drafts.set(threadId, found);
+            if (kept?.hasImages) {
+                readImages(threadId).then((images) => {
+                    found.value = { ...found.value, images: [...images, ...found.value.images] };
+                });
+            }
+            draft = found;
         }
-        return queue;
+        return draft;
     }
 
     /**
-     * Sends a prompt, or queues it while it has to wait.
-     * @param {Thread} thread
-     * @param {Prompt} prompt
+     * Changes the draft of a thread.
+     * @param {string} threadId
+     * @param {(draft: Draft) => Draft} change
      */
-    async send(thread, prompt) {
-        if (thread.holdsPrompts) {
-            const queue = this.queueOf(thread.id);
-            queue.value = [...queue.value, prompt];
+    change(threadId, change) {
+        const draft = this.draftOf(threadId);
+        const before = draft.value;
+        const now = change(before);
+        draft.value = now;
+        this._unkept.add(threadId);
+        if (now.images !== before.images || now.sending !== before.sending) {
+            keepImages(threadId, [...now.sending.flatMap((one) => one.images), ...now.images]);
+            this.keep();
+        } else {
+            clearTimeout(this._timer);
+            this._timer = setTimeout(() => this.keep(), KEEP_AFTER_MS);
+        }
+    }
+
+    /** Keeps what has changed. */
+    keep() {
+        for (const threadId of this._unkept) {
+            const { text, images, sending } = this.draftOf(threadId).value;
+            const isEmpty = !text && images.length === 0 && sending.length === 0;
+            // An image is kept elsewhere, and with the others: what was on its way is put back.
+            const bare = sending.filter((one) => one.images.length === 0);
+            const hasImages = images.length > 0 || bare.length < sending.length;
+            keep(`draft ${threadId}`, isEmpty ? null : { text, sending: bare, hasImages });
+        }
+        this._unkept.clear();
+    }
+
+    /**
+     * Sends what was typed for a thread.
+     * @param {Thread} thread
+     * @param {Mode} mode
+     */
+    submit(thread, mode) {
+        const draft = this.draftOf(thread.id).value;
+        if (!unsent(draft) && draft.images.length === 0) {
             return;
         }
-        await thread.join();
-        const images = prompt.images.map((url) => ({ type: "image", url }));
-        const text = prompt.text ? [{ type: "text", text: prompt.text, text_elements: [] }] : [];
-        await this._session.request("turn/start", { threadId: thread.id, input: [...images, ...text] });
+        this.change(thread.id, (now) => submitted(now, crypto.randomUUID(), mode));
+        this._send(thread.id);
     }
 
     /**
-     * Takes the next prompt out of the queue, if there is one and it need not wait.
-     * @param {Thread} thread
+     * Sends a prompt that does not stand in the box.
+     * @param {string} threadId
+     * @param {string} text
+     * @param {string[]} images
      */
-    takeQueued(thread) {
-        const queue = this.queueOf(thread.id);
-        const [next, ...rest] = queue.value;
-        if (!next || thread.holdsPrompts) {
-            return null;
-        }
-        queue.value = rest;
-        return next;
+    again(threadId, text, images) {
+        const outgoing = { id: crypto.randomUUID(), mode: /** @type {const} */ ("prompt"), text, images };
+        this.change(threadId, (now) => ({ ...now, sending: [...now.sending, outgoing] }));
+        this._send(threadId);
     }
+
+    /** Sends what was not acknowledged before the connection was lost, or the page left. */
+    resume() {
+        for (const name of names("draft ")) {
+            this.draftOf(name.slice("draft ".length));
+        }
+        for (const [threadId, draft] of this._drafts) {
+            if (draft.value.sending.length) {
+                this._send(threadId);
+            }
+        }
+    }
+
+    /**
+     * Notes that the daemon carries out a command of a thread.
+     * @param {string} threadId
+     */
+    began(threadId) {
+        this._begun.get(threadId)?.();
+    }
+
+    /** @param {string} threadId */
+    async _send(threadId) {
+        if (this._busy.has(threadId)) {
+            return; // what was added is sent behind the rest
+        }
+        this._busy.add(threadId);
+        const draft = this.draftOf(threadId);
+        try {
+            for (let next = draft.value.sending[0]; next; next = draft.value.sending[0]) {
+                await this._sendOne(threadId, next);
+            }
+        } catch (error) {
+            if (!(error instanceof Disconnected)) {
+                throw error;
+            }
+        } finally {
+            this._busy.delete(threadId);
+        }
+    }
+
+    /**
+     * @param {string} threadId
+     * @param {Outgoing} sent
+     */
+    async _sendOne(threadId, sent) {
+        try {
+            if (sent.mode === "command") {
+                await this._command(threadId, sent);
+                return;
+            }
+            await this._prompt(threadId, sent);
+            this.change(threadId, (draft) => acknowledged(draft, sent));
+        } catch (error) {
+            if (error instanceof Disconnected && sent.mode !== "steer") {
+                throw error; // it is sent again under its id
+            }
+            this.change(threadId, (draft) => putBack(draft, sent));
+            this._teller.onRefused(error);
+        }
+    }
+
+    /**
+     * @param {string} threadId
+     * @param {Outgoing} sent
+     */
+    async _prompt(threadId, { id, mode, text, images }) {
+        const parts = text ? [{ type: "text", text, text_elements: [] }] : [];
+        const input = [...images.map((url) => ({ type: "image", url })), ...parts];
+        if (mode === "steer") {
+            await this._session.request("turn/start", { threadId, input, clientUserMessageId: id });
+            return;
+        }
+        const command = { type: "thread.queue.add", commandId: id, threadId, input, clientUserMessageId: id };
+        await this._session.request("orchestration/dispatch", { command });
+    }
+
+    /**
+     * Gives a command, and waits until it is under way or over.
+     * @param {string} threadId
+     * @param {Outgoing} sent
+     */
+    async _command(threadId, sent) {
+        const asked = { text: sent.text, threadId, commandId: sent.id };
+        const ended = this._session.request("commands/execute", asked);
+        const begun = new Promise((resolve) => this._begun.set(threadId, () => resolve(null)));
+        const outcome = await Promise.race([ended, begun]);
+        this._begun.delete(threadId);
+        if (outcome === null) {
+            this.change(threadId, (draft) => acknowledged(draft, sent));
+            ended.then((later) => this._end(threadId, sent, later), (error) => this._teller.onRefused(error));
+        } else {
+            this._end(threadId, sent, outcome);
+        }
+    }
+
+    /**
+     * @param {string} threadId
+     * @param {Outgoing} sent
+     * @param {CommandOutcome} outcome
+     */
+    _end(threadId, sent, outcome) {
+        if (!outcome.handled) {
+            this.change(threadId, (draft) => ({
+                ...draft, sending: draft.sending.map((one) => (one.id === sent.id ? { ...one, mode: "prompt", id: crypto.randomUUID() } : one)),
+            }));
+            return;
+        }
+        this.change(threadId, (draft) => {
+            const isOurs = draft.sending.some((one) => one.id === sent.id) || !draft.text;
+            return isRefused(outcome) && isOurs ? putBack(draft, sent) : acknowledged(draft, sent);
+        });
+        this._teller.onOutcome(threadId, sent.text, outcome);
+    }
+}
+
+/**
+ * Returns whether a command was not carried out, and could be later.
+ * @param {CommandOutcome} outcome
+ */
+export function isRefused(outcome) {
+    return outcome.status === "failed" || outcome.blocker !== null;
 }

@@ -9,6 +9,9 @@ import { connect } from "../link/lines.js";
 import { Disconnected, Peer } from "../link/peer.js";
 import { signal } from "../vendor.js";
 
+// A network that is gone says nothing: without an answer for this long the connection is given up.
+const BEAT_MS = 10_000;
+const PATIENCE_MS = 8_000;
 const QUIET = ["rawResponseItem/completed", "rawResponse/completed", "turn/diff/updated", "account/rateLimits/updated"];
 
 export class Session {
@@ -22,13 +25,18 @@ export class Session {
         this.isLoggedOut = signal(false);
         /** @type {import("../vendor.js").Signal<Refusal | null>} why the daemon would not have this page */
         this.refusal = signal(null);
+        this._heardAt = 0;
+        this._beats = 0;
     }
 
     /** @param {Carrier} carrier */
     start(carrier) {
         this._link = connect(carrier, {
             onOpen: (send) => this._open(send),
-            onLine: (line) => this._peer?.receive(line),
+            onLine: (line) => {
+                this._heardAt = Date.now();
+                this._peer?.receive(line);
+            },
             onClose: () => this._close(),
             onLoggedOut: () => {
                 this.isLoggedOut.value = true;
@@ -77,10 +85,30 @@ export class Session {
         this.refusal.value = null;
         peer.notify("initialized");
         this.state.value = "open";
+        clearInterval(this._beats);
+        this._beats = setInterval(() => this._beat(peer), BEAT_MS);
         this._listener.onReady();
     }
 
+    /**
+     * Asks for a sign of life where there was none for a while.
+     * @param {Peer} peer
+     */
+    _beat(peer) {
+        const askedAt = Date.now();
+        if (peer !== this._peer || askedAt - this._heardAt < BEAT_MS) {
+            return;
+        }
+        peer.request("commands/complete", { text: "" }).catch(() => {});
+        setTimeout(() => {
+            if (peer === this._peer && this._heardAt < askedAt) {
+                this._link?.giveUp();
+            }
+        }, PATIENCE_MS);
+    }
+
     _close() {
+        clearInterval(this._beats);
         this._peer?.close();
         this._peer = null;
         this.state.value = "lost";

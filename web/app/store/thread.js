@@ -3,17 +3,20 @@
  *
  * @import {Signal} from "../vendor.js"
  * @import {ThreadState} from "../model/shapes.js"
+ * @import {Settings} from "../model/settings.js"
  * @import {Session} from "./session.js"
  * @import {ContextStatus, EventEnvelope} from "../protocol.js"
  */
 import { apply } from "../model/fold.js";
 import { forget, note, nothingLive } from "../model/live.js";
-import { addOlder, addTurns, blockerOf, holdsPrompts, stateOf } from "../model/state.js";
+import { settingsOf } from "../model/settings.js";
+import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
 
 const FIRST_TURNS = 200;
 const FIRST_PAGE = 200;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
+const JOIN_AFTER_MS = 600;
 const MOST_FAILURES = 2; // the first may be of a cursor that no longer holds
 const STARTS_WORK = new Set(["thread.turn-requested", "thread.turn-started", "thread.request-opened"]);
 
@@ -41,6 +44,10 @@ export class Thread {
         this.expanded = signal(new Set());
         /** @type {Signal<Question[]>} */
         this.questions = signal([]);
+        /** @type {Signal<Settings | null>} null until they are known */
+        this.settings = signal(null);
+        /** @type {Signal<number>} counts changes of what is pinned */
+        this.pinsVersion = signal(0);
         /** @type {Signal<string>} why the thread cannot be shown */
         this.problem = signal("");
         /** @type {Promise<void> | null} */
@@ -50,6 +57,7 @@ export class Thread {
         /** @type {string | null} */
         this._cursor = null;
         this._isJoined = false;
+        this._hasLeft = false;
         this._isFrameAsked = false;
     }
 
@@ -73,11 +81,21 @@ export class Thread {
         }
         if (this.isBusy) {
             await this.join();
+        } else {
+            setTimeout(() => this._joinIfStillOpen(), JOIN_AFTER_MS);
+        }
+    }
+
+    /** Settings come with it. It makes Codex load the thread, which is not worth it where a person only passes by. */
+    _joinIfStillOpen() {
+        if (!this._hasLeft && !this.state?.readOnly) {
+            this.join().catch(() => {});
         }
     }
 
     /** Follows it no longer. */
     leave() {
+        this._hasLeft = true;
         this._session.request("orchestration/unsubscribeThread", { threadId: this.id }).catch(() => {});
         if (this._isJoined) {
             this._session.request("thread/unsubscribe", { threadId: this.id }).catch(() => {});
@@ -91,27 +109,27 @@ export class Thread {
         }
         this._isJoined = true;
         try {
-            await this._session.request("thread/resume", { threadId: this.id, excludeTurns: true });
+            const answer = await this._session.request("thread/resume", { threadId: this.id, excludeTurns: true });
+            this.settings.value = settingsOf(answer);
         } catch (error) {
             this._isJoined = false;
             throw error;
         }
     }
 
-    /** Notes that the page is subscribed already, as the client that starts a thread is. */
-    joined() {
+    /**
+     * Notes that the page is subscribed already, as the client that starts a thread is.
+     * @param {any} [answer] what the thread was started with
+     */
+    joined(answer) {
         this._isJoined = true;
+        this.settings.value = answer ? settingsOf(answer) : this.settings.value;
     }
 
     /** Returns whether something is under way. */
     get isBusy() {
         const state = this.state;
         return state !== null && blockerOf(state) !== null;
-    }
-
-    /** Whether a prompt has to wait. */
-    get holdsPrompts() {
-        return this.state !== null && holdsPrompts(this.state);
     }
 
     /** Loads the next page of history; returns whether it came. */
@@ -168,6 +186,9 @@ export class Thread {
         if (STARTS_WORK.has(envelope.type)) {
             this.join().catch(() => {});
         }
+        if (envelope.type.includes("pin")) {
+            this.pinsVersion.value += 1;
+        }
         if (this.state.stale) {
             this.follow();
         }
@@ -179,7 +200,9 @@ export class Thread {
      * @param {any} params
      */
     onNotification(method, params) {
-        if (method === "serverRequest/resolved") {
+        if (method === "thread/settings/updated") {
+            this.settings.value = settingsOf(params.threadSettings ?? {});
+        } else if (method === "serverRequest/resolved") {
             this.questions.value = this.questions.value.filter((one) => one.id !== params.requestId);
         } else if (note(this.live, method, params)) {
             this._showSoon();

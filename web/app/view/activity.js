@@ -4,7 +4,7 @@
  * @import {Change} from "../model/changes.js"
  * @import {Entry} from "../model/shapes.js"
  * @import {LiveItem} from "../model/live.js"
- * @import {Jump} from "../store/app.js"
+ * @import {Jump} from "../store/jumps.js"
  */
 import { asDiff, changesOf, counts, placeOf } from "../model/changes.js";
 import { counted, duration, pathFrom } from "../model/format.js";
@@ -152,7 +152,7 @@ function bodyOf(entry, folder) {
         case "plan":
             return html`<${Markdown} text=${[...(detail?.summary ?? []), ...(detail?.content ?? [])].join("\n\n") || entry.text} />`;
         case "contextCompaction":
-            return html`<p class="quiet">Codex compacted the context automatically. The conversation before it can still be read here.</p>`;
+            return html`<p class="quiet">Codex compacted its context here. The conversation before it can still be read.</p>`;
         default:
             return html`<${Code} text=${JSON.stringify(detail ?? entry.text, null, 2)} language="json" />`;
     }

@@ -25,15 +25,19 @@ export function Code({ text, language = "" }) {
 
 /** @param {{text: string, what: string}} props */
 export function CopyButton({ text, what }) {
-    const [isCopied, setCopied] = useState(false);
+    const [outcome, setOutcome] = useState("");
     const copy = async () => {
-        await navigator.clipboard.writeText(text);
-        setCopied(true);
-        setTimeout(() => setCopied(false), COPIED_FOR_MS);
+        try {
+            await navigator.clipboard.writeText(text);
+            setOutcome("Copied");
+        } catch {
+            setOutcome("Not copied: the browser does not allow it"); // it does only on secure pages, and if the person agrees
+        }
+        setTimeout(() => setOutcome(""), COPIED_FOR_MS);
     };
-    const label = isCopied ? "Copied" : `Copy ${what}`;
+    const label = outcome || `Copy ${what}`;
     return html`<button class="icon-button" onClick=${copy} aria-label=${label} title=${label}>
-        <${Icon} name=${isCopied ? "check" : "copy"} />
+        <${Icon} name=${outcome === "Copied" ? "check" : outcome ? "warn" : "copy"} />
     </button>`;
 }
 

@@ -2,70 +2,72 @@
  * Where a person types: prompts, images, and slash commands with their menu.
  *
  * @import {App} from "../store/app.js"
- * @import {Prompt} from "../store/prompts.js"
  * @import {Thread} from "../store/thread.js"
  * @import {CommandInfo} from "../protocol.js"
  */
+import { putBack, unsent } from "../model/draft.js";
 import { blockerOf, runningTurn } from "../model/state.js";
-import { isRefused } from "../store/app.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
+import { Queue } from "./queue.js";
+import { Settings } from "./settings.js";
 
 const LARGEST_IMAGE_BYTES = 5 * 1024 * 1024;
 const TALLEST_PX = 260;
+const LONG_TEXT = 20_000; // to measure it takes longer than to type a key
+const LATE_AFTER_MS = 1500;
+const NONE = -1;
 const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
 
 /** @param {{app: App, thread: Thread}} props */
 export function Composer({ app, thread }) {
     thread.version.value; // what blocks commands depends on the state
-    const [text, setText] = useState("");
-    const [images, setImages] = useState(/** @type {string[]} */ ([]));
+    const { prompts } = app;
+    const draft = prompts.draftOf(thread.id).value;
+    const { text, images } = draft;
+    /** @param {string} typed */
+    const setText = (typed) => prompts.change(thread.id, (now) => ({ ...now, text: typed }));
     const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
     const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
-    const menu = useMenu(app, text, setText, box);
+    const typed = unsent(draft);
+    const menu = useMenu(app, typed, setText, box);
+    const recall = useRecall(thread, text, setText);
     const blocker = thread.state && blockerOf(thread.state);
-    const isCommand = menu.isCommand;
+    const isCommand = menu.isCommand && images.length === 0;
     const isArchived = thread.state?.archived ?? false;
-    const readOnly = thread.state?.readOnly ?? null;
+    const isClosed = isArchived || (thread.state?.readOnly ?? null) !== null;
+    const isEmpty = !typed && images.length === 0;
 
     useLayoutEffect(() => grow(box.current), [text]);
     useLayoutEffect(() => box.current?.focus(), [thread]);
 
-    const submit = async () => {
-        const typed = text.trim();
-        if (!typed && images.length === 0) {
-            return;
-        }
-        setText("");
+    /** @param {boolean} isLater whether it waits for its turn */
+    const submit = (isLater) => {
         menu.close();
-        if (isCommand && images.length === 0) {
-            const outcome = await app.command(thread, typed);
-            if (outcome === null || (outcome.handled && isRefused(outcome))) {
-                setText((now) => now || typed); // so that it can be mended or sent again
-            }
-            if (outcome === null || outcome.handled) {
-                return;
-            }
+        const now = prompts.draftOf(thread.id).value; // a key may come before the one before it is drawn
+        const isTyped = isCommandLine(unsent(now)) && now.images.length === 0;
+        if (!isClosed) {
+            app.submit(thread, isTyped ? "command" : isRunning(thread) && !isLater ? "steer" : "prompt");
         }
-        setImages([]);
-        await app.send(thread, { text: typed, images });
     };
 
     /** @param {KeyboardEvent} event */
     const onKey = (event) => {
-        if (event.isComposing || menu.onKey(event)) {
+        if (event.isComposing || menu.onKey(event) || recall(event)) {
             return;
         }
         if (event.key === "Enter" && !event.shiftKey) {
             event.preventDefault();
-            submit();
+            if (!event.repeat) {
+                submit(event.altKey || event.ctrlKey || event.metaKey);
+            }
         } else if (event.key === "Escape" && isRunning(thread)) {
             event.preventDefault();
             app.interrupt(thread);
         }
     };
 
-    /** @param {Iterable<File>} files */
+    /** @param {File[]} files */
     const take = async (files) => {
         for (const file of files) {
             if (!IMAGE.test(file.type) || file.size > LARGEST_IMAGE_BYTES) {
@@ -73,7 +75,7 @@ export function Composer({ app, thread }) {
                 continue;
             }
             const url = await dataUrl(file);
-            setImages((now) => [...now, url]);
+            prompts.change(thread.id, (now) => ({ ...now, images: [...now.images, url] }));
         }
     };
 
@@ -90,13 +92,15 @@ export function Composer({ app, thread }) {
     const onDrop = (event) => {
         if (event.dataTransfer?.files.length) {
             event.preventDefault();
-            take(event.dataTransfer.files);
+            take([...event.dataTransfer.files]);
         }
     };
 
-    const placeholder = isArchived ? "This thread is archived" : thread.holdsPrompts ? "Type the next prompt; it waits for this turn" : "Ask, or type / for commands";
+    /** @param {number} index */
+    const removeImage = (index) => prompts.change(thread.id, (now) => ({ ...now, images: now.images.filter((_, at) => at !== index) }));
+    const placeholder = isArchived ? "This thread is archived" : isRunning(thread) ? "Tell the agent more, or queue what comes next" : "Ask, or type / for commands";
     return html`
-        <form class="composer" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); submit(); }} onDrop=${onDrop}
+        <form class="composer" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); submit(false); }} onDrop=${onDrop}
             onDragOver=${(/** @type {Event} */ event) => event.preventDefault()}>
             <${Queue} app=${app} thread=${thread} />
             ${menu.view(blocker)}
@@ -105,28 +109,33 @@ export function Composer({ app, thread }) {
                     <span class="composer-image" key=${url.slice(-40)}>
                         <img src=${url} alt=${`Image ${at + 1}`} />
                         <button type="button" class="icon-button" aria-label=${`Remove image ${at + 1}`}
-                            onClick=${() => setImages((now) => now.filter((_, index) => index !== at))}><${Icon} name="close" /></button>
+                            onClick=${() => removeImage(at)}><${Icon} name="close" /></button>
                     </span>
                 `)}
             </div>`}
             <textarea ref=${box} rows="1" dir="auto" value=${text} placeholder=${placeholder} aria-label="Prompt"
-                disabled=${isArchived || readOnly !== null} onInput=${(/** @type {any} */ event) => setText(event.target.value)}
+                disabled=${isClosed} onInput=${(/** @type {any} */ event) => setText(event.target.value)}
                 onKeyDown=${onKey} onPaste=${onPaste} ...${menu.attributes}></textarea>
+            <${NotSent} app=${app} thread=${thread} />
             <div class="composer-bar">
-                <button type="button" class="icon-button" aria-label="Attach an image" title="Attach an image" disabled=${isArchived}
+                <button type="button" class="icon-button" aria-label="Attach images" title="Attach images" disabled=${isClosed}
                     onClick=${() => picker.current?.click()}><${Icon} name="image" /></button>
                 <input ref=${picker} type="file" accept="image/png,image/jpeg,image/gif,image/webp" multiple hidden
-                    onChange=${(/** @type {any} */ event) => { take(event.target.files); event.target.value = ""; }} />
+                    onChange=${(/** @type {any} */ event) => { take([...event.target.files]); event.target.value = ""; }} />
                 <span class="composer-hint">
-                    ${isCommand && blocker ? html`<span class="blocked" role="status">Blocked: ${blocker}</span>` : hintOf(thread)}
+                    ${isCommand && typed && blocker ? html`<span class="blocked" role="status">Blocked: ${blocker}</span>` : hintOf(thread, isEmpty)}
                 </span>
-                ${isRunning(thread)
-                    ? html`<button type="button" class="send is-stop" aria-label="Interrupt" title="Interrupt (Esc)"
-                          onClick=${() => app.interrupt(thread)}><${Icon} name="stop" /></button>`
-                    : html`<button class="send" aria-label="Send" title="Send (Enter)"
-                          disabled=${isArchived || (!text.trim() && images.length === 0)}><${Icon} name="send" /></button>`}
+                ${isRunning(thread) && !isEmpty && !isCommand && html`
+                    <button type="button" class="button is-small" title="Send it after this turn (Alt+Enter)" onClick=${() => submit(true)}>Queue</button>`}
+                ${isRunning(thread) && html`
+                    <button type="button" class="send is-stop" aria-label="Interrupt" title="Interrupt (Esc)"
+                        onClick=${() => app.interrupt(thread)}><${Icon} name="stop" /></button>`}
+                ${(!isRunning(thread) || !isEmpty) && html`
+                    <button class="send" aria-label="Send" title=${isRunning(thread) ? "Tell the agent now (Enter)" : "Send (Enter)"}
+                        disabled=${isClosed || isEmpty}><${Icon} name="send" /></button>`}
             </div>
         </form>
+        <${Settings} app=${app} thread=${thread} />
     `;
 }
 
@@ -135,33 +144,85 @@ function isRunning(thread) {
     return thread.state !== null && runningTurn(thread.state) !== null;
 }
 
-/** @param {Thread} thread */
-function hintOf(thread) {
-    return isRunning(thread)
-        ? html`<kbd>Esc</kbd> interrupts`
-        : html`<kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> begins a line`;
+/**
+ * @param {Thread} thread
+ * @param {boolean} isEmpty
+ */
+function hintOf(thread, isEmpty) {
+    if (thread.questions.value.length) {
+        return html`<kbd>Alt</kbd> <kbd>↑</kbd> goes to the question, <kbd>Esc</kbd> interrupts`;
+    }
+    if (!isRunning(thread)) {
+        return html`<kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a new line`;
+    }
+    return isEmpty ? html`<kbd>Esc</kbd> interrupts` : html`<kbd>Enter</kbd> tells the agent now, <kbd>Alt</kbd> <kbd>Enter</kbd> queues`;
 }
 
-/** Prompts that wait, each of which can be taken back.
+/** Says so when what was sent has not been acknowledged.
  * @param {{app: App, thread: Thread}} props
  */
-function Queue({ app, thread }) {
-    const queue = app.prompts.queueOf(thread.id);
-    /** @param {Prompt} prompt */
-    const remove = (prompt) => {
-        queue.value = queue.value.filter((one) => one !== prompt);
+function NotSent({ app, thread }) {
+    const { sending } = app.prompts.draftOf(thread.id).value;
+    const [isLate, setLate] = useState(false);
+    const id = sending[0]?.id;
+    useEffect(() => {
+        setLate(false);
+        const timer = setTimeout(() => setLate(true), LATE_AFTER_MS);
+        return () => clearTimeout(timer);
+    }, [id]);
+    if (!id || !(isLate || app.session.state.value !== "open")) {
+        return null;
+    }
+    const back = () => app.prompts.change(thread.id, (now) => sending.reduceRight(putBack, now));
+    return html`<p class="not-sent" role="status"><${Icon} name="warn" />
+        <span>Not sent yet: the daemon has not answered. It is sent when the connection is there.</span>
+        <button type="button" class="button is-small" onClick=${back}>Do not send</button></p>`;
+}
+
+/**
+ * Brings earlier prompts back into the empty box, by the arrows.
+ * @param {Thread} thread
+ * @param {string} text
+ * @param {(text: string) => void} setText
+ */
+function useRecall(thread, text, setText) {
+    const recalled = useRef(/** @type {{prompts: string[], at: number}} */ ({ prompts: [], at: 0 }));
+    /** @param {KeyboardEvent} event */
+    return (event) => {
+        if (!["ArrowUp", "ArrowDown"].includes(event.key) || event.altKey || event.shiftKey || event.ctrlKey || event.metaKey) {
+            return false;
+        }
+        const now = recalled.current;
+        const { value, selectionStart, selectionEnd } = /** @type {HTMLTextAreaElement} */ (event.target);
+        const beyond = event.key === "ArrowUp" ? value.slice(0, selectionStart) : value.slice(selectionEnd);
+        if (beyond.includes("\n")) {
+            return false; // the arrow goes through the lines
+        }
+        if (text === "") {
+            recalled.current = { prompts: promptsOf(thread), at: -1 };
+        } else if (text !== now.prompts[now.at]) {
+            return false;
+        }
+        const { prompts, at } = recalled.current;
+        const next = at + (event.key === "ArrowUp" ? 1 : -1);
+        if (next >= prompts.length || next < -1) {
+            return false;
+        }
+        event.preventDefault();
+        recalled.current.at = next;
+        setText(prompts[next] ?? "");
+        return true;
     };
-    return queue.value.length > 0 && html`
-        <ul class="queue" aria-label="Waiting prompts">
-            ${queue.value.map((prompt, at) => html`
-                <li key=${at}><span class="tag">next</span><span class="queue-text" dir="auto">${prompt.text || "an image"}</span>
-                    <button type="button" class="icon-button" aria-label="Do not send" onClick=${() => remove(prompt)}>
-                        <${Icon} name="close" />
-                    </button>
-                </li>
-            `)}
-        </ul>
-    `;
+}
+
+/**
+ * Returns the prompts of a thread that are known, the newest first.
+ * @param {Thread} thread
+ */
+function promptsOf(thread) {
+    const entries = (thread.state?.turns ?? []).flatMap((turn) => thread.state?.entries.get(turn.id) ?? []);
+    const texts = entries.filter((entry) => entry.kind === "message" && entry.role === "user").map((entry) => entry.text);
+    return [...new Set(texts.reverse())].filter(Boolean);
 }
 
 /**
@@ -172,21 +233,22 @@ function Queue({ app, thread }) {
  * @param {{current: HTMLTextAreaElement | null}} box
  */
 function useMenu(app, text, setText, box) {
-    const [found, setFound] = useState(/** @type {CommandInfo[]} */ ([]));
+    const [answer, setAnswer] = useState(/** @type {{text: string, commands: CommandInfo[]}} */ ({ text: "", commands: [] }));
     const [chosen, setChosen] = useState(0);
     const [closedFor, setClosedFor] = useState("");
-    const isCommand = /^\s*[/:][a-z]*(?:\s|$)/i.test(text) && !text.includes("\n");
+    const isCommand = isCommandLine(text);
+    const found = answer.commands;
     useEffect(() => {
         let isCurrent = true;
         if (!isCommand) {
-            setFound([]);
+            setAnswer({ text: "", commands: [] });
             return () => {};
         }
         app.session.request("commands/complete", { text: text.trim() }).then(
-            (answer) => {
+            ({ commands }) => {
                 if (isCurrent) {
-                    setFound(answer.commands);
-                    setChosen(0);
+                    setAnswer({ text, commands });
+                    setChosen(text.trim().length > 1 ? 0 : NONE); // nothing that trims is chosen by a slash alone
                 }
             },
             () => {},
@@ -197,7 +259,8 @@ function useMenu(app, text, setText, box) {
     }, [text, isCommand]);
 
     const isOpen = isCommand && found.length > 0 && closedFor !== text;
-    const isWhole = found.length > 0 && text.trim().slice(1).toLowerCase().startsWith(found[Math.min(chosen, found.length - 1)].name.replace(/^\//, ""));
+    const row = found[chosen];
+    const isWhole = row && text.trim().slice(1).toLowerCase().startsWith(row.name.replace(/^\//, ""));
     /** @param {CommandInfo} command */
     const take = (command) => {
         const typed = `/${command.name.replace(/^\//, "")}${/[[<]/.test(command.usage) ? " " : ""}`;
@@ -207,7 +270,7 @@ function useMenu(app, text, setText, box) {
     };
     return {
         isCommand,
-        close: () => setFound([]),
+        close: () => setAnswer({ text: "", commands: [] }),
         attributes: isOpen
             ? { "aria-controls": "slash-menu", "aria-activedescendant": `slash-${chosen}`, "aria-autocomplete": "list",
                 "aria-haspopup": "listbox" }
@@ -218,10 +281,15 @@ function useMenu(app, text, setText, box) {
                 return false;
             }
             if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-                const step = event.key === "ArrowDown" ? 1 : found.length - 1;
-                setChosen((chosen + step) % found.length);
+                const step = event.key === "ArrowDown" ? 1 : -1;
+                setChosen(chosen === NONE && step < 0 ? found.length - 1 : (chosen + step + found.length) % found.length);
             } else if (event.key === "Tab" || (event.key === "Enter" && !isWhole)) {
-                take(found[chosen]);
+                if (answer.text !== text) {
+                    return event.key === "Tab"; // the rows were made for what stood there before
+                }
+                if (row) {
+                    take(row);
+                }
             } else if (event.key === "Escape") {
                 setClosedFor(text);
             } else {
@@ -247,6 +315,14 @@ function useMenu(app, text, setText, box) {
     };
 }
 
+/**
+ * Returns whether a text is a command, or the beginning of one.
+ * @param {string} text
+ */
+function isCommandLine(text) {
+    return /^\s*[/:][a-z]*(?:\s|$)/i.test(text) && !text.includes("\n");
+}
+
 /** What a person would type most: options are in the help.
  * @param {string} usage
  */
@@ -258,7 +334,7 @@ function shortArguments(usage) {
 function grow(box) {
     if (box) {
         box.style.height = "auto";
-        box.style.height = `${Math.min(box.scrollHeight, TALLEST_PX)}px`;
+        box.style.height = `${box.value.length > LONG_TEXT ? TALLEST_PX : Math.min(box.scrollHeight, TALLEST_PX)}px`;
     }
 }
 

@@ -119,7 +119,7 @@ async function contentOf(app, threadId) {
 function inspected(answer) {
     const parts = answer.items.map((/** @type {any} */ item) => ({
         key: String(item.index), kind: item.class, preview: item.preview, tokens: item.estTokens,
-        entryIds: item.entryId ? [item.entryId] : [], stays: item.protected ?? (item.entryId ? null : "notRecorded"),
+        entryIds: item.entryId ? [item.entryId] : [], stays: item.protected ?? (item.entryId ? null : own(PROTECTED, item.class) ? item.class : "notRecorded"),
     }));
     const sums = answer.totals.map((/** @type {any} */ one) => [one.class, one.estTokens]);
     const whole = answer.overheadTokens > 0 ? [...sums, ["overhead", answer.overheadTokens]] : sums;
@@ -148,14 +148,14 @@ function Classes({ content, kind, choose }) {
     return html`
         <div class="stack" aria-hidden="true">
             ${sums.map(([name, tokens], at) => html`
-                <span key=${name} class=${`stack-part is-${at % 6}`} style=${{ flexGrow: String(Math.max(tokens, 1)) }}></span>
+                <span key=${name} class=${`stack-part is-${at % 8}`} style=${{ flexGrow: String(Math.max(tokens, 1)) }}></span>
             `)}
         </div>
         <ul class="classes" aria-label="By kind">
             ${sums.map(([name, tokens], at) => html`
                 <li key=${name}>
                     <button aria-pressed=${kind === name} onClick=${() => choose(kind === name ? null : name)}>
-                        <span class=${`swatch is-${at % 6}`}></span>${own(WORDS, name) ?? name}
+                        <span class=${`swatch is-${at % 8}`}></span>${own(WORDS, name) ?? name}
                         <span class="quiet">${shortCount(tokens)}${total ? ` · ${Math.round((tokens / total) * 100)}%` : ""}</span>
                     </button>
                 </li>

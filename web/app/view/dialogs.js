@@ -3,13 +3,20 @@
  *
  * @import {App} from "../store/app.js"
  */
-import { html, useEffect, useRef, useState } from "../vendor.js";
+import { counted } from "../model/format.js";
+import { activeFrom } from "../model/state.js";
+import { html, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
+import { NewThread } from "./new_thread.js";
 
 /** @param {{title: string, close: () => void, isWide?: boolean, children?: any}} props */
 export function Dialog({ title, close, isWide, children }) {
     const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-    useEffect(() => dialog.current?.showModal(), []);
+    useLayoutEffect(() => {
+        const before = /** @type {HTMLElement | null} */ (document.activeElement);
+        dialog.current?.showModal();
+        return () => (before?.isConnected && before !== document.body ? before : /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea")))?.focus();
+    }, []);
     return html`
         <dialog ref=${dialog} class=${`dialog ${isWide ? "is-wide" : ""}`} aria-label=${title} onClose=${close}
             onClick=${(/** @type {Event} */ event) => event.target === dialog.current && close()}>
@@ -33,61 +40,45 @@ export function Dialogs({ app }) {
             return html`<${NewThread} app=${app} close=${close} />`;
         case "rename":
             return html`<${Rename} app=${app} close=${close} />`;
+        case "clear":
+            return html`<${Clear} app=${app} close=${close} />`;
         default:
             return null;
     }
 }
 
-/** @param {{app: App, close: () => void}} props */
-function NewThread({ app, close }) {
-    const folders = [...new Set((app.threads.value ?? []).map((thread) => thread.cwd))];
-    const [settings, setSettings] = useState({
-        cwd: app.open.value?.state?.cwd ?? folders[0] ?? "", model: "", sandbox: "", approvalPolicy: "",
-    });
-    const [models, setModels] = useState(/** @type {{id: string, displayName: string}[]} */ ([]));
-    useEffect(() => {
-        app.session.request("model/list", {}).then((answer) => setModels(answer.data ?? []), () => {});
-    }, []);
-    /** @param {string} name */
-    const field = (name) => (/** @type {any} */ event) => setSettings((now) => ({ ...now, [name]: event.target.value }));
+/** Asks how much is to stay.
+ * @param {{app: App, close: () => void}} props
+ */
+function Clear({ app, close }) {
+    const thread = app.open.value;
+    const state = thread?.state;
+    const count = state ? state.turns.length - activeFrom(state) : 0;
+    const [kept, setKept] = useState(0);
     /** @param {Event} event */
-    const submit = async (event) => {
+    const submit = (event) => {
         event.preventDefault();
-        if (await app.startThread(settings)) {
-            close();
+        close();
+        if (thread) {
+            app.prompts.change(thread.id, (draft) => ({ ...draft, text: `/clear ${kept}` }));
+            app.submit(thread, "command");
         }
     };
+    const choices = [...new Set([0, 1, 3, Math.ceil(count / 2)])].filter((one) => one === 0 || one < count).toSorted((one, other) => one - other);
     return html`
-        <${Dialog} title="New thread" close=${close}>
+        <${Dialog} title="Clear the context" close=${close}>
             <form onSubmit=${submit}>
-                <label class="row"><span>Folder</span>
-                    <input class="field" dir="ltr" required value=${settings.cwd} list="folders" onInput=${field("cwd")} autofocus />
-                </label>
-                <datalist id="folders">${folders.map((folder) => html`<option key=${folder} value=${folder} />`)}</datalist>
-                <label class="row"><span>Model</span>
-                    <select class="field" value=${settings.model} onChange=${field("model")}>
-                        <option value="">As configured</option>
-                        ${models.map((model) => html`<option key=${model.id} value=${model.id}>${model.displayName ?? model.id}</option>`)}
-                    </select>
-                </label>
-                <label class="row"><span>Sandbox</span>
-                    <select class="field" value=${settings.sandbox} onChange=${field("sandbox")}>
-                        <option value="">As configured</option>
-                        <option value="read-only">Read only</option>
-                        <option value="workspace-write">Write in the folder</option>
-                        <option value="danger-full-access">No sandbox</option>
-                    </select>
-                </label>
-                <label class="row"><span>Approvals</span>
-                    <select class="field" value=${settings.approvalPolicy} onChange=${field("approvalPolicy")}>
-                        <option value="">As configured</option>
-                        <option value="untrusted">Ask for all but what is known to be safe</option>
-                        <option value="on-request">When the agent asks</option>
-                        <option value="never">Never</option>
-                    </select>
-                </label>
+                <p class="quiet">What leaves the agent's context can still be read here, and an undo brings it back.</p>
+                ${choices.map((one) => html`
+                    <label class="option" key=${one}>
+                        <input type="radio" name="kept" value=${one} checked=${kept === one} autofocus=${one === 0} onChange=${() => setKept(one)} />
+                        <span>${one === 0 ? "Keep nothing" : one === 1 ? "Keep the last turn" : `Keep the last ${one} turns`}</span>
+                    </label>
+                `)}
                 <div class="dialog-foot">
-                    <button type="button" class="button" onClick=${close}>Cancel</button><button class="button is-main">Start</button>
+                    <span class="quiet">${counted(count, "turn")} in the context</span>
+                    <button type="button" class="button" onClick=${close}>Cancel</button>
+                    <button class="button is-main">Clear</button>
                 </div>
             </form>
         <//>

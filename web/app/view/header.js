@@ -7,7 +7,7 @@
 import { html, useEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { Meter } from "./meter.js";
-import { titleOf } from "./sidebar.js";
+import { titleOf } from "../model/threads.js";
 
 /** @type {[panel: "context" | "checkpoints" | "search", icon: string, words: string][]} */
 const PANELS = [["search", "search", "Search"], ["checkpoints", "history", "Files"], ["context", "layers", "Context"]];
@@ -75,8 +75,10 @@ function More({ app, thread }) {
     const onKey = (event) => {
         const buttons = [...(menu.current?.querySelectorAll("button") ?? [])];
         const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
-        if (event.key === "Escape") {
+        if (event.key === "Escape" && isOpen) {
+            event.preventDefault();
             setOpen(false);
+            /** @type {HTMLElement | null | undefined} */ (menu.current?.parentElement?.querySelector("[aria-haspopup]"))?.focus();
         } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
             event.preventDefault();
             buttons[(at + (event.key === "ArrowDown" ? 1 : buttons.length - 1)) % buttons.length].focus();

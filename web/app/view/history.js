@@ -9,7 +9,7 @@ import { age, counted } from "../model/format.js";
 import { asTyped, piecesOf } from "../model/query.js";
 import { own } from "../model/words.js";
 import { html, useEffect, useState } from "../vendor.js";
-import { titleOf } from "./sidebar.js";
+import { titleOf } from "../model/threads.js";
 
 const WAIT_MS = 150;
 const PAGE = 50;

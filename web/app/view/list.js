@@ -19,13 +19,14 @@ const ROWS_AT_ONCE = 3; // so that most steps of scrolling draw nothing anew
  * @property {string} label
  * @property {string} [jumpTo] the key of a row to bring into sight
  * @property {number} [jumpCount] changes whenever `jumpTo` is to be followed again
+ * @property {number} [endCount] changes whenever the end is to come into sight
  */
 
-/** @extends {Component<ListProps<any>, {isAtEnd: boolean}>} */
+/** @extends {Component<ListProps<any>, {isAtEnd: boolean, hasNews: boolean}>} */
 export class List extends Component {
     constructor() {
         super();
-        this.state = { isAtEnd: true };
+        this.state = { isAtEnd: true, hasNews: false };
         /** The rows that exist are those from `_from` until before `_to`. */
         this._from = 0;
         this._to = 0;
@@ -45,6 +46,10 @@ export class List extends Component {
         /** @type {{key: string, offset: number} | null} what is to stay where it is on the screen */
         this._anchor = null;
         this._lastTop = 0;
+        /** Whether something came at the end since the rows were placed. */
+        this._isNews = false;
+        /** @type {Set<string>} rows whose height was measured before */
+        this._seenOnce = new Set();
         this._isAtEnd = true;
         this._observer = new ResizeObserver((changes) => this._measured(changes));
     }
@@ -65,7 +70,11 @@ export class List extends Component {
 
     /** @param {ListProps<any>} before */
     componentDidUpdate(before) {
-        if (this.props.jumpCount !== before.jumpCount && this.props.jumpTo) {
+        if (this.props.endCount !== before.endCount) {
+            this._anchor = null;
+            this._toEnd();
+            this._place();
+        } else if (this.props.jumpCount !== before.jumpCount && this.props.jumpTo) {
             this._jump(this.props.jumpTo);
         } else if (this._anchor) {
             const { key, offset } = this._anchor;
@@ -103,7 +112,7 @@ export class List extends Component {
                 <div class="list-space" style=${{ height: `${below}px` }}></div>
             </div>
             ${!this.state.isAtEnd &&
-            html`<button class="to-end" onClick=${() => this._toEnd()} aria-label="Go to the newest">↓</button>`}
+            html`<button class="to-end" onClick=${() => this._toEnd()} aria-label="Go to the newest">↓${this.state.hasNews && " New below"}</button>`}
         `;
     }
 
@@ -127,6 +136,7 @@ export class List extends Component {
         if (rows.length === before.length && rows.every((row, index) => row.key === before[index].key)) {
             return; // every row is where it was
         }
+        this._isNews ||= before.length > 0 && rows.at(-1)?.key !== before.at(-1)?.key;
         this._shift(before);
         const top = this._scroller?.scrollTop ?? 0;
         for (let index = Math.max(0, this._heights.find(top)); index < before.length; index += 1) {
@@ -216,6 +226,8 @@ export class List extends Component {
             const isAbove = this._heights.before(index) + this._heights.at(index) <= scroller.scrollTop;
             this._seen.set(key, height);
             const grown = this._heights.set(index, height);
+            this._isNews ||= grown > 0 && this._seenOnce.has(key) && index === this._heights.length - 1;
+            this._seenOnce.add(key);
             grownAbove += isAbove ? grown : 0;
             hasGrown = true;
         }
@@ -247,10 +259,12 @@ export class List extends Component {
         const from = first - (first % ROWS_AT_ONCE);
         const to = Math.min(last - (last % ROWS_AT_ONCE) + ROWS_AT_ONCE, this._heights.length);
         const isAtEnd = this._isAtEnd || this._heights.total <= scroller.clientHeight;
-        if (from !== this._from || to !== this._to || isAtEnd !== this.state.isAtEnd) {
+        const hasNews = !isAtEnd && (this.state.hasNews || this._isNews);
+        this._isNews = false;
+        if (from !== this._from || to !== this._to || isAtEnd !== this.state.isAtEnd || hasNews !== this.state.hasNews) {
             this._from = from;
             this._to = to;
-            this.setState({ isAtEnd });
+            this.setState({ isAtEnd, hasNews });
         }
     }
 

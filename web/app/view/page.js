@@ -3,10 +3,13 @@
  *
  * @import {App} from "../store/app.js"
  * @import {Thread} from "../store/thread.js"
+ * @import {ThreadOverview} from "../protocol.js"
  */
-import { html, useEffect } from "../vendor.js";
+import { counted } from "../model/format.js";
+import { titleOf, waits } from "../model/threads.js";
+import { html, useEffect, useState } from "../vendor.js";
 import { Boundary } from "./boundary.js";
-import { goToQuestion, Questions } from "./cards.js";
+import { goToPrompt, goToQuestion, Questions } from "./cards.js";
 import { Checkpoints } from "./checkpoints.js";
 import { Composer } from "./composer.js";
 import { ContextPanel } from "./context.js";
@@ -17,9 +20,14 @@ import { Icon } from "./icons.js";
 import { Pins } from "./pins.js";
 import { Search } from "./search.js";
 import { ShownSession } from "./sessions.js";
-import { Sidebar, titleOf } from "./sidebar.js";
+import { Sidebar } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
 
+/** @type {Map<string, string>} */
+const PANEL_KEYS = new Map([["Digit1", "search"], ["Digit2", "checkpoints"], ["Digit3", "context"]]);
+const ENDINGS = new Map([["completed", "The agent is done."], ["failed", "The turn failed."], ["interrupted", "The agent has stopped."]]);
+const FEW_LINES = 3;
+const UNDO_HINT = /\s*To undo: \/\S+( --\w+)?\.?$/; // its button stands beside it
 const TITLES = { context: "What the context holds", checkpoints: "Files after each turn", search: "Search" };
 
 /** @param {{app: App}} props */
@@ -29,6 +37,7 @@ export function Page({ app }) {
     useKeys(app);
     return html`
         <div class=${`page ${panel && thread ? "has-panel" : ""} ${app.isListOpen.value ? "has-list" : ""}`}>
+            <a class="button skip" href="#prompt" onClick=${skip}>Go to the prompt</a>
             <${Sidebar} app=${app} />
             <main class="main">
                 <${Connection} app=${app} />
@@ -53,19 +62,29 @@ export function Page({ app }) {
     `;
 }
 
+/** @param {Event} event */
+function skip(event) {
+    event.preventDefault(); // the address names a thread
+    goToPrompt();
+}
+
 /** @param {{app: App, thread: Thread}} props */
 function Conversation({ app, thread }) {
     thread.version.value;
     const overview = app.threads.value?.find((one) => one.id === thread.id);
     const title = titleOf({ name: thread.state?.name ?? overview?.name ?? null, preview: overview?.preview });
+    const said = useEnding(thread);
     useEffect(() => {
-        document.title = `${thread.isBusy ? "● " : ""}${title} – trimpoint`;
+        const waiting = (app.threads.value ?? []).filter(waits).length;
+        document.title = `${waiting ? `(${waiting}) ` : thread.isBusy ? "● " : ""}${title} – trimpoint`;
     });
     return html`
         <${Header} app=${app} thread=${thread} />
+        <p class="unseen" role="status">${said}</p>
         <div class="conversation"><${Timeline} app=${app} thread=${thread} /></div>
         <div class="bottom">
             <${Boundary} of=${thread.questions.value} what="The question of the agent"><${Questions} app=${app} thread=${thread} /><//>
+            <${OthersAsk} app=${app} thread=${thread} />
             <${Progress} app=${app} />
             <${NoticeView} app=${app} thread=${thread} />
             <${Advice} app=${app} thread=${thread} />
@@ -79,15 +98,38 @@ function Conversation({ app, thread }) {
     `;
 }
 
+/** Says to those who listen how a turn ended.
+ * @param {Thread} thread
+ */
+function useEnding(thread) {
+    const turn = thread.state?.turns.at(-1);
+    const [running, setRunning] = useState("");
+    useEffect(() => {
+        if (turn?.status === "running") {
+            setRunning(turn.id);
+        }
+    }, [turn]);
+    return turn && turn.id === running && turn.status !== "running" ? (ENDINGS.get(turn.status) ?? "") : "";
+}
+
 /** @param {{app: App}} props */
 function NoThread({ app }) {
+    useEffect(() => {
+        document.title = "trimpoint";
+    }, []);
     if (app.threads.value === null) {
         return html`<div class="empty" aria-busy="true"><span class="spinner"></span></div>`;
     }
     return html`
         <div class="empty">
             <h1>No thread is open</h1>
-            <p>A thread is a conversation with the agent, in one folder.</p>
+            <p>A thread is a conversation with Codex in one folder. trimpoint keeps all of it readable and lets you decide what of it the
+                agent still has in its context.</p>
+            <ul class="empty-list">
+                <li><strong>Start one</strong> ${app.folder.value ? html`in <code>${app.folder.value}</code>` : "in a folder of yours"}, and ask for something.</li>
+                <li><strong>Make room</strong> when the context fills up: <kbd>/clear</kbd> or <kbd>/compact</kbd>, and <kbd>/undo</kbd>.</li>
+                <li><strong>Go back</strong>: the files after each turn are kept, and a revert shows first what it would do.</li>
+            </ul>
             <div class="empty-actions">
                 <button class="button only-narrow" onClick=${() => { app.isListOpen.value = true; }}>All threads</button>
                 <button class="button is-main" onClick=${() => { app.dialog.value = "new"; }}>New thread</button>
@@ -112,6 +154,18 @@ function Connection({ app }) {
     `;
 }
 
+/** Threads elsewhere that wait for an answer.
+ * @param {{app: App, thread: Thread}} props
+ */
+function OthersAsk({ app, thread }) {
+    const [first, ...others] = (app.threads.value ?? []).filter((one) => waits(one) && one.id !== thread.id);
+    return first !== undefined && html`
+        <p class="notice" role="status"><${Icon} name="question" />
+            <span class="notice-text">${titleOf(first)} ${others.length ? `and ${counted(others.length, "other thread")} wait` : "waits"} for your answer.</span>
+            <a class="button is-small" href=${`#/thread/${first.id}`}>Go there</a></p>
+    `;
+}
+
 /** @param {{app: App}} props */
 function Progress({ app }) {
     return app.progress.value !== "" && html`
@@ -125,15 +179,30 @@ function NoticeView({ app, thread }) {
     if (!notice) {
         return null;
     }
-    const { undo } = notice;
+    const { undo, force } = notice;
+    const text = withTitles(notice.text, app.threads.value ?? []);
+    const isLayout = text.split("\n").length > FEW_LINES; // bars and columns, as a terminal has them
     return html`
         <div class=${`notice is-${notice.kind}`} role=${notice.kind === "problem" ? "alert" : "status"}>
             <${Icon} name=${notice.kind === "problem" ? "warn" : "check"} />
-            <p dir="auto">${notice.text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>
-            ${undo && html`<button class="button is-small" onClick=${() => app.command(thread, undo)}>Undo</button>`}
+            ${isLayout ? html`<pre class="notice-pre" tabindex="0" dir="ltr">${text}</pre>` : html`<p dir="auto">${undo ? text.replace(UNDO_HINT, "") : text}${notice.hint && html` <span class="quiet">${notice.hint}</span>`}</p>`}
+            ${force && html`<button class="button is-small" onClick=${() => app.command(thread, force)}>Do it all the same</button>`}
+            ${undo && html`<button class="button is-small" onClick=${() => app.command(thread, undo)}>${undo.includes("--redo") ? "Redo" : "Undo"}</button>`}
             <button class="icon-button" aria-label="Dismiss" onClick=${() => { app.notice.value = null; }}><${Icon} name="close" /></button>
         </div>
     `;
+}
+
+/**
+ * Names threads by their titles: nobody knows an id.
+ * @param {string} text
+ * @param {ThreadOverview[]} threads
+ */
+function withTitles(text, threads) {
+    return text.replace(/\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/g, (id) => {
+        const thread = threads.find((one) => one.id === id);
+        return thread ? `“${titleOf(thread)}”` : id;
+    });
 }
 
 /** Keys that work wherever the focus is.
@@ -161,9 +230,22 @@ function useKeys(app) {
                 if (newest) {
                     thread.toggle(newest.id);
                 }
+            } else if (event.altKey && !isCommand && PANEL_KEYS.has(event.code) && thread) {
+                event.preventDefault();
+                app.togglePanel(/** @type {any} */ (PANEL_KEYS.get(event.code)));
+            } else if (event.altKey && !isCommand && event.code === "KeyN") {
+                event.preventDefault();
+                app.dialog.value = "new";
+            } else if (event.altKey && !isCommand && (event.key === "PageDown" || event.key === "PageUp")) {
+                event.preventDefault();
+                app.selectBeside(event.key === "PageDown" ? 1 : -1);
             } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) {
+                const isInPanel = document.activeElement?.closest(".panel");
                 app.panel.value = null;
                 app.isListOpen.value = false;
+                if (isInPanel) {
+                    goToPrompt();
+                }
             } else if (event.key === "/" && event.target === document.body) {
                 event.preventDefault();
                 document.querySelector("textarea")?.focus();

@@ -14,7 +14,7 @@ export function Pins({ app, thread }) {
     const [pins, setPins] = useState(/** @type {ContextPin[]} */ ([]));
     const [note, setNote] = useState("");
     const isBusy = thread.isBusy;
-    const version = thread.version.value;
+    const version = thread.pinsVersion.value;
     useEffect(() => {
         app.session.request("orchestration/snapshot", { threadId: thread.id, turns: 0 }).then(
             (answer) => setPins(answer.thread.pins ?? []), () => {},

@@ -14,7 +14,11 @@ const AROUND = 60;
 
 /** @param {{app: App, thread: Thread}} props */
 export function Search({ app, thread }) {
-    const [text, setText] = useState("");
+    const [text, setText] = useState(app.wantedSearch.value);
+    const wanted = app.wantedSearch.value;
+    useEffect(() => {
+        setText((now) => wanted || now);
+    }, [wanted]);
     const field = useRef(/** @type {HTMLInputElement | null} */ (null));
     // Before the next key: what is typed right behind Ctrl+F belongs into the field.
     useLayoutEffect(() => field.current?.focus(), []);

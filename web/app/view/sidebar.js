@@ -4,12 +4,16 @@
  * @import {App} from "../store/app.js"
  * @import {ThreadOverview} from "../protocol.js"
  */
-import { age, folderName } from "../model/format.js";
+import { age, clock, counted, folderName } from "../model/format.js";
+import { visible } from "../model/hidden.js";
+import { byFolder, titleOf, waits } from "../model/threads.js";
 import { html, useState } from "../vendor.js";
 import { OtherMachines } from "./fleet.js";
 import { Icon } from "./icons.js";
 import { LevelDot } from "./meter.js";
 import { OtherSessions } from "./sessions.js";
+
+const MOST = 40; // of a folder, until more are asked for
 
 /** @param {{app: App}} props */
 export function Sidebar({ app }) {
@@ -21,6 +25,9 @@ export function Sidebar({ app }) {
         <nav class="sidebar" aria-label="Threads">
             <div class="sidebar-head">
                 <span class="brand">trimpoint</span>
+                ${app.notifier.isPossible && html`
+                    <button class="icon-button" aria-pressed=${app.notifier.isOn.value} onClick=${() => app.notifier.toggle()}
+                        aria-label="Notify me when a thread asks or is done" title="Notify me when a thread asks or is done"><${Icon} name="bell" /></button>`}
                 <button class="icon-button" aria-label="New thread" title="New thread" onClick=${() => { app.dialog.value = "new"; }}>
                     <${Icon} name="plus" />
                 </button>
@@ -35,10 +42,7 @@ export function Sidebar({ app }) {
                     </section>
                 `)}
                 ${archived.length > 0 && html`
-                    <details class="archived" open=${filter !== "" || archived.some((thread) => thread.id === app.open.value?.id)}>
-                        <summary>Archived <span class="quiet">${archived.length}</span></summary>
-                        <${Threads} app=${app} threads=${archived} />
-                    </details>
+                    <${Archived} app=${app} threads=${archived} isOpen=${filter !== "" || archived.some((thread) => thread.id === app.open.value?.id)} />
                 `}
                 <${OtherMachines} app=${app} filter=${filter} />
                 ${app.threads.value?.length === 0 && html`<p class="quiet sidebar-empty">No thread yet.</p>`}
@@ -48,28 +52,42 @@ export function Sidebar({ app }) {
     `;
 }
 
+/** @param {{app: App, threads: ThreadOverview[], isOpen: boolean}} props */
+function Archived({ app, threads, isOpen }) {
+    const [isShown, setShown] = useState(isOpen);
+    return html`
+        <details class="archived" open=${isOpen} onToggle=${(/** @type {any} */ event) => setShown(event.target.open)}>
+            <summary>Archived <span class="quiet">${threads.length}</span></summary>
+            ${(isShown || isOpen) && html`<${Threads} app=${app} threads=${threads} />`}
+        </details>
+    `;
+}
+
 /** @param {{app: App, threads: ThreadOverview[]}} props */
 function Threads({ app, threads }) {
     const openId = app.open.value?.id;
+    const [most, setMost] = useState(MOST);
     return html`<ul>
-        ${threads.map((thread) => html`
+        ${threads.slice(0, most).map((thread, at) => html`
             <li key=${thread.id}>
                 <a href=${`#/thread/${thread.id}`} aria-current=${thread.id === openId ? "page" : undefined}>
-                    <span class="thread-title" dir="auto">${titleOf(thread)}</span>
+                    <span class="thread-title" dir="auto">${visible(titleOf(thread))}
+                        ${threads.some((one, other) => other !== at && titleOf(one) === titleOf(thread)) && html`
+                            <span class="thread-when">${clock(thread.createdAt, Date.now())}</span>`}
+                    </span>
                     <span class="thread-facts">
-                        ${thread.busy && html`<span class="spinner" role="img" aria-label="busy"></span>`}
+                        ${waits(thread)
+                            ? html`<span class="asks">asks</span>`
+                            : thread.busy && html`<span class="spinner" role="img" aria-label="busy"></span>`}
                         <${LevelDot} level=${thread.context?.level} />
                         <time datetime=${thread.updatedAt}>${age(thread.updatedAt, Date.now())}</time>
                     </span>
                 </a>
             </li>
         `)}
+        ${threads.length > most && html`<li><button class="button is-small" onClick=${() => setMost(most + 5 * MOST)}>
+            ${counted(threads.length - most, "more thread")}</button></li>`}
     </ul>`;
-}
-
-/** @param {{name: string | null, preview?: string}} thread */
-export function titleOf(thread) {
-    return thread.name || thread.preview || "Untitled";
 }
 
 /**
@@ -79,17 +97,4 @@ export function titleOf(thread) {
 function matches(thread, filter) {
     const wanted = filter.trim().toLowerCase();
     return wanted === "" || `${titleOf(thread)} ${thread.cwd}`.toLowerCase().includes(wanted);
-}
-
-/**
- * @param {ThreadOverview[]} threads
- * @returns {[string, ThreadOverview[]][]}
- */
-function byFolder(threads) {
-    /** @type {Map<string, ThreadOverview[]>} */
-    const groups = new Map();
-    for (const thread of threads) {
-        groups.set(thread.cwd, [...(groups.get(thread.cwd) ?? []), thread]);
-    }
-    return [...groups];
 }

@@ -29,12 +29,13 @@ export function Timeline({ app, thread }) {
     }
     if (rows.length === 0) {
         return html`<div class="empty">
-            <h2>Nothing was said yet</h2>
-            <p>Type a prompt below. <kbd>/</kbd> lists the commands that trim the context.</p>
+            <h2>Nothing said yet</h2>
+            <p>Ask for something below. When the conversation grows long, <kbd>/clear</kbd> or <kbd>/compact</kbd> make room in the agent's
+                context; all of it stays readable here, and <kbd>/undo</kbd> brings it back.</p>
         </div>`;
     }
     return html`<${List} key=${thread.id} rows=${rows} label="Conversation" estimate=${(/** @type {Row} */ row) => ESTIMATES_PX[row.kind]}
-        renderRow=${(/** @type {Row} */ row) => html`<${Boundary} of=${row} what="This part of the thread">${rowView(app, thread, row)}<//>`} jumpTo=${jump?.key} jumpCount=${jump?.count} />`;
+        renderRow=${(/** @type {Row} */ row) => html`<${Boundary} of=${row} what="This part of the thread">${rowView(app, thread, row)}<//>`} jumpTo=${jump?.key} jumpCount=${jump?.count} endCount=${app.sent.value} />`;
 }
 
 /**

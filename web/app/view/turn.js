@@ -1,13 +1,15 @@
 /**
  * One turn: the prompt, what the agent did, what it said.
  *
- * @import {App, Jump} from "../store/app.js"
+ * @import {App} from "../store/app.js"
+ * @import {Jump} from "../store/jumps.js"
  * @import {Thread} from "../store/thread.js"
  * @import {TurnRow} from "../model/timeline.js"
  * @import {Entry} from "../model/shapes.js"
  * @import {LiveItem} from "../model/live.js"
  */
 import { clock, duration } from "../model/format.js";
+import { problemOf } from "../model/problems.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Activity, summaryOf, useHit } from "./activity.js";
 import { Boundary } from "./boundary.js";
@@ -15,6 +17,10 @@ import { CopyButton } from "./code.js";
 import { Icon } from "./icons.js";
 import { Answer } from "./markdown.js";
 
+const SECOND_MS = 1000;
+const SHOWN_FROM_MS = 3000;
+/** @type {LiveItem[]} */
+const NOTHING = [];
 const SAFE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/=]*$/;
 
 /** @param {{app: App, thread: Thread, row: TurnRow}} props */
@@ -24,7 +30,7 @@ export function TurnView({ app, thread, row }) {
     if (isRunning) {
         thread.liveVersion.value; // what is live is drawn anew with each change of it
     }
-    const live = isRunning ? liveOf(thread, turn.id, recorded) : [];
+    const live = thread.live.items.size ? liveOf(thread, turn.id, recorded) : NOTHING;
     const parts = partsOf([...recorded, ...live]);
     const jump = app.jump.value?.key === turn.id ? app.jump.value : null;
     const answer = recorded.findLast((entry) => entry.kind === "message" && entry.role === "assistant");
@@ -32,7 +38,7 @@ export function TurnView({ app, thread, row }) {
         <section class=${`turn ${isTrimmed ? "is-trimmed" : ""} ${jump ? "is-found" : ""}`} aria-label=${`Turn ${number}${isTrimmed ? ", not in context" : ""}`}>
             <h2 class="turn-number"><span class="unseen">Turn ${" "}</span>${number}</h2>
             ${parts.map((part) => html`<${Part} key=${part.key} part=${part} folder=${thread.state?.cwd} isRunning=${isRunning} jump=${jump} />`)}
-            ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} />`}
+            ${isRunning && html`<${Working} thread=${thread} isSilent=${live.length === 0} startedAt=${turn.startedAt} />`}
             <${TurnFoot} app=${app} thread=${thread} row=${row} answer=${answer?.text ?? ""} />
         </section>
     `;
@@ -132,13 +138,21 @@ function Activities({ entries, folder, isRunning, jump }) {
     `;
 }
 
-/** @param {{thread: Thread, isSilent: boolean}} props */
-function Working({ thread, isSilent }) {
+/** What moves while the agent works, and for how long it has.
+ * @param {{thread: Thread, isSilent: boolean, startedAt: string}} props
+ */
+function Working({ thread, isSilent, startedAt }) {
     const { notice } = thread.live;
-    if (!isSilent && !notice) {
-        return null;
-    }
-    return html`<p class="working"><span class="spinner" aria-hidden="true"></span>${notice || "Working …"}</p>`;
+    const [now, setNow] = useState(Date.now());
+    useEffect(() => {
+        const timer = setInterval(() => setNow(Date.now()), SECOND_MS);
+        return () => clearInterval(timer);
+    }, []);
+    const seconds = Math.max(0, now - Date.parse(startedAt));
+    const asks = thread.questions.value.length > 0;
+    const words = notice || (asks ? "Waiting for your answer" : isSilent ? "Working …" : "");
+    return html`<p class="working"><span class="spinner" aria-hidden="true"></span>${words}
+        <span class="quiet">${seconds >= SHOWN_FROM_MS ? duration(Math.round(seconds / SECOND_MS) * SECOND_MS).replace(".0", "") : ""}</span></p>`;
 }
 
 /** @param {{app: App, thread: Thread, row: TurnRow, answer: string}} props */
@@ -150,12 +164,19 @@ function TurnFoot({ app, thread, row, answer }) {
     }
     const tookMs = turn.completedAt ? Date.parse(turn.completedAt) - Date.parse(turn.startedAt) : 0;
     const canPin = app.offers("pin") && !row.isTrimmed;
+    const isLast = thread.state?.turns.at(-1)?.id === turn.id;
+    const again = () => {
+        const prompt = row.entries.find((entry) => entry.kind === "message" && entry.role === "user");
+        const images = (prompt?.detail?.content ?? []).filter((/** @type {any} */ part) => part.type === "image");
+        app.prompts.again(thread.id, prompt?.text ?? "", images.map((/** @type {any} */ part) => part.url));
+    };
     const showFiles = () => {
         app.panel.value = "checkpoints";
         app.wantedTurn.value = number;
     };
     return html`
-        ${turn.status === "failed" && html`<p class="turn-problem" role="note"><${Icon} name="warn" />${turn.error ?? "The turn failed."}</p>`}
+        ${turn.status === "failed" && html`<p class="turn-problem" role="note"><${Icon} name="warn" /><span>${problemOf(turn.error)}</span>
+            ${isLast && html`<button class="button is-small" disabled=${thread.isBusy} onClick=${again}>Try again</button>`}</p>`}
         ${turn.status === "interrupted" && html`<p class="turn-note" role="note"><${Icon} name="stop" />Interrupted</p>`}
         <div class="turn-foot">
             <time datetime=${turn.startedAt}>${clock(turn.startedAt, Date.now())}</time>

@@ -3,6 +3,8 @@
 import argparse
 import os
 from functools import partial
+from pathlib import Path
+from urllib.parse import quote
 
 from rich.text import Text
 from trimpoint_protocol.methods import LoginUrl
@@ -35,6 +37,9 @@ async def _open(arguments: argparse.Namespace, client: Client) -> int:
     if arguments.thread or arguments.last:
         # A browser keeps the part after # when it is sent on from the login to the page.
         url = f"{url}#/thread/{(await chosen_thread(client, arguments)).id}"
+    elif not arguments.json:
+        # New threads begin in the folder where the command was typed.
+        url = f"{url}#/in/{quote(str(Path.cwd()))}"
     if arguments.json:
         print_json({"url": url})
     else:

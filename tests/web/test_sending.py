@@ -1,0 +1,155 @@
+"""What a person types is never lost, and sent once: over cuts, reloads and other threads."""
+
+from typing import Any
+
+import anyio
+import pytest
+from trimpoint.testkit import hang, held, say
+
+from tests.web.browser import CUT, needs_browser, until_counted
+from tests.web.stage import Stage
+from tests.web.test_page import DOT, PASTE
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+# Neither sends nor receives while `frozen` is set, as a network that is gone without a word.
+FREEZE = """() => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) {
+        if (!window.frozen || this.born > window.frozen) {
+            send.call(this, data);
+        }
+    };
+}"""
+
+
+def box(stage: Stage) -> Any:
+    return stage.page.locator("textarea")
+
+
+async def until_typed(stage: Stage, text: str) -> None:
+    from playwright.async_api import expect
+
+    await expect(box(stage)).to_have_value(text)
+
+
+async def test_a_prompt_without_a_connection_stays_in_the_box_and_is_sent_once(
+    stage: Stage,
+) -> None:
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread()
+    await stage.page.reload()
+    await stage.turns("one?|apple-1.")
+    await stage.page.evaluate("window.offline = true; window.cut();")
+    await stage.page.get_by_text("The daemon cannot be reached").wait_for()
+    await stage.send("two?")
+    await stage.page.get_by_text("Not sent yet").wait_for()
+    assert await box(stage).input_value() == "two?"
+    stage.will_answer(say("pear-2."))
+    await stage.page.evaluate("window.offline = false; window.dispatchEvent(new Event('online'));")
+    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await until_typed(stage, "")
+    await stage.idle()
+    assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
+    assert len(stage.house.model.turn_requests()) == 2
+    # The refused connections while it was cut off are what the browser complains of.
+    stage.page.faults.clear()
+
+
+async def test_a_prompt_whose_answer_was_lost_is_not_sent_again(stage: Stage) -> None:
+    await stage.page.add_init_script(f"({CUT})()")
+    await stage.thread()
+    await stage.page.reload()
+    await stage.turns("one?|apple-1.")
+    stage.will_answer(say("pear-2."))
+    await box(stage).fill("two?")
+    # The prompt goes out, and the connection ends before its answer comes.
+    await stage.page.evaluate("""() => {
+        const send = WebSocket.prototype.send;
+        WebSocket.prototype.send = function (data) {
+            send.call(this, data);
+            if (data.includes("thread.queue.add") && !window.wasCut) {
+                window.wasCut = true;
+                window.cut();
+            }
+        };
+    }""")
+    await stage.page.keyboard.press("Enter")
+    await stage.page.get_by_text("pear-2.", exact=True).wait_for()
+    await until_typed(stage, "")
+    await stage.idle()
+    assert await stage.page.locator(".prompt").all_inner_texts() == ["one?", "two?"]
+    assert len(stage.house.model.turn_requests()) == 2
+
+
+async def test_a_draft_with_its_image_is_there_after_another_thread_and_a_reload(
+    stage: Stage,
+) -> None:
+    first = await stage.thread()
+    await box(stage).fill("half a prompt")
+    await stage.page.evaluate(PASTE, DOT)
+    await stage.page.locator(".composer-image").wait_for()
+    await stage.thread()
+    await until_typed(stage, "")
+    await until_counted(stage.page.locator(".composer-image"), 0)
+    await stage.show(first)
+    await until_typed(stage, "half a prompt")
+    await stage.page.reload()
+    await until_typed(stage, "half a prompt")
+    await until_counted(stage.page.locator(".composer-image"), 1)
+    stage.will_answer(say("apple-1."))
+    await stage.page.keyboard.press("Enter")
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    assert DOT in stage.model_input()
+    await until_typed(stage, "")
+    await stage.page.reload()
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await until_typed(stage, "")
+
+
+async def test_enter_tells_a_working_agent_and_alt_enter_queues(stage: Stage) -> None:
+    await stage.thread()
+    ended = anyio.Event()
+    stage.will_answer(held(say("apple-1."), ended), say("pear-2."), say("plum-3."))
+    await stage.send("one?")
+    await stage.page.get_by_label("Interrupt").wait_for()
+    await stage.queue("last")
+    await stage.queue("later")
+    waiting = stage.page.get_by_label("Waiting prompts").get_by_role("listitem")
+    await until_counted(waiting, 2)
+    await waiting.last.get_by_label("Move up").click()
+    await waiting.first.get_by_text("later").wait_for()
+    await waiting.last.get_by_label("Edit").click()
+    await until_typed(stage, "last")
+    await until_counted(waiting, 1)
+    await stage.send("told now")
+    await until_typed(stage, "")
+    ended.set()
+    await stage.page.get_by_text("plum-3.", exact=True).wait_for()
+    await stage.idle()
+    prompts = await stage.page.locator(".prompt").all_inner_texts()
+    assert prompts == ["one?", "told now", "later"]
+
+
+async def test_what_an_interrupted_answer_had_said_stays(stage: Stage) -> None:
+    await stage.thread()
+    stage.will_answer(hang("this is being said"))
+    await stage.send("one?")
+    await stage.page.get_by_text("this is being said").wait_for()
+    await box(stage).press("Escape")
+    await stage.page.get_by_text("Interrupted").wait_for()
+    await stage.idle()
+    assert await stage.page.get_by_text("this is being said").count() == 1
+
+
+async def test_clear_without_a_number_asks_how_much_is_to_stay(stage: Stage) -> None:
+    await stage.thread()
+    await stage.turns("one?|apple-1.", "two?|pear-2.")
+    await stage.send("/clear")
+    dialog = stage.page.get_by_role("dialog")
+    await dialog.get_by_label("Keep the last turn").check()
+    await dialog.get_by_role("button", name="Clear").click()
+    await stage.page.get_by_text("2 messages pruned").wait_for()
+    await stage.turns("three?|plum-3.")
+    assert "apple-1." not in stage.model_input()
+    assert "pear-2." in stage.model_input()

@@ -1,0 +1,83 @@
+"""A thread that waits for a person is told from one that works, wherever the person looks."""
+
+import pytest
+from trimpoint.testkit import run, say
+
+from tests.web.browser import needs_browser
+from tests.web.stage import Stage
+
+pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
+
+# Notes what would be shown, as if the person looked elsewhere.
+NOTIFICATIONS = """() => {
+    window.told = [];
+    window.Notification = class {
+        static permission = "granted";
+        static requestPermission = async () => "granted";
+        constructor(title, options) {
+            window.told.push(`${title}: ${options.body}`);
+        }
+    };
+    document.hasFocus = () => false;
+}"""
+
+
+async def test_a_thread_that_asks_elsewhere_is_marked_and_told_once(stage: Stage) -> None:
+    await stage.page.add_init_script(f"({NOTIFICATIONS})()")
+    await stage.page.reload()
+    await stage.page.get_by_label("Notify me when a thread asks or is done").click()
+    await stage.thread(approvalPolicy="untrusted")
+    stage.will_answer(run("touch asked-for.txt"), say("apple-1."))
+    await stage.send("Do it.")
+    card = stage.page.get_by_label("The agent asks for approval")
+    await card.wait_for()
+    other = await stage.thread()
+    await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for()
+    await stage.page.get_by_text("Do it. waits for your answer.").wait_for()
+    assert (await stage.page.title()).startswith("(1) ")
+    assert await stage.page.evaluate("window.told") == ["The agent asks: Do it."]
+    await stage.page.get_by_role("link", name="Go there").click()
+    await card.get_by_role("button", name="Allow", exact=False).first.click()
+    await stage.page.get_by_text("apple-1.", exact=True).wait_for()
+    await stage.page.locator(".sidebar").get_by_text("asks", exact=True).wait_for(state="detached")
+    assert not (await stage.page.title()).startswith("(")
+    assert other not in stage.page.url
+    told = await stage.page.evaluate("window.told")
+    assert told == ["The agent asks: Do it.", "The agent is done: Do it."]
+
+
+async def test_settings_of_a_thread_are_shown_and_changed_below_the_prompt(stage: Stage) -> None:
+    thread_id = await stage.thread()
+    settings = stage.page.get_by_label("Settings of the thread")
+    await settings.get_by_label("Sandbox").select_option("readOnly")
+    await settings.get_by_label("Approvals").select_option("untrusted")
+    await stage.turns("one?|apple-1.")
+    answer = await stage.client.request("thread/resume", threadId=thread_id)
+    assert answer["sandbox"]["type"] == "readOnly"
+    assert answer["approvalPolicy"] == "untrusted"
+    await stage.client.request("thread/settings/update", threadId=thread_id, approvalPolicy="never")
+    await stage.turns("two?|pear-2.")
+    assert await settings.get_by_label("Approvals").input_value() == "never"
+
+
+async def test_no_thread_begins_where_there_is_no_folder(stage: Stage) -> None:
+    page = stage.page
+    await page.goto(f"{stage.origin}/#/in/{stage.house.worktree}")
+    await page.reload()
+    await page.get_by_role("button", name="New thread").first.click()
+    dialog = page.get_by_role("dialog")
+    folder = dialog.get_by_label("Folder", exact=True)
+    assert await folder.input_value() == str(stage.house.worktree)
+    file = stage.house.worktree / "file.txt"
+    file.touch()
+    for path, words in (
+        ("code", "Type the whole path"),
+        ("/does/not/exist", "There is no folder"),
+        (str(file), "is no folder"),
+    ):
+        await folder.fill(path)
+        await dialog.get_by_role("button", name="Start").click()
+        await dialog.get_by_text(words).wait_for()
+    await folder.fill(str(stage.house.worktree))
+    await dialog.get_by_role("button", name="Start").click()
+    await page.get_by_text("Nothing said yet").wait_for()

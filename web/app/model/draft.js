@@ -1,0 +1,63 @@
+/**
+ * What a person has typed for a thread, and what of it is on its way. Pure.
+ *
+ * A prompt stays in the box until the daemon has acknowledged it; what is typed behind it meanwhile stays when it goes.
+ */
+
+/** @typedef {"prompt" | "steer" | "command"} Mode */
+/** @typedef {{id: string, mode: Mode, text: string, images: string[]}} Outgoing */
+/** @typedef {{text: string, images: string[], sending: Outgoing[]}} Draft */
+
+/** @type {Draft} */
+export const EMPTY = { text: "", images: [], sending: [] };
+
+/**
+ * Returns what was typed behind what is on its way.
+ * @param {Draft} draft
+ */
+export function unsent(draft) {
+    return draft.sending.reduce((text, { text: sent }) => without(text, sent), draft.text).trim();
+}
+
+/**
+ * Puts what is unsent on its way.
+ * @param {Draft} draft
+ * @param {string} id
+ * @param {Mode} mode
+ * @returns {Draft}
+ */
+export function submitted(draft, id, mode) {
+    const outgoing = { id, mode, text: unsent(draft), images: draft.images };
+    return { ...draft, images: [], sending: [...draft.sending, outgoing] };
+}
+
+/**
+ * Takes what was acknowledged out of the box.
+ * @param {Draft} draft
+ * @param {Outgoing} sent
+ * @returns {Draft}
+ */
+export function acknowledged(draft, sent) {
+    return { ...draft, text: without(draft.text, sent.text), sending: draft.sending.filter((one) => one.id !== sent.id) };
+}
+
+/**
+ * Puts what was not sent back: it is no longer on its way.
+ * @param {Draft} draft
+ * @param {Outgoing} sent
+ * @returns {Draft}
+ */
+export function putBack(draft, sent) {
+    const isThere = draft.text.trimStart().startsWith(sent.text);
+    const text = isThere ? draft.text : [sent.text, draft.text].filter((one) => one.trim()).join("\n");
+    return { text, images: [...sent.images, ...draft.images], sending: draft.sending.filter((one) => one.id !== sent.id) };
+}
+
+/**
+ * @param {string} text
+ * @param {string} beginning
+ */
+function without(text, beginning) {
+    const rest = text.trimStart();
+    return beginning && rest.startsWith(beginning) ? rest.slice(beginning.length).trimStart() : text;
+}

@@ -1,0 +1,45 @@
+/**
+ * The list of threads: which wait for a person, and which have changed. Pure.
+ *
+ * @import {ThreadOverview} from "../protocol.js"
+ */
+/**
+ * Returns whether a thread waits for an answer of a person.
+ * @param {{asks?: string | null, archived: boolean}} thread
+ */
+export function waits({ asks, archived }) {
+    return !archived && Boolean(asks);
+}
+
+/** @param {{name: string | null, preview?: string}} thread */
+export function titleOf(thread) {
+    return thread.name || thread.preview || "Untitled";
+}
+
+/**
+ * Returns the threads that began to wait for a person, and those that have come to rest.
+ * @param {ThreadOverview[]} before
+ * @param {ThreadOverview[]} now
+ */
+export function changesIn(before, now) {
+    const known = new Map(before.map((thread) => [thread.id, thread]));
+    const had = now.filter((thread) => known.has(thread.id));
+    return {
+        asking: now.filter((thread) => waits(thread) && !waits(known.get(thread.id) ?? { archived: false })),
+        done: had.filter((thread) => thread.busy === null && !thread.archived && known.get(thread.id)?.busy),
+    };
+}
+
+/**
+ * Returns the threads by the folder that they work in.
+ * @param {ThreadOverview[]} threads
+ * @returns {[string, ThreadOverview[]][]}
+ */
+export function byFolder(threads) {
+    /** @type {Map<string, ThreadOverview[]>} */
+    const groups = new Map();
+    for (const thread of threads) {
+        groups.set(thread.cwd, [...(groups.get(thread.cwd) ?? []), thread]);
+    }
+    return [...groups];
+}

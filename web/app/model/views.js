@@ -1,0 +1,25 @@
+/**
+ * Commands for which the page has a view of its own. Pure.
+ */
+
+/** @typedef {{dialog?: "clear", panel?: "context" | "search", query?: string}} View */
+
+/**
+ * Returns the view for a command as it was typed, null where there is none.
+ * @param {string} text
+ * @returns {View | null}
+ */
+export function viewOf(text) {
+    const [, name, rest] = /^[/:]([a-z]+)\s*([\s\S]*)$/i.exec(text.trim()) ?? [];
+    switch (name?.toLowerCase()) {
+        case "clear":
+            return rest ? null : { dialog: "clear" };
+        case "context":
+        case "pins":
+            return rest ? null : { panel: "context" };
+        case "search":
+            return /^--/.test(rest) ? null : { panel: "search", query: rest };
+        default:
+            return null;
+    }
+}

@@ -1,0 +1,58 @@
+/**
+ * Brings what was looked for into sight.
+ *
+ * @import {Signal} from "../vendor.js"
+ * @import {App} from "./app.js"
+ * @import {Thread} from "./thread.js"
+ */
+import { hidingPoint } from "../model/timeline.js";
+import { signal } from "../vendor.js";
+
+const NO_ROOM_BESIDE = "(max-width: 50rem)"; // as in app.css: the panel covers the conversation
+
+/** A turn that was looked for, and the entry of it; `count` tells one time from another.
+ * @typedef {{key: string, entryId: string, count: number}} Jump
+ */
+
+export class Jumps {
+    /** @param {App} app */
+    constructor(app) {
+        this._app = app;
+        /** @type {Signal<Jump | null>} */
+        this.jump = signal(null);
+        this._count = 0;
+    }
+
+    /**
+     * Opens a thread where an entry of it is; loads what is older as far as that.
+     * @param {string} threadId
+     * @param {string} turnId
+     * @param {string} entryId
+     */
+    async reveal(threadId, turnId, entryId) {
+        const app = this._app;
+        app.select(threadId);
+        const thread = app.open.value;
+        if (matchMedia(NO_ROOM_BESIDE).matches) {
+            app.panel.value = null;
+        }
+        if (thread && (await thread.loadBackTo(turnId)) && app.open.value === thread) {
+            this._jumpTo(thread, turnId, entryId);
+        }
+    }
+
+    /**
+     * Brings an entry into sight, and opens the section that it is hidden in.
+     * @param {Thread} thread
+     * @param {string} turnId
+     * @param {string} entryId
+     */
+    _jumpTo(thread, turnId, entryId) {
+        const hiding = thread.state && hidingPoint(thread.state, turnId);
+        if (hiding && !thread.expanded.value.has(hiding.id)) {
+            thread.toggle(hiding.id);
+        }
+        this._count += 1;
+        this.jump.value = { key: turnId, entryId, count: this._count };
+    }
+}

@@ -43,6 +43,17 @@ def end_turn(thread: Conversation, status: str = "completed", error: str | None 
     thread.report(ev.TurnCompleted(turn_id, status, error))
 
 
+def test_a_prompt_waits_for_an_answer_of_a_person_and_not_for_a_sub_agent() -> None:
+    thread = queued("one")
+    end_turn(thread)
+    thread.report(ev.RequestOpened("agent", "subAgent"))
+    assert next_prompt(thread.state) is not None
+    thread.report(ev.RequestOpened("question", "item/tool/requestUserInput"))
+    assert next_prompt(thread.state) is None
+    thread.report(ev.RequestClosed("question", "answered"))
+    assert next_prompt(thread.state) is not None
+
+
 def test_a_prompt_waits_for_the_end_of_the_turn_and_the_first_is_sent_next() -> None:
     thread = queued("one", "two")
     assert next_prompt(thread.state) is None

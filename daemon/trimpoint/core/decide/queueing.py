@@ -9,7 +9,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.commands.parsing import NotACommand, parse
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, busy
+from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, holds_prompts
 from trimpoint.core.model.queue import QueuedPrompt, texts_of
 from trimpoint.core.model.state import ThreadState
 
@@ -75,9 +75,9 @@ def release_queue(state: ThreadState, command: wire.ReleaseQueue) -> Decision:
 
 def next_prompt(state: ThreadState) -> QueuedPrompt | None:
     """Returns the prompt that can be sent now, or None if the queue is empty or held, or the thread
-    is busy or archived.
+    is archived or busy with more than sub-agents.
     """
-    if not state.queue or state.hold is not None or state.archived or busy(state) is not None:
+    if not state.queue or state.hold is not None or state.archived or holds_prompts(state):
         return None
     return state.queue[0]
 

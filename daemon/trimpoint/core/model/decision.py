@@ -144,6 +144,16 @@ def busy(state: ThreadState) -> BusyReason | None:
     return None
 
 
+def holds_prompts(state: ThreadState) -> bool:
+    """Returns whether a prompt has to wait: not for sub-agents, beside which Codex takes one."""
+    block = busy(state)
+    is_free = block is None or (
+        block.kind == "request"
+        and all(one.what == SUB_AGENT for one in state.pending_requests.values())
+    )
+    return not is_free
+
+
 def asks(state: ThreadState) -> str | None:
     """Returns the method of the oldest request that waits for an answer of a person, if any."""
     waiting = (one.what for one in state.pending_requests.values())

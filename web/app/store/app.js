@@ -54,7 +54,7 @@ export class App {
         /** @type {Signal<Thread | null>} */
         this.open = signal(null);
         /** @type {Signal<string | null>} the folder in which the page was opened last */
-        this.folder = signal(read("folder"));
+        this.folder = signal(folderInAddress() ?? read("folder"));
         /** @type {Signal<Notice | null>} */
         this.notice = signal(null);
         /** @type {Signal<number>} counts what was sent: it is to come into view */
@@ -299,7 +299,6 @@ export class App {
         }
         const folder = folderInAddress();
         if (folder !== null) {
-            this.folder.value = folder;
             keep("folder", folder);
             history.replaceState(null, "", "#");
         }

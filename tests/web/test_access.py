@@ -10,7 +10,7 @@ from trimpoint.testkit import Usage, hang, run, say
 
 from tests.e2e.worktree import git
 from tests.web.browser import CUT, REQUIRED, needs_browser
-from tests.web.stage import Stage, staged
+from tests.web.stage import Stage, answer, staged
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 LOOKS = [
@@ -61,7 +61,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Any, look: dict[str, Any]
         card = page.get_by_label("The agent asks for approval")
         await card.wait_for()
         found["approval"] = await findings(page)
-        await card.press("y")
+        await answer(page, "y")
         await page.locator(".answer h3").wait_for()
         await stage.idle()
         await page.locator(".activity-line").first.click()
@@ -72,7 +72,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Any, look: dict[str, Any]
         stage.will_answer(hang(ANSWER))
         await stage.send("two?")
         await page.locator(".answer[aria-busy=true] li").last.wait_for()
-        await stage.send("three?")
+        await stage.queue("three?")
         await page.get_by_label("Waiting prompts").wait_for()
         found["streaming"] = await findings(page)
         await page.get_by_label("Do not send").click()
@@ -83,7 +83,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Any, look: dict[str, Any]
         await page.locator(".advice.is-critical").wait_for()
         found["advice"] = await findings(page)
         await page.locator("textarea").fill("/")
-        await page.get_by_role("option").first.wait_for()
+        await page.get_by_label("Commands").get_by_role("option").first.wait_for()
         found["menu"] = await findings(page)
         await page.locator("textarea").fill("")
         for panel in ("Files", "Context", "Search"):
@@ -135,8 +135,10 @@ async def test_a_whole_visit_needs_no_mouse(stage: Stage) -> None:
     await stage.page.get_by_text("apple-1.", exact=True).wait_for()
     await stage.idle()
     await keys.type("/cle")
-    await stage.page.get_by_role("option").first.wait_for()
+    await stage.page.get_by_label("Commands").get_by_role("option").first.wait_for()
     await keys.press("Tab")
+    await keys.press("Enter")
+    await stage.page.get_by_label("Keep nothing").wait_for()
     await keys.press("Enter")
     await stage.page.get_by_text("2 messages pruned").wait_for()
     await keys.press("Control+o")

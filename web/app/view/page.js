@@ -37,7 +37,6 @@ export function Page({ app }) {
     useKeys(app);
     return html`
         <div class=${`page ${panel && thread ? "has-panel" : ""} ${app.isListOpen.value ? "has-list" : ""}`}>
-            <a class="button skip" href="#prompt" onClick=${skip}>Go to the prompt</a>
             <${Sidebar} app=${app} />
             <main class="main">
                 <${Connection} app=${app} />
@@ -60,12 +59,6 @@ export function Page({ app }) {
             <${ShownMachineThread} app=${app} />
         </div>
     `;
-}
-
-/** @param {Event} event */
-function skip(event) {
-    event.preventDefault(); // the address names a thread
-    goToPrompt();
 }
 
 /** @param {{app: App, thread: Thread}} props */

@@ -8,6 +8,7 @@ import { age, clock, counted, folderName } from "../model/format.js";
 import { visible } from "../model/hidden.js";
 import { byFolder, titleOf, waits } from "../model/threads.js";
 import { html, useState } from "../vendor.js";
+import { goToPrompt } from "./cards.js";
 import { OtherMachines } from "./fleet.js";
 import { Icon } from "./icons.js";
 import { LevelDot } from "./meter.js";
@@ -23,6 +24,7 @@ export function Sidebar({ app }) {
     const groups = byFolder(threads.filter((thread) => !thread.archived));
     return html`
         <nav class="sidebar" aria-label="Threads">
+            <button class="button skip" onClick=${goToPrompt}>Go to the prompt</button>
             <div class="sidebar-head">
                 <span class="brand">trimpoint</span>
                 ${app.notifier.isPossible && html`

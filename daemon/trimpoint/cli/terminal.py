@@ -14,6 +14,7 @@ from typing import IO, Any, TextIO, cast
 
 from rich.console import Console
 from rich.text import Text
+from trimpoint_protocol.hidden_characters import MISLEADING
 
 from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import CliError
@@ -22,14 +23,14 @@ from trimpoint.cli.json_output import print_json as print_json
 # Wide enough for a path or an id when no window sets a limit.
 _WIDTH_WHEN_PIPED = 110
 _HIDDEN = {
+    **dict.fromkeys(MISLEADING, "�"),
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"},
-    **dict.fromkeys([*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "�"),
 }
 
 
 def printable(text: str) -> str:
-    """Returns `text` with control characters and direction overrides made visible; line feeds and
-    tabs stay.
+    """Returns `text` with control characters, and others that are not seen or turn their
+    neighbours, made visible; line feeds and tabs stay.
     """
     return text.replace("\r\n", "\n").translate(_HIDDEN)
 

@@ -5,6 +5,8 @@ history.
 import re
 from typing import Any
 
+from trimpoint_protocol.hidden_characters import visible
+
 from trimpoint.acp.json_access import Json, as_object, as_objects, as_text
 from trimpoint.acp.translate.diffs import ReadFile, diffs_of, kind_of, locations_of, moved_to
 from trimpoint.acp.translate.outputs import raw_output, shown_as_text
@@ -78,7 +80,8 @@ def status_of(item: Json) -> ToolStatus:
 
 def _call(item: Json, kind: ToolKind, title: str, **members: Any) -> ToolCall:
     members.setdefault("status", status_of(item))
-    return ToolCall(tool_call_id=as_text(item.get("id")), title=title or "…", kind=kind, **members)
+    shown = visible(title) or "…"
+    return ToolCall(tool_call_id=as_text(item.get("id")), title=shown, kind=kind, **members)
 
 
 def _command(item: Json, *, waits: bool) -> ToolCall:

@@ -5,6 +5,7 @@ back.
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from trimpoint_protocol.hidden_characters import whole
 
 from trimpoint.acp.json_access import Json, as_list, as_object, as_objects, as_text
 from trimpoint.acp.wire.content import AcpStruct, ToolCall, ToolContent, text_content
@@ -183,7 +184,7 @@ def _accept() -> Option:
 
 
 def _decided(call: ToolCall, options: list[Option]) -> Permission:
-    shown = msgspec.structs.replace(call, status="pending")
+    shown = msgspec.structs.replace(call, status="pending", title=whole(call.title))
     return Permission(shown, options, {"decision": "decline"}, {"decision": "cancel"})
 
 

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from trimpoint_protocol.hidden_characters import visible
+
 from trimpoint.acp.json_access import Json, as_text
 
 MAX_CHARS = 80
@@ -10,7 +12,7 @@ MAX_CHARS = 80
 def title_of(name: str | None, first_prompt: str) -> str | None:
     """Returns the thread's name, or the first line of its first prompt; None if both are empty."""
     line = next((one.strip() for one in first_prompt.splitlines() if one.strip()), "")
-    title = (name or "").strip() or line
+    title = visible((name or "").strip() or line)
     return (title if len(title) <= MAX_CHARS else f"{title[: MAX_CHARS - 1]}…") or None
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+from trimpoint_protocol.hidden_characters import visible
 
 from trimpoint import event_loop
 from trimpoint.cli.connection.client import connect
@@ -30,7 +31,12 @@ def titles() -> list[tuple[str, str]]:
         known = event_loop.run(_asked, settings) or _left_behind(settings.state_dir)
     place = here()
     ordered = sorted(known, key=lambda thread: not thread.is_at(place))
-    return [(thread.short_id, thread.title[:_TITLE_CHARS].strip()) for thread in ordered]
+    return [(thread.short_id, _shown(thread.title)) for thread in ordered]
+
+
+def _shown(title: str) -> str:
+    """Returns a title as one line, with what could speak to the terminal or hide made visible."""
+    return visible(" ".join(title.split()))[:_TITLE_CHARS].strip()
 
 
 async def _asked(settings: Settings) -> list[KnownThread]:

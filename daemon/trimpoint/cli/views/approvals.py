@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.text import Text
+from trimpoint_protocol.hidden_characters import whole
 
 from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, Message
@@ -118,14 +119,16 @@ def offered_decisions(params: Mapping[str, Any]) -> list[Any]:
 
 
 def wish(params: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """Returns the action that needs approval, in words that follow "asks to"."""
+    """Returns the action that needs approval, in words that follow "asks to". Whatever of it is not
+    seen is made visible.
+    """
     if host := as_dict(params.get("networkApprovalContext")).get("host"):
-        return f"reach {one_line(str(host))} over the network"
+        return whole(f"reach {one_line(str(host))} over the network")
     if params.get("command"):
-        return f"run {command_line(params)}"
+        return whole(f"run {command_line(params)}")
     changes = [as_dict(change) for change in item.get("changes") or ()]
     paths = [one_line(str(change.get("path", "?"))) for change in changes]
-    return f"change {', '.join(paths)}" if paths else "change files"
+    return whole(f"change {', '.join(paths)}") if paths else "change files"
 
 
 def decision_menu(offered: list[Any]) -> list[tuple[str, str, Any]]:
@@ -154,7 +157,8 @@ def _amendment(decision: Any) -> tuple[str, str]:
     )
     if rule := as_list(rule):
         words = shlex.join(map(str, rule))
-        return "a", f"yes, and never ask again for `{one_line(unwrapped(words), 80)}`"
+        rule_words = whole(one_line(unwrapped(words), 80))
+        return "a", f"yes, and never ask again for `{rule_words}`"
     network = as_dict(as_dict(decision).get("applyNetworkPolicyAmendment")).get(
         "network_policy_amendment"
     )
@@ -170,13 +174,13 @@ def permission_words(permissions: Any) -> str:
     files = as_dict(wanted.get("fileSystem"))
     words = ["the network"] if as_dict(wanted.get("network")).get("enabled") else []
     for access in ("read", "write"):
-        words += [f"to {access} {one_line(str(path))}" for path in files.get(access) or ()]
+        words += [f"to {access} {whole(one_line(str(path)))}" for path in files.get(access) or ()]
     for entry in map(as_dict, files.get("entries") or ()):
         path = as_dict(entry.get("path"))
         where = (
             path.get("path") or path.get("pattern") or as_dict(path.get("value")).get("kind") or "?"
         )
-        words.append(f"to {entry.get('access')} {one_line(str(where))}")
+        words.append(f"to {entry.get('access')} {whole(one_line(str(where)))}")
     return ", ".join(words) or "none that can be named"
 
 

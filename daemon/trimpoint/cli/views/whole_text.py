@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from trimpoint_protocol.hidden_characters import whole
+
 from trimpoint.cli.terminal import printable
 
 _MOST_EMPTY_LINES = 3
@@ -17,7 +19,7 @@ def whole_lines(text: str) -> list[str]:
     """Returns the lines of `text`. A long run of blanks or of empty lines, which would move the
     rest out of sight, is replaced by its length.
     """
-    shown = _BLANKS.sub(lambda run: f" ⟨{len(run[0]):,} blanks⟩ ", printable(text))
+    shown = _BLANKS.sub(lambda run: f" ⟨{len(run[0]):,} blanks⟩ ", whole(printable(text)))
     return list(_without_gaps(shown.split("\n"))) if shown.strip() else []
 
 

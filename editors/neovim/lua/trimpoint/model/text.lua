@@ -2,15 +2,47 @@
 local M = {}
 
 local VISIBLE = "\239\191\189"
--- Direction overrides and isolates, and marks that are not seen: in UTF-8 by their bytes.
-local HIDDEN = {
+-- Direction overrides and isolates, and marks that are not seen: in UTF-8 by their bytes. The same
+-- characters as in `hidden_characters.py` of the protocol, which a test proves.
+local MISLEADING = {
   "\194[\128-\159]", -- C1 controls
   "\216\156", -- Arabic letter mark
-  "\226\128[\139-\143]", -- zero width, direction marks
+  "\226\128[\139\142\143]", -- zero width, direction marks
   "\226\128[\168-\174]", -- line and paragraph separators, direction overrides
   "\226\129[\160-\175]", -- word joiner, isolates
   "\239\187\191", -- byte order mark
+  "\239\191[\185-\187]", -- annotations
+  "\243\160[\128\129][\128-\191]", -- tags
 }
+-- Joiners, selectors, fillers and blanks, which scripts and emoji need.
+local UNUSUAL = {
+  "\194[\160\173]",
+  "\205\143",
+  "\225\133[\159\160]",
+  "\225\154\128",
+  "\225\158[\180\181]",
+  "\225\160[\139-\143]",
+  "\226\128[\128-\138\140\141\175]",
+  "\226\129\159",
+  "\227\128\128",
+  "\227\133\164",
+  "\239\184[\128-\142]",
+  "\239\190\160",
+  "\243\160[\132-\134][\128-\191]",
+  "\243\160\135[\128-\175]",
+}
+
+---@param text string
+---@param patterns string[]
+---@return string
+local function without(text, patterns)
+  if text:find("[\194-\243]") then
+    for _, pattern in ipairs(patterns) do
+      text = text:gsub(pattern, VISIBLE)
+    end
+  end
+  return text
+end
 
 --- Returns `text` with control characters and direction overrides made visible; lines and tabs
 --- stay.
@@ -19,15 +51,15 @@ local HIDDEN = {
 function M.printable(text)
   local shown = (type(text) == "string" and text or tostring(text)):gsub("\r\n", "\n")
   shown = shown:gsub("\27%[[%d;]*m", ""):gsub("[%z\1-\8\11-\31\127]", VISIBLE)
-  if shown:find("[\194\216\226\239]") then
-    for _, pattern in ipairs(HIDDEN) do
-      -- A joiner within an emoji is no danger, and taking it out would tear the emoji.
-      shown = shown:gsub(pattern, function(found)
-        return found == "\226\128\141" and found or VISIBLE
-      end)
-    end
-  end
-  return shown
+  return without(shown, MISLEADING)
+end
+
+--- Returns `text` for a person who is to approve it: joiners, selectors and unusual blanks are made
+--- visible, too.
+---@param text any
+---@return string
+function M.whole(text)
+  return without(M.printable(text), UNUSUAL)
 end
 
 --- Returns the lines of `text`, without empty ones at its end.
@@ -68,7 +100,7 @@ function M.whole_lines(text)
     end
     empty = 0
   end
-  for _, line in ipairs(M.lines(text)) do
+  for _, line in ipairs(M.lines(M.whole(text))) do
     if line:find("%S") then
       end_gap()
       lines[#lines + 1] = without_gaps(line)

@@ -1,8 +1,10 @@
 """Converts the live context of a session to what a Codex thread can hold: raw items, turn by turn.
 Pure.
 
-Always true: nothing is invented. Content that cannot be carried over becomes a readable line, or is
-counted in `left_out`; encrypted items are never carried over.
+Always true: nothing is invented, and only what the user of the log said has the role `user`. What
+tools, sub-agents and shells put out, which may hold the words of anybody, is the output of a call.
+Content that cannot be carried over becomes a readable line, or is counted in `left_out`; encrypted
+items are never carried over.
 """
 
 import re
@@ -106,6 +108,7 @@ class _Maker:
     def __init__(self, window: LiveWindow) -> None:
         self._missing: Counter[str] = Counter()
         self._calls: set[str] = set()
+        self._made_calls = 0
         self._answered = {
             result.call_id
             for item in window.items
@@ -162,48 +165,79 @@ class _Maker:
         return summary_item(summary.text, summary.replaced)
 
     def _message(self, message: u.MessageRecord) -> Iterator[tuple[bytes, tuple[str, str] | None]]:
-        role = "assistant" if message.role == "assistant" else "user"
         text = _with_omissions(message)
-        if text and message.role != "tool":
+        if text.startswith(REPORTS):
+            yield from self._without_call("report", text)
+        elif text and message.role in ("user", "assistant"):
             own = message.kind == "summary" or message.text.lstrip().startswith(OWN_SUMMARY)
-            yield _message(role, text), None if own else (role, text)
+            yield _message(message.role, text), None if own else (message.role, text)
+        elif text and message.role != "tool":
+            self._missing["messages of the other program itself"] += 1
         if message.thoughts:
             self._missing["reasoning"] += 1
         self._missing.update(f"{what} of a message" for what in message.omitted)
         for call in message.tool_calls:
             yield self._call(call), ("tool", f"{call.name} {_arguments(call.arguments)}")
         for result in message.tool_results:
-            yield self._result(result), None
+            yield from self._result(result)
 
     def _call(self, call: u.ToolCall) -> bytes:
-        """Returns a tool call as an item. A call without a result, or whose arguments are not an
-        object, becomes a sentence, because Codex accepts neither.
+        """Returns a tool call as an item. A call without a result or an id becomes a sentence,
+        because Codex does not accept it. Arguments that are not an object are one text of it.
         """
         if call.id is not None and call.id not in self._answered:
             self._missing["a tool call in Codex's form, because its result is not there"] += 1
             told = f"[Called {call.name}: {_arguments(call.arguments)}. There is no result.]"
             return _message("assistant", told)
-        if call.id is None or not _is_object(call.arguments):
-            self._missing["a tool call in Codex's form, because its arguments are not JSON"] += 1
+        if call.id is None:
+            self._missing["a tool call in Codex's form, because it has no id"] += 1
             return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
         self._calls.add(call.id)
-        name = _NOT_IN_A_NAME.sub("_", call.name)[:64] or "tool"
-        arguments = msgspec.json.encode(call.arguments).decode()
-        item = {"type": "function_call", "name": name, "arguments": arguments, "call_id": call.id}
-        return msgspec.json.encode(item)
+        is_object = isinstance(call.arguments, dict)
+        return _call_item(
+            call.name, call.arguments if is_object else {"input": call.arguments}, call.id
+        )
 
-    def _result(self, result: u.ToolResult) -> bytes:
-        output = result.output
+    def _result(self, result: u.ToolResult) -> Iterator[tuple[bytes, None]]:
+        output = self._bounded(result.output)
+        if result.call_id is None or result.call_id not in self._calls:
+            yield from self._without_call("earlier_tool", output)
+            return
+        self._calls.discard(result.call_id)  # a result that is said twice answers nothing more
+        yield _output_item(result.call_id, output), None
+
+    def _without_call(self, name: str, output: str) -> Iterator[tuple[bytes, None]]:
+        """Yields a call for an output that has none, and the output: as a message it would speak
+        for the user.
+        """
+        self._made_calls += 1
+        call_id = f"carried_{self._made_calls}"
+        yield _call_item(name, {}, call_id), None
+        yield _output_item(call_id, self._bounded(output)), None
+
+    def _bounded(self, output: str) -> str:
         if len(output) > MAX_OUTPUT_CHARS:
             self._missing["the rest of a long result"] += 1
             output = (
                 f"{output[:MAX_OUTPUT_CHARS]}\n[{len(output) - MAX_OUTPUT_CHARS} more left out]"
             )
-        if result.call_id is None or result.call_id not in self._calls:
-            return _message("user", f"[Result of an earlier tool call: {output}]")
-        self._calls.discard(result.call_id)  # a result that is said twice answers nothing more
-        item = {"type": "function_call_output", "call_id": result.call_id, "output": output}
-        return msgspec.json.encode(item)
+        return output
+
+
+def _call_item(name: str, arguments: dict[str, Any], call_id: str) -> bytes:
+    item = {
+        "type": "function_call",
+        "name": _NOT_IN_A_NAME.sub("_", name)[:64] or "tool",
+        "arguments": msgspec.json.encode(arguments).decode(),
+        "call_id": call_id,
+    }
+    return msgspec.json.encode(item)
+
+
+def _output_item(call_id: str, output: str) -> bytes:
+    return msgspec.json.encode(
+        {"type": "function_call_output", "call_id": call_id, "output": output}
+    )
 
 
 def _message(role: str, text: str) -> bytes:
@@ -220,10 +254,6 @@ def _with_omissions(message: u.MessageRecord) -> str:
 def _is_expanded(message: u.MessageRecord, before: str) -> bool:
     """Returns whether a message is the expansion of a command that the person defined."""
     return message.kind == "notice" and message.role == "user" and before.startswith(OWN_COMMAND)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _arguments(arguments: Any) -> str:

@@ -121,8 +121,9 @@ class SessionContent(Result, frozen=True, kw_only=True):
 
 
 class SessionContinueParams(Params, frozen=True, kw_only=True):
-    """`cwd` is where the new thread works; without it, the folder of the session. `last` carries
-    over only so many of the newest turns. `compact` compacts the new thread at once.
+    """`cwd` is where the new thread works. Without it that is the folder of the session, if the
+    client's process works there, too; else the request is refused. `last` carries over only so many
+    of the newest turns. `compact` compacts the new thread at once.
     """
 
     session_id: str

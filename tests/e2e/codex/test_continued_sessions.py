@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from trimpoint.cli.connection.client import Client
+from trimpoint.cli.connection.client import Client, RemoteError
 from trimpoint.cli.session_commands.export import own_exported
 from trimpoint.testkit import ModelRequest
 from trimpoint_protocol import unified as u
@@ -266,6 +266,16 @@ async def test_a_continued_session_can_be_cleared_to_its_last_turns(harness: Har
         assert outcome["status"] == "completed"
         sent = await next_input(harness, client, thread_id)
     assert sent == ["fourth", "reply 8", "go on"]
+
+
+async def test_a_log_does_not_choose_the_folder_in_which_the_agent_may_write(
+    harness: Harness,
+) -> None:
+    put(harness, "codex")
+    async with harness.daemon(), harness.client() as client:
+        [session] = (await client.request("sessions/list", agent="codex"))["sessions"]
+        with pytest.raises(RemoteError, match="The session says that it worked in"):
+            await client.request("sessions/continue", sessionId=session["id"], agent="codex")
 
 
 async def test_a_session_that_is_not_there_is_refused(harness: Harness) -> None:

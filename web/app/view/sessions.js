@@ -5,6 +5,7 @@
  * @import {SessionOverview} from "../protocol.js"
  */
 import { age } from "../model/format.js";
+import { visible } from "../model/hidden.js";
 import { html, useEffect, useState } from "../vendor.js";
 import { Dialog } from "./dialogs.js";
 import { Answer } from "./markdown.js";
@@ -64,7 +65,8 @@ function SessionDialog({ app, session, close }) {
     }, [session.id]);
     const goOn = async () => {
         close();
-        const answer = await app.attempt(() => app.session.request("sessions/continue", named));
+        const place = session.cwd ? { cwd: session.cwd } : {};
+        const answer = await app.attempt(() => app.session.request("sessions/continue", { ...named, ...place }));
         if (answer) {
             app.select(answer.threadId);
             app.refreshSoon();
@@ -77,7 +79,7 @@ function SessionDialog({ app, session, close }) {
                 ${text ? html`<${Answer} text=${text} />` : !problem && html`<p class="quiet" aria-busy="true">Reading …</p>`}
             </div>
             <div class="dialog-foot">
-                <span class="quiet">A new thread gets what its context holds.</span>
+                <span class="quiet">A new thread${session.cwd && html` in <code>${visible(session.cwd)}</code>`} gets what its context holds.</span>
                 <button class="button" onClick=${close}>Close</button>
                 <button class="button is-main" onClick=${goOn}>Continue as a thread</button>
             </div>

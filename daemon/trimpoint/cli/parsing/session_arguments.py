@@ -91,7 +91,11 @@ def _add_continue(actions: Commands) -> None:
     )
     parser.add_argument("id", metavar="ID", help="a session's id, or the end of it")
     _agent_option(parser)
-    parser.add_argument("--cwd", metavar="DIR", help="where to work (default: where it worked)")
+    parser.add_argument(
+        "--cwd",
+        metavar="DIR",
+        help="where the agent may work (default: this folder, if the session worked here)",
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--last", metavar="N", type=positive, help="only the last N turns, without a summary"

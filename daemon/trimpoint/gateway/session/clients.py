@@ -70,6 +70,11 @@ class Client:
         return self.connection.id
 
     @property
+    def folder(self) -> str | None:
+        """Returns the working directory of the client's process, or None if it is not known."""
+        return self.connection.folder
+
+    @property
     def versioned(self) -> bool:
         """Returns whether messages to this client carry the member `jsonrpc`."""
         return self.connection.versioned

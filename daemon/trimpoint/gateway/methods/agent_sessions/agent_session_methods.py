@@ -17,6 +17,7 @@ from trimpoint_protocol.shapes import agent_sessions as a
 from trimpoint_protocol.unified import Agent
 
 from trimpoint.codex.appserver.launch import LaunchProfile
+from trimpoint.codex.appserver.launch_requests import is_same_path
 from trimpoint.core.model.tokens import estimate_total
 from trimpoint.gateway.methods.agent_sessions.own_sessions import own_sessions
 from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
@@ -153,7 +154,7 @@ class AgentSessionMethods:
         if not given.items:
             problem = "Nothing of the session is in its context that could be carried over."
             raise Refusal(Reason.NOT_SUPPORTED, problem, "trimpoint sessions show has its history.")
-        cwd = _folder(params.cwd or window.session.cwd)
+        cwd = _folder(params.cwd, window.session.cwd, call.client.folder)
         turns = [ImportedTurn(turn.items, turn.said) for turn in given.turns]
         thread_id = await self._imports.begin({"cwd": cwd}, turns)
         call.client.join(thread_id)
@@ -226,19 +227,22 @@ def _unreadable(error: CannotRead) -> Refusal:
     return Refusal(Reason.NOT_SUPPORTED, str(error))
 
 
-def _folder(wanted: str | None) -> str:
-    if wanted is None or not os.path.isdir(wanted):
-        shown = (
-            f"{wanted} is not a folder on this machine"
-            if wanted
-            else "The session does not name its folder"
-        )
-        raise Refusal(
-            Reason.INVALID_PARAMS,
-            f"{shown}.",
-            "Give the folder to continue in: `cwd`, in a terminal --cwd.",
-        )
-    return wanted
+def _folder(wanted: str | None, logged: str | None, here: str | None) -> str:
+    """Returns where the new thread works: `wanted`, or the folder that the log names if the client
+    works there, too. An agent may write to its folder, so that a log alone must not choose it.
+    """
+    if wanted is None and logged and here and os.path.isdir(logged) and is_same_path(logged, here):
+        return logged
+    if wanted is not None and os.path.isdir(wanted):
+        return wanted
+    if wanted is not None:
+        problem = f"{wanted} is not a folder on this machine."
+    elif logged:
+        problem = f"The session says that it worked in {logged}, which is not where you are."
+    else:
+        problem = "The session does not name its folder."
+    hint = "Give the folder in which the agent may work: `cwd`, in a terminal --cwd."
+    raise Refusal(Reason.INVALID_PARAMS, problem, hint)
 
 
 def _continued(thread_id: str, cwd: str, window: LiveWindow, given: Carried) -> a.ContinuedSession:

@@ -36,12 +36,17 @@ class Caller(Protocol):
     """The caller of a method: a client, or a request over HTTP.
 
     `followed` maps the threads whose events the caller is sent to the number of the last event
-    that it had when it subscribed. `launch` is its launch request,
-    encoded as in journals.
+    that it had when it subscribed. `launch` is its launch request, encoded as in journals, and
+    `folder` its working directory if that is known.
     """
 
     followed: dict[str, int]
     launch: bytes
+
+    @property
+    def folder(self) -> str | None:
+        """Returns the working directory of the caller's process, or None if it is not known."""
+        ...
 
     def notify(self, method: str, params: Any) -> None:
         """Sends a notification to the caller."""

@@ -18,7 +18,7 @@ from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import threads
 from trimpoint.fleet.roles import Role, rights_of
-from trimpoint.fleet.setup import HubFolder, Members, Node
+from trimpoint.fleet.setup import HubFolder, Members, NameTaken, Node
 
 from tests.deadlines import STEP_S
 from tests.fleet.servers import Server, running_server
@@ -269,3 +269,20 @@ def test_init_adds_members_and_leaves_what_is_there(tmp_path: Path) -> None:
     }
     for path in first | second:
         assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ((Role.HOST, "anna"), (Role.VIEWER, "anna")),
+        ((Role.VIEWER, "admin"),),
+        ((Role.OPERATOR, "desk"),),
+    ],
+)
+def test_init_gives_no_two_members_one_name(
+    tmp_path: Path, names: tuple[tuple[Role, str], ...]
+) -> None:
+    folder, nodes = HubFolder(tmp_path), (Node("server", "127.0.0.1"),)
+    assert {*folder.add(Members("team", ((Role.HOST, "desk"),)), nodes, "127.0.0.1")}
+    with pytest.raises(NameTaken, match="would be the name of a"):
+        list(folder.add(Members("team", names), nodes, "127.0.0.1"))

@@ -1,12 +1,12 @@
 """Creates the streams of a hub, and the files for new servers: configuration and credentials."""
 
-import os
 import secrets
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from trimpoint.atomic_files import replace_file
 from trimpoint.fleet import keys
 from trimpoint.fleet.hub.connection import Hub
 from trimpoint.fleet.names import HUB_DOMAIN, Names
@@ -44,6 +44,17 @@ async def make_streams(hub: Hub, names: Names, replicas: int) -> None:
     await hub.make_bucket(names.presence_bucket, replicas, PRESENCE_TTL_S)
 
 
+class NameTaken(ValueError):
+    """Raised when two members would have one name: they would read each other's answers."""
+
+    def __init__(self, name: str, roles: tuple[str, str]) -> None:
+        super().__init__(name, roles)
+        self.name, self.roles = name, roles
+
+    def __str__(self) -> str:
+        return f"{self.name} would be the name of a {self.roles[0]} and of a {self.roles[1]}."
+
+
 class HubFolder:
     """A folder with the configuration and keys of a hub. Existing files are not overwritten, except
     `accounts.conf`, which is generated from the others.
@@ -55,8 +66,10 @@ class HubFolder:
     def add(self, members: Members, nodes: tuple[Node, ...], listen: str) -> Iterator[Path]:
         """Writes the missing files and yields their paths.
 
+        :raises NameTaken: when a name is that of another member, here or from before.
         :raises OSError: when a file cannot be written.
         """
+        self._check_names(members)
         operator = yield from self._key("operator", _OPERATOR)
         yield from self._account(operator, _SYSTEM)
         account = yield from self._account(operator, members.tenant)
@@ -74,6 +87,18 @@ class HubFolder:
             if not path.exists():
                 _write(path, _server_conf(node, nodes, listen, password), 0o600)
                 yield path
+
+    def _check_names(self, members: Members) -> None:
+        """Returns if each name has one role: inboxes are named by the member alone."""
+        roles = {"admin": Role.ADMIN}
+        for role, name in members.names:
+            known = (one for one in Role if one is not role)
+            found = (
+                one for one in known if self.credentials_path(members.tenant, one, name).exists()
+            )
+            other = roles.setdefault(name, next(found, role))
+            if other is not role:
+                raise NameTaken(name, (other, role))
 
     def credentials_path(self, tenant: str, role: Role, name: str) -> Path:
         """Returns the path of a member's credentials."""
@@ -176,6 +201,4 @@ def _leaf_conf(name: str, account: keys.Key, nodes: tuple[Node, ...], listen: st
 
 def _write(path: Path, text: str, mode: int) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    replace_file(path, text.encode(), mode=mode)

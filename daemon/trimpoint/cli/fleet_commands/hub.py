@@ -11,7 +11,7 @@ from trimpoint.cli.fleet_commands.hub_client import Person, with_hub
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.config.sections import FLEET_NAME
 from trimpoint.fleet.roles import Role
-from trimpoint.fleet.setup import HubFolder, Members, Node, make_streams
+from trimpoint.fleet.setup import HubFolder, Members, NameTaken, Node, make_streams
 
 
 def run_init(arguments: argparse.Namespace) -> int:
@@ -27,6 +27,8 @@ def run_init(arguments: argparse.Namespace) -> int:
     wanted = Members(_name(arguments.tenant), members, arguments.days)
     try:
         written = list(HubFolder(root).add(wanted, nodes, arguments.listen))
+    except NameTaken as error:
+        raise UsageError(str(error), "Give each member of a tenant a name of its own.") from None
     except OSError as error:
         raise CliError(f"{error.filename}: {error.strerror}.") from None
     if arguments.json:

@@ -166,6 +166,8 @@ class Answering:
             ASKED_BY.reset(token)
 
     async def _execute(self, method: str, command: FleetCommand) -> FleetAnswer:
+        if command.guidance.lstrip().startswith("--"):
+            return _refused(Reason.USAGE, "The guidance begins with an option, not with words.")
         params = {
             "text": _typed(method, command),
             "threadId": command.thread_id,

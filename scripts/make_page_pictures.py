@@ -167,7 +167,7 @@ async def all_states(pictures: Pictures) -> None:
     await page.evaluate("window.offline = true; window.cut();")
     await page.get_by_text("The daemon cannot be reached").wait_for()
     await pictures.take("17-offline")
-    await page.context.clear_cookies()
+    await page.evaluate("localStorage.clear()")
     await page.reload()
     await page.get_by_text("This browser is not logged in").wait_for()
     await pictures.take("18-login")

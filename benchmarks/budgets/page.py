@@ -70,7 +70,7 @@ def run_open(stage: Bench) -> Outcome:
                 sizes: list[int] = []
                 page.on("websocket", partial(_count, sizes))
                 began = time.perf_counter()
-                page.goto(f"{_login(running)}#/thread/{thread_id}")
+                page.goto(f"{_login(running)}/thread/{thread_id}")
                 page.locator(".turn .answer").last.wait_for()
                 shown_ms = (time.perf_counter() - began) * 1000
                 if number == 0:
@@ -113,7 +113,7 @@ def run_stream(stage: Bench) -> Outcome:
     with daemon(room, flooding_codex.launcher(room)) as running, running.client() as client:
         thread_id = client.start_thread(room)["id"]
         with _page(running) as page:
-            page.goto(f"{_login(running)}#/thread/{thread_id}")
+            page.goto(f"{_login(running)}/thread/{thread_id}")
             box = page.locator("textarea")
             box.wait_for()
             page.evaluate(_FRAMES)

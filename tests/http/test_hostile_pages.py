@@ -3,13 +3,16 @@
 """
 
 import shutil
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
 import pytest
 from anyio.abc import SocketStream
+from trimpoint.http.access.credentials import Credentials
 
 from tests.deadlines import SCENARIO_S
 from tests.http.stage import Stage
@@ -54,9 +57,9 @@ ATTACKS = """async (target) => {
 }"""
 
 
-async def _serve_blank_page(stream: SocketStream) -> None:
+async def _serve_blank_page(heard: list[bytes], stream: SocketStream) -> None:
     async with stream:
-        await stream.receive()
+        heard.append(await stream.receive())
         body = b"<!doctype html><title>harmless</title>"
         await stream.send(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
@@ -66,9 +69,9 @@ async def _serve_blank_page(stream: SocketStream) -> None:
 
 
 @asynccontextmanager
-async def browser(stage: Stage) -> AsyncIterator[tuple[Any, int]]:
+async def browser(stage: Stage, heard: list[bytes] | None = None) -> AsyncIterator[tuple[Any, int]]:
     """Yields a context of a logged-in browser, and the port of a server of other pages, at
-    127.0.0.1 and evil.example.
+    127.0.0.1 and evil.example, whose requests are added to `heard`.
     """
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
     port = int(listener.extra(anyio.abc.SocketAttribute.local_port))
@@ -79,18 +82,16 @@ async def browser(stage: Stage) -> AsyncIterator[tuple[Any, int]]:
             playwright.async_playwright() as started,
             anyio.create_task_group() as tasks,
         ):
-            tasks.start_soon(listener.serve, _serve_blank_page)
+            serve = partial(_serve_blank_page, heard if heard is not None else [])
+            tasks.start_soon(listener.serve, serve)
             chromium = await started.chromium.launch(executable_path=CHROMIUM, args=arguments)
             context = await chromium.new_context()
             page = await context.new_page()
             # Without the page itself, which would connect.
-            url = stage.daemon.http.addresses.login_url().url
-            assert (await context.request.get(url, max_redirects=0)).status == 303
-            [cookie] = await context.cookies()
-            assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
-            answer = await page.goto(f"http://127.0.0.1:{stage.port}/api/v1/threads")
-            assert answer.status == 200
-            assert await page.evaluate("document.cookie") == ""
+            login = Credentials(stage.token).new_login(int(time.time()))
+            await page.goto(f"http://127.0.0.1:{stage.port}/login")
+            await page.evaluate("login => localStorage.setItem('trimpoint-login', login)", login)
+            assert await context.cookies() == []
             await page.close()
             yield context, port
             await chromium.close()
@@ -108,6 +109,54 @@ async def test_a_page_of_another_origin_can_neither_read_nor_write(stage: Stage,
     assert outcome.pop("blind") in ("opaque", "blocked")
     assert set(outcome.values()) == {"blocked"}, outcome
     assert stage.daemon.clients.roster.connected == 0
+
+
+async def test_a_link_to_another_port_of_this_machine_carries_no_login(stage: Stage) -> None:
+    heard: list[bytes] = []
+    async with browser(stage, heard) as (context, port):
+        page = await context.new_page()
+        await page.goto(f"http://127.0.0.1:{stage.port}/login")
+        login = await page.evaluate("localStorage.getItem('trimpoint-login')")
+        await page.evaluate(
+            "url => { const link = document.createElement('a'); link.href = url; link.textContent = 'app';"
+            " document.body.append(link); }",
+            f"http://127.0.0.1:{port}/app",
+        )
+        async with page.expect_navigation():
+            await page.get_by_role("link", name="app").click()
+        # Now the page of the other port tries what it can with the browser of the person.
+        assert await page.evaluate("localStorage.getItem('trimpoint-login')") is None
+        assert await page.evaluate("document.cookie") == ""
+        outcome = await page.evaluate(
+            """async (target) => {
+                const opened = open(target + "/login");
+                await new Promise((done) => setTimeout(done, 500));
+                try { return opened.localStorage.getItem("trimpoint-login"); } catch { return "blocked"; }
+            }""",
+            f"http://127.0.0.1:{stage.port}",
+        )
+    assert login
+    assert outcome in ("blocked", None)
+    requests = b"".join(heard).decode().lower()
+    assert "get /app" in requests
+    assert login.lower() not in requests
+    assert "cookie:" not in requests
+    assert "referer:" not in requests
+    assert "authorization:" not in requests
+
+
+async def test_a_one_time_address_logs_the_browser_in_and_leaves_no_cookie(stage: Stage) -> None:
+    async with browser(stage) as (context, _):
+        page = await context.new_page()
+        await page.goto(f"http://127.0.0.1:{stage.port}/login")
+        await page.evaluate("localStorage.clear()")
+        url = stage.daemon.http.addresses.login_url().url
+        await page.goto(f"{url}/thread/none")
+        await page.wait_for_url(f"http://127.0.0.1:{stage.port}/#/thread/none")
+        login = await page.evaluate("localStorage.getItem('trimpoint-login')")
+        assert await context.cookies() == []
+    answer = await stage.asked("GET", "/api/v1/threads", {"Authorization": f"Bearer {login}"})
+    assert answer.status == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1"])

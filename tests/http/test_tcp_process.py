@@ -53,10 +53,14 @@ def test_nothing_is_known_of_a_client_on_another_machine() -> None:
     assert found_of(Endpoints(("192.0.2.1", 4711), ("192.0.2.2", 80))) is None
 
 
-def test_another_user_cannot_be_an_agent_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_is_told_from_this_one_and_from_root(monkeypatch: pytest.MonkeyPatch) -> None:
     with connected() as pair:
-        monkeypatch.setattr(os, "geteuid", lambda: 4711)
-        assert found_of(pair.endpoints) is None
+        row = tcp_process._row(pair.endpoints)
+        assert row is not None
+        for uid, kind in ((0, None), (os.geteuid() + 4711, "user")):
+            monkeypatch.setattr(tcp_process, "_row", lambda _, uid=uid: row._replace(uid=uid))
+            found = TcpProcesses().distrust_of(pair.endpoints)
+            assert (found.kind if found is not None else None) == kind
 
 
 @pytest.fixture
@@ -83,7 +87,7 @@ def test_a_program_that_hides_itself_is_not_trusted_while_an_agent_does(
     monkeypatch.setattr(tcp_process, "_is_hidden", lambda pid: pid == 4711)
     found = TcpProcesses().distrust_of(unseen)
     assert found is not None
-    assert found.is_agent
+    assert found.kind == "agent"
 
 
 def test_a_program_that_hides_itself_is_not_trusted_while_agents_come_and_go(

@@ -120,6 +120,7 @@ async def logged_in(browser: Any, daemon: Daemon, **context: Any) -> Any:
     page.on("pageerror", fail)
     page.on("console", complain)
     await page.goto(daemon.http.addresses.login_url().url)
+    await page.wait_for_url(f"{daemon.http.addresses.first}/")
     return page
 
 

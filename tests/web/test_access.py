@@ -115,7 +115,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Any, look: dict[str, Any]
         found["dialog"] = await findings(page)
         width = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert width <= 0
-        await page.context.clear_cookies()
+        await page.evaluate("localStorage.clear()")
         await page.evaluate("window.cut()")
         await page.get_by_text("This browser is no longer logged in").wait_for()
         found["logged out"] = await findings(page)

@@ -35,6 +35,7 @@ async def test_a_page_whose_network_breaks_each_second_loses_and_doubles_nothing
         page.set_default_timeout(STEP_S * 1000)
         login = stage.daemon.http.addresses.login_url().url
         await page.goto(login.replace(f":{daemon_port}/", f":{port}/"))
+        await page.wait_for_url(f"http://127.0.0.1:{port}/")
         await page.goto(f"http://127.0.0.1:{port}/#/thread/{thread_id}")
         await page.locator("textarea").fill("half a prom")
         with anyio.fail_after(SCENARIO_S):

@@ -21,12 +21,13 @@ async def test_a_one_time_address_that_was_used_shows_the_way_in(stage: Stage) -
         page = await opened.new_page()
         await page.goto(address)
         await page.get_by_text(expected).first.wait_for()
-    await page.get_by_text("This code was used, or has expired.").wait_for()
+    await page.get_by_text("This code was used already").wait_for()
+    await page.get_by_text("trimpoint token --new").wait_for()
 
 
 async def test_a_page_whose_login_ended_says_so_and_comes_back_with_another(stage: Stage) -> None:
     await stage.thread()
-    await stage.page.context.clear_cookies()
+    await stage.page.evaluate("localStorage.clear()")
     await stage.page.reload()
     await stage.page.get_by_text("This browser is not logged in").wait_for()
     await stage.page.goto(stage.daemon.http.addresses.login_url().url)

@@ -1,4 +1,5 @@
 /** Begins. */
+import { keptLogin } from "./link/login.js";
 import { isInShell, overShell, shellObject } from "./link/shell.js";
 import { overWebSocket } from "./link/socket.js";
 import { App } from "./store/app.js";
@@ -6,6 +7,9 @@ import { html, render } from "./vendor.js";
 import { Page } from "./view/page.js";
 
 const shell = isInShell() ? await shellObject() : null;
+if (!shell && !keptLogin()) {
+    location.replace("/login");
+}
 const scheme = location.protocol === "https:" ? "wss:" : "ws:";
 const app = new App(shell);
 render(html`<${Page} app=${app} />`, /** @type {HTMLElement} */ (document.getElementById("app")));

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_HEAD_BYTES = 16 * 1024
 _READ_BYTES = 64 * 1024
+_LENGTHS = frozenset({"content-length", "transfer-encoding"})
 
 
 class BodyTooLarge(Exception):
@@ -45,7 +46,13 @@ class HttpChannel:
         if self._http.our_state is h11.DONE:
             self._http.start_next_cycle()
         head = await self._next_event()
-        return _request(head) if isinstance(head, h11.Request) else None
+        if not isinstance(head, h11.Request):
+            return None
+        request = _request(head)
+        if request.headers.keys() >= _LENGTHS:
+            # A proxy in front may go by the other one, and take the rest for a request of its own.
+            raise h11.RemoteProtocolError("a body of two lengths")
+        return request
 
     async def body(self, max_bytes: int) -> bytes:
         """Returns the body of the request that was read last.

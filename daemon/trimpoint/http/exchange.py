@@ -40,7 +40,10 @@ class Request(NamedTuple):
 
     @property
     def query(self) -> dict[str, str]:
-        """Returns the query parameters; of a repeated name the last value."""
+        """Returns the query parameters; of a repeated name the last value.
+
+        :raises ValueError: when there are more than 100.
+        """
         return dict(parse_qsl(self.target.partition("?")[2], max_num_fields=100))
 
     @property

@@ -5,6 +5,7 @@ clients needs less memory.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,12 +31,16 @@ from trimpoint.streams.waiting import receive_some
 
 if TYPE_CHECKING:
     from trimpoint.gateway.session.login_codes import LoginCodes
+    from trimpoint.http.access.credentials import Credentials
+    from trimpoint.http.access.token_file import CurrentCredentials
     from trimpoint.http.server import HttpServer
 
 _FIRST_READ_BYTES = 64 * 1024
 _MAX_REFUSING = 16
+_MAX_OF_OTHER_USERS = 50
 _REFUSAL_DEADLINE_S = 1.0
 _TOLD_EVERY_S = 60.0
+_TOKEN_LOOKED_AT_EVERY_S = 1.0
 
 log = structlog.get_logger()
 
@@ -76,24 +81,36 @@ class Front:
         connection = Connection(transport, self._limits, gateway.on_message)
         await gateway.serve(connection, self._handshake_deadline_s, began)
 
-    def tcp_clients(self, token: str, hosts: frozenset[str], codes: "LoginCodes") -> Accept:
-        """Returns the function that serves clients of a TCP listener; they need `token`."""
+    def tcp_clients(
+        self, tokens: "CurrentCredentials", hosts: frozenset[str], codes: "LoginCodes"
+    ) -> Accept:
+        """Returns the function that serves clients of a TCP listener. They need the current token,
+        or a login made with it, and are disconnected when there is another one.
+        """
         from trimpoint.http.access.admission import TcpAdmission
-        from trimpoint.http.access.credentials import Credentials
         from trimpoint.http.server import Login
         from trimpoint.http.tcp_process import TcpProcesses
 
-        credentials, processes = Credentials(token), TcpProcesses()
-        login = Login(codes, credentials)
+        processes = TcpProcesses()
+        # Other users of the machine must not take all connections.
+        others = anyio.CapacityLimiter(_MAX_OF_OTHER_USERS)
 
         async def serve(transport: Transport) -> None:
             assert transport.endpoints is not None
             distrust = await to_thread.run_sync(processes.distrust_of, transport.endpoints)
-            if distrust is not None and distrust.is_agent:
+            if distrust is not None and distrust.kind == "agent":
                 await self._refuse(transport, distrust)
                 return
+            is_other = distrust is not None and distrust.kind == "user"
+            if is_other and others.borrowed_tokens == others.total_tokens:
+                return
+            credentials = tokens.get()
             admission = TcpAdmission(credentials, hosts, distrust)
-            await self._http_server().serve(transport, admission, login)
+            async with others if is_other else nullcontext(), anyio.create_task_group() as tasks:
+                tasks.start_soon(_cancel_when_replaced, tokens, credentials, tasks.cancel_scope)
+                login = Login(codes, credentials)
+                await self._http_server().serve(transport, admission, login)
+                tasks.cancel_scope.cancel()
 
         return serve
 
@@ -174,6 +191,15 @@ class Front:
                 api, pages, self._serve_websocket, deps.metrics, limits.max_message_bytes
             )
         return self._http
+
+
+async def _cancel_when_replaced(
+    tokens: "CurrentCredentials", credentials: "Credentials", scope: anyio.CancelScope
+) -> None:
+    # Another process writes the file, and no event tells.
+    while tokens.get() is credentials:  # noqa: ASYNC110
+        await anyio.sleep(_TOKEN_LOOKED_AT_EVERY_S)
+    scope.cancel()
 
 
 def _refuse_message(distrust: Distrust, connection: Connection, message: ClientMessage) -> None:

@@ -93,15 +93,15 @@ class HttpListeners:
         return False
 
     def _http_clients(self) -> Accept | None:
-        from trimpoint.http.access.token_file import TokenUnusable, token_at
+        from trimpoint.http.access.token_file import CurrentCredentials, TokenUnusable
 
         try:
-            token = token_at(self._state_dir)
+            tokens = CurrentCredentials(self._state_dir)
         except (TokenUnusable, OSError) as error:
             hint = error.hint if isinstance(error, TokenUnusable) else ""
             log.error("http_not_served", detail=str(error), hint=hint)
             return None
-        return self._front.tcp_clients(token, frozenset(self._section.hosts), self.addresses.codes)
+        return self._front.tcp_clients(tokens, frozenset(self._section.hosts), self.addresses.codes)
 
     async def _serve(self, what: str, listener: socket.socket, accept: Accept) -> str:
         address = str(address_of(listener))

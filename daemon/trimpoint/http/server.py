@@ -7,19 +7,20 @@ from typing import NamedTuple
 
 import anyio
 import h11
+import msgspec
 import structlog
 
 from trimpoint.gateway.session.login_codes import LoginCodes
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.wire import Wire
 from trimpoint.http.access.admission import Admission
-from trimpoint.http.access.credentials import COOKIE_LIFETIME_S, Credentials
-from trimpoint.http.access.login_page import login_page, wants_page
+from trimpoint.http.access.credentials import Credentials
+from trimpoint.http.access.login_page import login_page
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
-from trimpoint.http.exchange import Request, Response
+from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, as_response, problem
-from trimpoint.http.rest.api import Api, Exchange, Refused
-from trimpoint.http.rest.operations import match
+from trimpoint.http.rest.api import Api, Exchange, Refused, decoded_body
+from trimpoint.http.rest.operations import LoggedIn, LoginBody, match
 from trimpoint.http.static_files import StaticFiles
 from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
 
@@ -108,7 +109,7 @@ class HttpServer:
     async def _response(
         self, transport: Transport, request: Request, login: Login | None
     ) -> Response | None:
-        if (page := self._pages.response(request)) is not None:
+        if (page := self._pages.response(request) or login_page(request)) is not None:
             return page
         found = match(request.method, request.path)
         if isinstance(found, frozenset):
@@ -119,7 +120,7 @@ class HttpServer:
             case "readMetrics":
                 return Response(200, self._metrics().encode(), METRICS_TYPE)
             case "login":
-                return _logged_in(request, login)
+                return _logged_in(request, login, transport.peer)
             case operation:
                 try:
                     return await self._api.handlers[operation](
@@ -184,32 +185,40 @@ def _no_such_operation(request: Request, allowed: frozenset[str]) -> Response:
 
 
 def _refused(request: Request, refusal: Problem) -> Response:
-    if wants_page(request, refusal):
-        return login_page(refusal)
     proof = (("WWW-Authenticate", "Bearer"),) if refusal.status == 401 else ()
     return as_response(refusal, *proof)
 
 
 def _home_of_login(request: Request, login: Login | None) -> str | None:
-    """Returns the Codex home of an allowed request's cookie; None for the daemon's own, which
+    """Returns the Codex home of an allowed request's login; None for the daemon's own, which
     clients with a token use.
     """
-    if login is None or "authorization" in request.headers:
-        return None
-    header = request.headers.get("cookie", "")
-    cookie = login.credentials.good_cookie(header, int(time.time()))
-    return cookie.codex_home if cookie is not None else None
+    proof = login.credentials.login_of(request, int(time.time())) if login is not None else None
+    return proof.codex_home if proof is not None else None
 
 
-def _logged_in(request: Request, login: Login | None) -> Response:
-    code = request.query.get("code", "")
-    used = login.codes.use(code, time.monotonic()) if login is not None else None
+def _logged_in(request: Request, login: Login | None, peer: str) -> Response:
+    try:
+        code = decoded_body(request, LoginBody).code
+    except Refused as refused:
+        return as_response(refused.details)
+    now_s = time.monotonic()
+    used = login.codes.use(code, now_s) if login is not None else None
     if login is None or used is None:
-        hint = "Ask for another with `trimpoint token --url`."
-        details = problem(HttpReason.UNAUTHORIZED, "This code was used, or has expired.", hint)
-        return login_page(details) if wants_page(request, details) else as_response(details)
-    credentials = login.credentials
-    value = credentials.new_cookie(int(time.time()), used.codex_home)
-    cookie = f"{credentials.cookie_name}={value}; HttpOnly; SameSite=Strict; Path=/"
-    cookie = f"{cookie}; Max-Age={COOKIE_LIFETIME_S}"
-    return Response(303, headers=(("Location", "/"), ("Set-Cookie", cookie)))
+        since_s = login.codes.used_since_s(code, now_s) if login is not None else None
+        return as_response(_bad_code(since_s, peer))
+    value = login.credentials.new_login(int(time.time()), used.codex_home)
+    return Response(200, msgspec.json.encode(LoggedIn(value)), JSON)
+
+
+def _bad_code(used_since_s: float | None, peer: str) -> Problem:
+    if used_since_s is None:
+        hint = "Ask for another with `trimpoint open`."
+        return problem(HttpReason.UNAUTHORIZED, "This code is unknown, or has expired.", hint)
+    log.warning("login_code_used_twice", peer=peer, first_use_s_ago=round(used_since_s))
+    return problem(
+        HttpReason.UNAUTHORIZED,
+        f"This code was used already, {used_since_s:.0f} s ago.",
+        "If that was not your browser, somebody else is logged in: end all logins with `trimpoint "
+        "token --new`. Ask for another code with `trimpoint open`.",
+    )

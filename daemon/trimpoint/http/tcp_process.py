@@ -32,7 +32,7 @@ _UNCERTAIN = Distrust(
     "The program that connected cannot be looked at, and agents in sandboxes with the network run "
     "commands that could be it.",
     "Try again; if that does not help, wait until the agents' commands have ended.",
-    is_agent=True,
+    kind="agent",
 )
 
 
@@ -61,7 +61,7 @@ class TcpProcesses:
         if row.inode == 0:
             return ENDED
         if row.uid != os.geteuid():
-            return None
+            return _of_other_user(row.uid)
         for _ in range(_ROUNDS):
             agents = _agents()
             if (holder := self._holder(row.inode)) is not None:
@@ -79,6 +79,17 @@ class TcpProcesses:
         holder = next((pid for pid in pids if wanted in _open_files(pid)), None)
         self._last_holder = holder or self._last_holder
         return holder
+
+
+def _of_other_user(uid: int) -> Distrust | None:
+    if uid == 0:  # root may do everything anyway, and forwards ports for others
+        return None
+    return Distrust(
+        f"Another user runs it (uid {uid}).",
+        "A proxy that runs as another user is let in by the names in hosts, in the [http] table of "
+        "the configuration.",
+        kind="user",
+    )
 
 
 def _row(endpoints: Endpoints) -> _Row | None:

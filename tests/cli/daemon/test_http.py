@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import stat
 
 import anyio
 import anyio.streams.stapled
@@ -51,17 +52,16 @@ async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
     opened = await stage.run("open", "--print")
     assert opened.code == 0, opened.err
     assert "once, within two minutes" in opened.err
-    told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/login\?code=[\w-]+#/in/\S+", opened.out.strip())
+    told = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/login#code=[\w-]+/in/\S+", opened.out.strip())
     assert told is not None
     again = json.loads((await stage.run("open", "--json")).out)["url"]
-    assert again.startswith(f"http://127.0.0.1:{told[1]}/login?code=")
+    assert again.startswith(f"http://127.0.0.1:{told[1]}/login#code=")
     assert again != opened.out.strip()
     async with await anyio.connect_tcp("127.0.0.1", int(told[1])) as stream:
         wire, host = Wire(stream), {"Host": f"127.0.0.1:{told[1]}"}
-        login = await wire.ask("GET", again.partition(told[1])[2], host)
-        assert (login.status, login.headers["location"]) == (303, "/")
-        cookie = login.headers["set-cookie"].partition(";")[0]
-        page = await wire.ask("GET", "/", {**host, "Cookie": cookie})
+        login = await wire.ask("POST", "/login", {**host, **JSON}, code_in(again))
+        assert login.status == 200
+        page = await wire.ask("GET", "/", host)
         assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert (await stage.run("shutdown")).code == 0
     # Pages that are still open look for the daemon where it was.
@@ -70,16 +70,38 @@ async def test_open_starts_a_daemon_that_serves_the_page_and_prints_where(
     assert (await stage.run("shutdown")).code == 0
 
 
+async def test_open_gives_the_browser_no_code_on_its_command_line(stage: CliHarness) -> None:
+    browser, told = stage.folder / "browser", stage.folder / "told"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {told}\n')
+    browser.chmod(0o755)
+    clean = {"SSH_CONNECTION": "", "SSH_TTY": "", "BROWSER": f"{browser} %s"}
+    opened = await stage.run("open", **clean)
+    assert (opened.code, "code=" in opened.out + opened.err) == (0, False), opened.err
+    assert (await stage.run("shutdown")).code == 0
+    given = told.read_text().strip()
+    file = stage.folder / given.removeprefix("file://")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert re.search(r'content="0;url=http://127\.0\.0\.1:\d+/login#code=[\w-]+"', file.read_text())
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def code_in(url: str) -> bytes:
+    """Returns the body of the request that logs in with the code of an address."""
+    return json.dumps({"code": url.partition("#code=")[2]}).encode()
+
+
 async def home_of_page(url: str) -> str:
     """Returns the `CODEX_HOME` of the Codex that a page of this login uses."""
-    host, _, target = url.removeprefix("http://").partition("/")
+    host = url.removeprefix("http://").partition("/")[0]
     address, _, port = host.partition(":")
     async with await anyio.connect_tcp(address, int(port)) as stream:
-        login = await Wire(stream).ask("GET", f"/{target}", {"Host": host})
-    cookie = login.headers["set-cookie"].partition(";")[0]
+        login = await Wire(stream).ask("POST", "/login", {"Host": host, **JSON}, code_in(url))
+    protocol = f"trimpoint.login.{login.json()['login']}"
     async with await anyio.connect_tcp(address, int(port)) as stream:
         wire = Wire(stream)
-        headers = {**UPGRADE, "Host": host, "Cookie": cookie}
+        headers = {**UPGRADE, "Host": host, "Sec-WebSocket-Protocol": protocol}
         assert (await wire.ask("GET", "/rpc", headers)).status == 101
         await stream.send(masked(json.dumps(INITIALIZE).encode()))
         with anyio.fail_after(STEP_S):
@@ -127,7 +149,7 @@ async def test_app_server_listens_where_codex_would(stage: CliHarness) -> None:
             with anyio.fail_after(STEP_S):
                 assert (await message(wire))["result"]["userAgent"].startswith("far/")
         url = (await stage.run("token", "--url")).out.strip()
-        assert re.fullmatch(rf"http://127\.0\.0\.1:{told[1]}/login\?code=[\w-]+", url)
+        assert re.fullmatch(rf"http://127\.0\.0\.1:{told[1]}/login#code=[\w-]+", url)
         command.process.send_signal(signal.SIGTERM)
         assert await command.ended() == 0
 

@@ -39,7 +39,12 @@ def request(method: str, target: str, *headers: str) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def tried(path: str, port: int, token: str, cookie: str, code: str) -> dict[str, str]:
+def posted(target: str, body: str) -> bytes:
+    headers = ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return request("POST", target, *headers) + body.encode()
+
+
+def tried(path: str, port: int, token: str, login: str, code: str) -> dict[str, str]:
     doors = {}
     first = {
         "id": 1,
@@ -55,14 +60,14 @@ def tried(path: str, port: int, token: str, cookie: str, code: str) -> dict[str,
     place = ("127.0.0.1", port)
     for name, header in (
         ("token", f"Authorization: Bearer {token}"),
-        ("cookie", f"Cookie: {cookie}"),
+        ("login", f"Authorization: Bearer {login}"),
     ):
         sent = request("GET", "/api/v1/threads", header)
         doors[f"TCP: {name}"] = asked(socket.AF_INET, place, sent)
         upgrade = [header, "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
         sent = request("GET", "/rpc", *upgrade, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
         doors[f"TCP: WebSocket, {name}"] = asked(socket.AF_INET, place, sent)
-    doors["TCP: code"] = asked(socket.AF_INET, place, request("GET", f"/login?code={code}"))
+    doors["TCP: code"] = asked(socket.AF_INET, place, posted("/login", json.dumps({"code": code})))
     return doors
 
 

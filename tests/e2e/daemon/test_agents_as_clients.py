@@ -43,7 +43,7 @@ class Doors:
     def command(self) -> list[str]:
         token = token_at(self.harness.state_dir)
         credentials = Credentials(token)
-        cookie = f"{credentials.cookie_name}={credentials.new_cookie(int(time.time()))}"
+        login = credentials.new_login(int(time.time()))
         script = self.harness.worktree / "doors.py"
         script.write_bytes(Path(doors.__file__).read_bytes())
         place = [str(self.harness.socket), str(self.port)]
@@ -53,7 +53,7 @@ class Doors:
             str(self.found),
             *place,
             token,
-            cookie,
+            login,
             self._new_code(),
         ]
 
@@ -145,9 +145,9 @@ async def test_a_program_in_a_container_is_refused_but_for_a_browser_that_is_log
     async with opened(harness) as (_, way):
         await anyio.run_process([*NAMESPACES, *way.command()])
         answers = way.answers()
-    logins = {name for name in answers if "cookie" in name or "code" in name}
+    logins = {name for name in answers if "login" in name or "code" in name}
     assert_refused(
         {name: answer for name, answer in answers.items() if name not in logins},
         "It runs in another pid namespace than the daemon.",
     )
-    assert {answers[name].split()[1] for name in logins} == {"200", "101", "303"}
+    assert {answers[name].split()[1] for name in logins} == {"200", "101"}

@@ -1,19 +1,30 @@
 """Other users of the machine are turned away (docs/spec/running.md)."""
 
 import ctypes
+import json
 import os
 import platform
+import select
 import socket
 import threading
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
+import anyio.lowlevel
 import pytest
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.listeners import serve_unix
+from trimpoint.http.access.credentials import Credentials
 
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import DEADLINE_S
+from tests.http.stage import staged
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.codex
 
@@ -24,10 +35,13 @@ NOBODY = 65534
 SETRESUID = {"x86_64": 117, "aarch64": 147}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-@pytest.mark.skipif(
-    platform.machine() not in SETRESUID, reason="the number of the system call is not known"
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or platform.machine() not in SETRESUID,
+    reason="only root can be somebody else, by a system call whose number is known",
 )
+
+
+@needs_root
 async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_connect(
     harness: Harness,
 ) -> None:
@@ -51,23 +65,86 @@ async def test_another_user_is_turned_away_even_from_a_socket_that_lets_him_conn
 
 
 def _heard_as_nobody(path: Path) -> bytes:
-    """Returns the bytes that another user's connection receives.
+    """Returns the bytes that another user's connection receives."""
 
-    It connects in a thread whose user id alone is changed, because the kernel keeps user ids for
-    each thread.
-    """
-    heard: list[bytes] = []
-
-    def connect() -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        assert libc.syscall(SETRESUID[platform.machine()], -1, NOBODY, -1) == 0
+    def connect() -> bytes:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(DEADLINE_S)
             sock.connect(os.fspath(path))
-            heard.append(sock.recv(1000))
+            return sock.recv(1000)
 
-    thread = threading.Thread(target=connect)
+    return as_nobody(connect)
+
+
+def as_nobody(act: Callable[[], T]) -> T:
+    """Returns what `act` returns in a thread whose user id alone is changed: the kernel keeps user
+    ids for each thread.
+    """
+    done: list[T] = []
+
+    def run() -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.syscall(SETRESUID[platform.machine()], -1, NOBODY, -1) == 0
+        done.append(act())
+
+    thread = threading.Thread(target=run)
     thread.start()
     thread.join(DEADLINE_S)
-    assert heard, "nobody could connect, and so nothing was shown"
-    return heard[0]
+    assert done, "nobody could connect, and so nothing was shown"
+    return done[0]
+
+
+def _asked(port: int, request: str, *headers: str, body: str = "") -> str:
+    """Returns the response to one request over TCP."""
+    lines = [f"{request} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close", *headers]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    with socket.create_connection(("127.0.0.1", port), DEADLINE_S) as sock:
+        sock.sendall("\r\n".join([*lines, "", body]).encode())
+        answer = b""
+        while data := sock.recv(65536):
+            answer += data
+        return answer.decode()
+
+
+@needs_root
+async def test_another_user_can_use_no_code_no_login_and_no_token(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        code = stage.daemon.http.addresses.login_url().url.partition("#code=")[2]
+        body = json.dumps({"code": code})
+        login = Credentials(stage.token).new_login(int(time.time()))
+        tried = [
+            partial(_asked, stage.port, "POST /login", body=body),
+            *(
+                partial(_asked, stage.port, "GET /api/v1/threads", f"Authorization: Bearer {proof}")
+                for proof in (login, stage.token)
+            ),
+        ]
+        answers = await anyio.to_thread.run_sync(as_nobody, lambda: [ask() for ask in tried])
+        owners = await anyio.to_thread.run_sync(tried[0])
+    assert [answer.split()[1] for answer in answers] == ["403"] * 3
+    assert all("Another user runs it (uid 65534)." in answer for answer in answers)
+    assert owners.split()[1] == "200"
+
+
+@needs_root
+async def test_another_user_cannot_take_all_connections(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+
+        def connected() -> list[socket.socket]:
+            place = ("127.0.0.1", stage.port)
+            return [socket.create_connection(place, DEADLINE_S) for _ in range(120)]
+
+        sockets = await anyio.to_thread.run_sync(as_nobody, connected)
+        try:
+            poll = select.poll()
+            for sock in sockets:
+                poll.register(sock, select.POLLIN)
+            with anyio.fail_after(DEADLINE_S):
+                while len(poll.poll(0)) < 70:
+                    await anyio.lowlevel.checkpoint()
+            answer = await stage.asked("GET", "/api/v1/threads")
+        finally:
+            for sock in sockets:
+                sock.close()
+    assert answer.status == 200

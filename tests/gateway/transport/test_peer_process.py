@@ -106,7 +106,7 @@ def test_a_confined_program_may_not_be_a_client(launcher: list[str], why: str) -
         found = distrust_of_peer(sock)
     assert found is not None
     assert why in found.why
-    assert not found.is_agent
+    assert found.kind == "confined"
 
 
 @pytest.mark.processes
@@ -122,7 +122,7 @@ def test_a_program_below_a_codex_of_ours_is_an_agent(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(peer_process, "running_children", lambda: {process.pid})
         found = distrust_of_peer(sock)
     assert isinstance(found, Distrust)
-    assert found.is_agent
+    assert found.kind == "agent"
 
 
 def test_a_process_is_not_more_confined_than_itself() -> None:

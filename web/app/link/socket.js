@@ -3,9 +3,12 @@
  *
  * @import {Carrier} from "./lines.js"
  */
+import { keptLogin } from "./login.js";
 
 // The daemon then sends what goes out together in one message: a browser takes longer for a message than for its text.
 const LINES = "trimpoint.lines";
+// The only header of a WebSocket that a page chooses.
+const LOGIN = "trimpoint.login.";
 
 /**
  * @param {string} url
@@ -13,7 +16,7 @@ const LINES = "trimpoint.lines";
  */
 export function overWebSocket(url) {
     return (listener) => {
-        const socket = new WebSocket(url, LINES);
+        const socket = new WebSocket(url, [LINES, `${LOGIN}${keptLogin() ?? "none"}`]);
         let hasOpened = false;
         socket.onopen = () => {
             hasOpened = true;
@@ -41,7 +44,8 @@ export function overWebSocket(url) {
 /** A browser does not tell why it got no WebSocket. */
 async function isLoggedOut() {
     try {
-        return (await fetch("/", { method: "HEAD", cache: "no-store" })).status === 401;
+        const headers = { Authorization: `Bearer ${keptLogin() ?? "none"}` };
+        return (await fetch("/api/v1/commands", { method: "HEAD", headers, cache: "no-store" })).status === 401;
     } catch {
         return false; // nothing answers at all
     }

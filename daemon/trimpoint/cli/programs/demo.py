@@ -75,9 +75,10 @@ def _pauses(console: Console, arguments: argparse.Namespace) -> Pauses:
 
 async def _page_opened(console: Console, client: Client, *, only_print: bool) -> None:
     """Opens the web page and waits until a browser has connected."""
-    before = (await client.request("sidecar/status"))["clients"]
+    status = await client.request("sidecar/status")
+    before = status["clients"]
     address = await client.request("sidecar/loginUrl", listen=True)
-    show_page(address["url"], only_print=only_print)
+    show_page(address["url"], Path(status["stateDir"]), only_print=only_print)
     console.print("It begins when the page is there; Ctrl-C ends it.")
     while True:
         if (await client.request("sidecar/status"))["clients"] > before:

@@ -12,6 +12,7 @@ from trimpoint_protocol.methods import LoginUrl
 from trimpoint.cli.connection.browser import show_page
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
+from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.terminal import print_json, stderr_console
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread
@@ -35,15 +36,16 @@ async def _open(arguments: argparse.Namespace, client: Client) -> int:
         stderr_console().print(_other_home(login.codex_home))
     url = login.url
     if arguments.thread or arguments.last:
-        # A browser keeps the part after # when it is sent on from the login to the page.
-        url = f"{url}#/thread/{(await chosen_thread(client, arguments)).id}"
+        # The page that logs in goes on to what stands behind the code.
+        url = f"{url}/thread/{(await chosen_thread(client, arguments)).id}"
     elif not arguments.json:
         # New threads begin in the folder where the command was typed.
-        url = f"{url}#/in/{quote(str(Path.cwd()))}"
+        url = f"{url}/in/{quote(str(Path.cwd()))}"
     if arguments.json:
         print_json({"url": url})
     else:
-        show_page(url, only_print=arguments.print)
+        folder = settings_of(arguments).state_dir
+        show_page(url, folder, only_print=arguments.print)
     return Exit.DONE
 
 

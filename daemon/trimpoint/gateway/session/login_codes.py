@@ -1,4 +1,4 @@
-"""One-time login codes, which a browser opened by the owner exchanges for its cookie."""
+"""One-time login codes, which a browser opened by the owner exchanges for its login."""
 
 import hashlib
 import secrets
@@ -18,10 +18,13 @@ class OneLogin(NamedTuple):
 
 
 class LoginCodes:
-    """The login codes that were issued and not yet used. Only their hashes are kept."""
+    """The login codes that were issued. Only their hashes are kept, and of the used ones for how
+    long they are remembered.
+    """
 
     def __init__(self) -> None:
         self._logins: dict[bytes, OneLogin] = {}
+        self._used: dict[bytes, float] = {}
 
     def new(self, now_s: float, codex_home: str | None = None) -> str:
         """Returns a new code that can be used once, within `LIFETIME_S` seconds of `now_s`. The
@@ -42,7 +45,19 @@ class LoginCodes:
         expired.
         """
         login = self._logins.pop(_hashed(code), None)
-        return login if login is not None and login.expires_s > now_s else None
+        if login is None or login.expires_s <= now_s:
+            return None
+        while len(self._used) >= _MAX_CODES:
+            del self._used[next(iter(self._used))]
+        self._used[_hashed(code)] = now_s
+        return login
+
+    def used_since_s(self, code: str, now_s: float) -> float | None:
+        """Returns how many seconds ago a code was used, or None if it was not, or that is
+        forgotten.
+        """
+        used_at = self._used.get(_hashed(code))
+        return now_s - used_at if used_at is not None else None
 
 
 def _hashed(code: str) -> bytes:

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from trimpoint.codex.appserver.process import running_children
 
@@ -33,12 +33,13 @@ _OUTSIDE = (
 class Distrust(NamedTuple):
     """Why a process may not be a client, and what the person can do.
 
-    `is_agent`: a Codex of this daemon started it, or that cannot be excluded.
+    `kind` is "agent" if a Codex of this daemon started it, or that cannot be excluded; "user" if
+    another user runs it.
     """
 
     why: str
     hint: str
-    is_agent: bool = False
+    kind: Literal["agent", "confined", "user"] = "confined"
 
 
 ENDED = Distrust("It has ended.", "Keep it running until it has its answer.")
@@ -93,7 +94,7 @@ def distrust_of(pid: int) -> Distrust | None:
             f"A Codex of this daemon started it (pid {pid}, below Codex's {codex}), and an agent "
             "may not control the daemon that asks the person for approvals.",
             "Run the command in a terminal of your own.",
-            is_agent=True,
+            kind="agent",
         )
     return Distrust(confined, _OUTSIDE) if confined is not None else None
 

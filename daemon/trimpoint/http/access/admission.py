@@ -13,14 +13,17 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.gateway.session.requests.errors import wire_error
 from trimpoint.gateway.transport.peer_process import Distrust
-from trimpoint.http.access.credentials import Credentials
+from trimpoint.http.access.credentials import Credentials, bearer_of
 from trimpoint.http.exchange import Request
 from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem, problem_of
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 # Answered without proof, because they say nothing.
-OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login"})
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+_STATIC = "/static/"
+# The page itself holds no secret: what it shows comes over its WebSocket.
+PAGE_PATHS = frozenset({"/", "/login"})
 _OWN_SITE = frozenset({"same-origin", "none"})
 
 _BROWSER_HINT = "Open the page with the address that `trimpoint open` prints."
@@ -59,8 +62,9 @@ class UntrustedAdmission:
 class TcpAdmission:
     """The rules of a TCP listener. `hosts` are the allowed host names beside the loopback ones.
 
-    With `distrust`, the token is refused, and a browser's login is not: browsers have sandboxes of
-    their own, and every sandboxed program can read the file of the token.
+    With `distrust` of a confined process, the token is refused, and a browser's login is not:
+    browsers have sandboxes of their own, and every sandboxed program can read the file of the
+    token. Another user is answered only under one of the `hosts`, as a proxy, with proof.
     """
 
     def __init__(
@@ -88,26 +92,29 @@ class TcpAdmission:
             found := _foreign_page(request, frozenset(f"{scheme}://{host}" for scheme in schemes))
         ) is not None:
             return found
-        return None if request.path in OPEN_PATHS else self._unproven(request, now_s)
+        if request.path in OPEN_PATHS:
+            return None
+        distrust = self._distrust
+        if distrust is not None and distrust.kind == "user":
+            if name not in self._hosts:
+                return untrusted(distrust)
+            distrust = None
+        return None if _is_page(request) else self._unproven(request, now_s, distrust)
 
-    def _unproven(self, request: Request, now_s: int) -> Problem | None:
-        authorization = request.headers.get("authorization")
-        if authorization is not None:
-            if self._distrust is not None:
-                return untrusted(self._distrust)
-            if self._credentials.accepts_bearer(authorization):
-                return None
-            return problem(HttpReason.UNAUTHORIZED, "The token is wrong.", _TOKEN_HINT)
-        if self._credentials.good_cookie(request.headers.get("cookie", ""), now_s) is None:
+    def _unproven(self, request: Request, now_s: int, distrust: Distrust | None) -> Problem | None:
+        if self._credentials.login_of(request, now_s) is not None:
+            return None
+        if "authorization" not in request.headers:
             return problem(HttpReason.UNAUTHORIZED, NO_TOKEN, _TOKEN_HINT)
-        # A page of another port is of the same site, so that its requests bring the cookie along.
-        if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
-            return problem(
-                HttpReason.FOREIGN_SITE,
-                "A page of another site asks with this one's cookie.",
-                _BROWSER_HINT,
-            )
-        return None
+        if not self._credentials.accepts_token(bearer_of(request) or ""):
+            return problem(HttpReason.UNAUTHORIZED, "The token is wrong.", _TOKEN_HINT)
+        return untrusted(distrust) if distrust is not None else None
+
+
+def _is_page(request: Request) -> bool:
+    """Returns whether the page, one of its files or a login is asked for, which need no proof."""
+    is_page = request.path in PAGE_PATHS or request.path.startswith(_STATIC)
+    return is_page and "upgrade" not in request.headers
 
 
 def untrusted(distrust: Distrust) -> Problem:

@@ -3,9 +3,10 @@
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
-from trimpoint.http.access.credentials import MIN_TOKEN_LENGTH
+from trimpoint.http.access.credentials import MIN_TOKEN_LENGTH, Credentials
 
 FILE_NAME = "http-token"
 _TOKEN_BYTES = 32
@@ -46,6 +47,37 @@ def renew_token(state_dir: Path) -> str:
     path = state_dir / FILE_NAME
     path.unlink(missing_ok=True)
     return token_at(state_dir)
+
+
+class CurrentCredentials:
+    """The credentials of the token that the file has now.
+
+    :raises TokenUnusable: as `token_at`, when it is made.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / FILE_NAME
+        self._token = token_at(state_dir)
+        self._credentials = Credentials(self._token)
+        self._seen = self._signature()
+
+    def get(self) -> Credentials:
+        """Returns the credentials: the same object until the token is another one."""
+        if (seen := self._signature()) != self._seen:
+            # While the file is replaced, and if it becomes unusable, the token stays as it is.
+            with suppress(OSError, TokenUnusable):
+                token = _read(self._path)
+                self._seen = seen
+                if token != self._token:
+                    self._token, self._credentials = token, Credentials(token)
+        return self._credentials
+
+    def _signature(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
 
 def _read(path: Path) -> str:

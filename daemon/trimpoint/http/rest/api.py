@@ -1,7 +1,7 @@
 """Answers REST operations by calling the JSON-RPC methods, so that each rule exists once."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from trimpoint_protocol import methods as m
@@ -23,7 +23,11 @@ from trimpoint.http.rest.command_body import CommandBody, NoSuchMember, typed
 from trimpoint.http.rest.operations import EventsQuery, TimelineQuery
 from trimpoint.threads.ids import new_uuid7
 
+T = TypeVar("T")
+
 _LINE = msgspec.json.Encoder()
+_MAX_DIGITS = 20
+_LAST_SEQUENCE = 2**63 - 1
 
 
 class Methods(Protocol):
@@ -61,6 +65,7 @@ class HttpCaller:
         self._notify = notify
         self.followed = followed
         self.launch = b""
+        self.folder = None
 
     def notify(self, method: str, params: Any) -> None:
         """Passes on a notification that comes before the answer."""
@@ -106,7 +111,7 @@ class Api:
         return _json(bytes(msgspec.json.decode(found, type=_Thread).thread))
 
     async def _read_timeline(self, exchange: Exchange) -> Response:
-        query = _read(exchange.request.query, TimelineQuery)
+        query = _read(exchange.request, TimelineQuery)
         expand = query.expand if query.expand in (None, "all") else str(query.expand).split(",")
         page = {"limit": query.limit, "cursor": query.cursor, "expand": expand}
         return _json(await self._ask("timeline/read", {**_thread(exchange), **page}))
@@ -116,7 +121,7 @@ class Api:
 
     async def _dispatch(self, exchange: Exchange) -> Response:
         _check_size("orchestration/dispatch", exchange.request.body)
-        command = _body(exchange.request, dict[str, msgspec.Raw])
+        command = decoded_body(exchange.request, dict[str, msgspec.Raw])
         command = {"commandId": new_uuid7(), **command, **_thread(exchange)}
         return _json(await self._ask("orchestration/dispatch", {"command": command}))
 
@@ -124,7 +129,7 @@ class Api:
         return _json(self._open_api())
 
     async def _execute_command(self, exchange: Exchange) -> Response | None:
-        name, body = exchange.parameters["name"], _body(exchange.request, CommandBody)
+        name, body = exchange.parameters["name"], decoded_body(exchange.request, CommandBody)
         if name not in REGISTRY:
             known = ", ".join(REGISTRY)
             raise Refused(
@@ -289,9 +294,8 @@ def _typed(name: str, body: Any) -> str:
 def _last_event(request: Request) -> int | None:
     header = request.headers.get("last-event-id", "")
     if header.isascii() and header.isdigit():
-        return int(header)
-    query: EventsQuery = _read(request.query, EventsQuery)
-    return query.after
+        return min(int(header[:_MAX_DIGITS]), _LAST_SEQUENCE)
+    return _read(request, EventsQuery).after
 
 
 def _check_size(method: str, command: bytes) -> None:
@@ -306,19 +310,16 @@ def _check_size(method: str, command: bytes) -> None:
         raise Refused(problem_of(as_wire_error(refusal))) from refusal
 
 
-def _body(request: Request, shape: type[Any]) -> Any:
-    """Decodes the body as `shape`.
+def decoded_body(request: Request, shape: type[T]) -> T:
+    """Returns the body, decoded as `shape`.
 
     :raises Refused: when the body is not JSON of that shape.
     """
-    content_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if content_type != JSON:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.body and content_type != JSON:
         # A form or a plain text is what a page of another site can send without being asked first.
-        raise Refused(
-            problem(
-                HttpReason.BODY_NOT_JSON, f"The body is {content_type[:60]!r}.", f"Send {JSON}."
-            )
-        )
+        what = f"is {content_type[:60]!r}" if content_type else "has no Content-Type"
+        raise Refused(problem(HttpReason.BODY_NOT_JSON, f"The body {what}.", f"Send {JSON}."))
     try:
         return msgspec.json.decode(request.body or b"{}", type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -327,10 +328,14 @@ def _body(request: Request, shape: type[Any]) -> Any:
         ) from error
 
 
-def _read(query: dict[str, str], shape: type[Any]) -> Any:
+def _read(request: Request, shape: type[T]) -> T:
+    """Returns the query, decoded as `shape`.
+
+    :raises Refused: when it has not that shape.
+    """
     try:
-        return msgspec.convert(query, shape, strict=False)
-    except msgspec.ValidationError as error:
+        return msgspec.convert(request.query, shape, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:  # the latter: too many members
         raise Refused(
             problem_of(wire_error(Reason.INVALID_PARAMS, f"The query is invalid: {error}."))
         ) from error

@@ -36,6 +36,20 @@ class ThreadList(msgspec.Struct):
     threads: list[m.ThreadOverview]
 
 
+class LoginBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of `POST /login`: the code of an address that logs a browser in."""
+
+    code: str
+
+
+class LoggedIn(msgspec.Struct):
+    """What proves from then on that a browser is the person's: as a bearer, or behind
+    `trimpoint.login.` as a subprotocol of a WebSocket.
+    """
+
+    login: str
+
+
 class Operation(NamedTuple):
     """A row of the table. `streams`: it can answer with server-sent events; if `result` is None it
     always does.
@@ -123,7 +137,9 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation("readHealth", "GET", "/healthz", "Whether the process answers."),
         Operation("readReadiness", "GET", "/readyz", "Whether clients can be served."),
-        Operation("login", "GET", "/login", "Swap a one-time code for a cookie."),
+        Operation(
+            "login", "POST", "/login", "Swap a one-time code for a login.", LoggedIn, LoginBody
+        ),
     )
 }
 

@@ -51,4 +51,5 @@ class HttpAddresses:
             )
             raise Refusal(Reason.NOT_SUPPORTED, "The daemon does not serve HTTP over TCP.", hint)
         code = self.codes.new(time.monotonic(), codex_home)
-        return LoginUrl(url=f"{self.first}/login?code={code}", expires_in_s=LIFETIME_S)
+        # Behind the #: browsers send that to no server, and it is in no server's log.
+        return LoginUrl(url=f"{self.first}/login#code={code}", expires_in_s=LIFETIME_S)

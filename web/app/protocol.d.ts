@@ -1019,7 +1019,7 @@ export type SessionContent = {
 };
 
 /**
- * `cwd` is where the new thread works; without it, the folder of the session. `last` carries over only so many of the newest turns. `compact` compacts the new thread at once.
+ * `cwd` is where the new thread works. Without it that is the folder of the session, if the client's process works there, too; else the request is refused. `last` carries over only so many of the newest turns. `compact` compacts the new thread at once.
  */
 export type SessionContinueParams = {
     sessionId: string;

@@ -7,6 +7,8 @@ What a person types is never changed: Persian and Hindi need joiners, and emoji 
 
 from collections.abc import Iterable
 
+__all__ = ["MISLEADING", "UNUSUAL", "named", "visible", "whole"]
+
 _Ranges = tuple[tuple[int, int], ...]
 
 _MISLEADING: _Ranges = (

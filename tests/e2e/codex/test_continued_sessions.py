@@ -37,6 +37,8 @@ def shown(request: ModelRequest) -> list[str]:
             text = "".join(part.get("text", "") for part in item["content"])
             if not text.startswith("<environment_context>"):
                 found.append(text)
+        elif item["type"] == "function_call" and item["call_id"].startswith("carried_"):
+            continue  # made for an output that had no call
         elif item["type"] != "message":
             found.append(item["type"])
     return found
@@ -158,6 +160,8 @@ def sent_in_words(request: ModelRequest) -> list[str]:
         if item["type"] == "message" and item["role"] != "developer":
             text = "".join(part.get("text", "") for part in item["content"])
             found += [] if text.startswith("<environment_context>") else [text]
+        elif item["type"] == "function_call" and item["call_id"].startswith("carried_"):
+            continue  # made for an output that had no call
         elif item["type"] != "message":
             found.append(
                 item["output"] if "output" in item else json.dumps(json.loads(item["arguments"]))

@@ -91,6 +91,8 @@ async def test_fleet_watch_shows_events_and_compact_passes_its_guidance(team: Te
             end = thread_id[-8:]
             while end not in await seen(stage, "threads", *ours):
                 pass
+            for _ in range(3):  # a compaction needs so many
+                await stage.turn(client, thread_id, "One.")
             watching = ("fleet", "watch", "--json", *ours)
             async with stage.running(*watching) as watch:
                 while "turn-completed" not in watch.out:  # it may have begun after the turn

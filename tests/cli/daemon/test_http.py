@@ -81,7 +81,7 @@ async def test_open_gives_the_browser_no_code_on_its_command_line(stage: CliHarn
     given = told.read_text().strip()
     file = stage.folder / given.removeprefix("file://")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert re.search(r'content="0;url=http://127\.0\.0\.1:\d+/login#code=[\w-]+"', file.read_text())
+    assert re.search(r'content="0;url=http://127\.0\.0\.1:\d+/login#code=[\w-]+/in/[^"]+"', file.read_text())
 
 
 JSON = {"Content-Type": "application/json"}
@@ -89,7 +89,7 @@ JSON = {"Content-Type": "application/json"}
 
 def code_in(url: str) -> bytes:
     """Returns the body of the request that logs in with the code of an address."""
-    return json.dumps({"code": url.partition("#code=")[2]}).encode()
+    return json.dumps({"code": url.partition("#code=")[2].partition("/")[0]}).encode()
 
 
 async def home_of_page(url: str) -> str:

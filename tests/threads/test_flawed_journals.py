@@ -92,6 +92,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as engine:
         await engine.thread(THREAD)
         nothing: Any = None
+        no_live_items: Any = SimpleNamespace(of=lambda _thread_id: [])
         handlers = ExtensionHandlers(
             HandlerDeps(
                 engine,
@@ -104,6 +105,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
                 "",
                 lambda: None,
                 nothing,
+                no_live_items,
             )
         )
         with anyio.fail_after(STEP_S):

@@ -17,6 +17,15 @@ from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness, opened_harness
 from tests.web.browser import emptied
 
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PASTE = """async (data) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], "dot.png", {type: "image/png"}));
+    document.querySelector("textarea").dispatchEvent(
+        new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true, cancelable: true}));
+}"""
+
 SETTINGS = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
 
 

@@ -12,18 +12,10 @@ from trimpoint.testkit import hang, held, run, say
 
 from tests.e2e.codex.sub_agents import replies_of_both
 from tests.web.browser import CUT, needs_browser, shown, until_counted
-from tests.web.stage import Stage, answer, logged_in
+from tests.web.stage import DOT, PASTE, Stage, answer, logged_in
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-PASTE = """async (data) => {
-    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([bytes], "dot.png", {type: "image/png"}));
-    document.querySelector("textarea").dispatchEvent(
-        new ClipboardEvent("paste", {clipboardData: transfer, bubbles: true, cancelable: true}));
-}"""
 PATCH = (
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: inner/patched.txt\n+hello\n"
     "*** End Patch\nEOF\n"

@@ -7,8 +7,7 @@ import pytest
 from trimpoint.testkit import hang, held, say
 
 from tests.web.browser import CUT, needs_browser, until_counted
-from tests.web.stage import Stage
-from tests.web.test_page import DOT, PASTE
+from tests.web.stage import DOT, PASTE, Stage
 
 pytestmark = [pytest.mark.processes, pytest.mark.codex, needs_browser]
 

@@ -9,22 +9,7 @@ from typing import Any, NamedTuple
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from trimpoint_protocol.commands import (
-    AnyClientCommand,
-    ArchiveAndNew,
-    CompactContext,
-    DiscardContext,
-    EditQueuedPrompt,
-    PinContext,
-    QueuePrompt,
-    ReleaseQueue,
-    ReorderQueue,
-    RevertToCheckpoint,
-    TrimContext,
-    UndoTrim,
-    UnpinContext,
-    WithdrawQueuedPrompt,
-)
+from trimpoint_protocol import commands as wire
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.supervisor import (
@@ -56,17 +41,23 @@ log = structlog.get_logger()
 
 # Commands whose outcome depends on the turns that the thread has.
 LOOKS_AT_TURNS = (
-    TrimContext,
-    CompactContext,
-    DiscardContext,
-    UndoTrim,
-    PinContext,
-    UnpinContext,
-    RevertToCheckpoint,
+    wire.TrimContext,
+    wire.CompactContext,
+    wire.DiscardContext,
+    wire.UndoTrim,
+    wire.PinContext,
+    wire.UnpinContext,
+    wire.RevertToCheckpoint,
 )
 
 # Commands that need nothing of Codex. What a person types is kept also while it cannot be reached.
-OF_THE_QUEUE = (QueuePrompt, EditQueuedPrompt, ReorderQueue, WithdrawQueuedPrompt, ReleaseQueue)
+OF_THE_QUEUE = (
+    wire.QueuePrompt,
+    wire.EditQueuedPrompt,
+    wire.ReorderQueue,
+    wire.WithdrawQueuedPrompt,
+    wire.ReleaseQueue,
+)
 
 
 class ReadySession(NamedTuple):
@@ -315,7 +306,7 @@ class Sessions:
             if writer.state.generation.number == number:
                 await self._threads.archive_superseded(writer, number)
 
-    async def dispatch(self, command: AnyClientCommand) -> CommandResult:
+    async def dispatch(self, command: wire.AnyClientCommand) -> CommandResult:
         """Prepares the thread for a client's command, and dispatches the command to the thread's
         writer. Its record is durable on return.
 
@@ -327,7 +318,7 @@ class Sessions:
             await self.prepare(await self._engine.thread(command.thread_id), command)
         return await self._engine.dispatch(command)
 
-    async def prepare(self, writer: ThreadWriter, command: AnyClientCommand) -> None:
+    async def prepare(self, writer: ThreadWriter, command: wire.AnyClientCommand) -> None:
         """Records everything that the decision about a command depends on.
 
         :raises EngineError: when this Codex cannot execute the command, or has archived the thread.
@@ -335,9 +326,9 @@ class Sessions:
         """
         refuse_if_too_old(command, self._threads.link.version)
         await self._catch_up(writer, must_look=isinstance(command, LOOKS_AT_TURNS))
-        if isinstance(command, DiscardContext):
+        if isinstance(command, wire.DiscardContext):
             await self.complete_context(writer)
-        elif isinstance(command, ArchiveAndNew) and command.pins:
+        elif isinstance(command, wire.ArchiveAndNew) and command.pins:
             await complete_context(writer, ())
 
     async def complete_context(self, writer: ThreadWriter) -> None:

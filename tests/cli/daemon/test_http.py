@@ -81,7 +81,9 @@ async def test_open_gives_the_browser_no_code_on_its_command_line(stage: CliHarn
     given = told.read_text().strip()
     file = stage.folder / given.removeprefix("file://")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert re.search(r'content="0;url=http://127\.0\.0\.1:\d+/login#code=[\w-]+/in/[^"]+"', file.read_text())
+    assert re.search(
+        r'content="0;url=http://127\.0\.0\.1:\d+/login#code=[\w-]+/in/[^"]+"', file.read_text()
+    )
 
 
 JSON = {"Content-Type": "application/json"}

@@ -51,6 +51,7 @@ class Threads:
             turn_requests={},
             pending_requests={},
             archived=False,
+            queue=[],
         )
         self.read_only = read_only
 

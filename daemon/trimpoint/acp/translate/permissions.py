@@ -184,7 +184,7 @@ def _accept() -> Option:
 
 
 def _decided(call: ToolCall, options: list[Option]) -> Permission:
-    shown = msgspec.structs.replace(call, status="pending", title=whole(call.title))
+    shown = msgspec.structs.replace(call, status="pending", title=whole(call.title or ""))
     return Permission(shown, options, {"decision": "decline"}, {"decision": "cancel"})
 
 

@@ -58,6 +58,7 @@ class RemotePerson:
     def __init__(self) -> None:
         self.followed: dict[str, int] = {}
         self.launch = b""
+        self.folder: str | None = None
 
     def notify(self, method: str, params: Any) -> None:
         """Does nothing: progress is not sent to other machines."""

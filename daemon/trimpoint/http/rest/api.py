@@ -121,7 +121,7 @@ class Api:
 
     async def _dispatch(self, exchange: Exchange) -> Response:
         _check_size("orchestration/dispatch", exchange.request.body)
-        command = decoded_body(exchange.request, dict[str, msgspec.Raw])
+        command: dict[str, Any] = decoded_body(exchange.request, dict[str, msgspec.Raw])
         command = {"commandId": new_uuid7(), **command, **_thread(exchange)}
         return _json(await self._ask("orchestration/dispatch", {"command": command}))
 
@@ -129,7 +129,9 @@ class Api:
         return _json(self._open_api())
 
     async def _execute_command(self, exchange: Exchange) -> Response | None:
-        name, body = exchange.parameters["name"], decoded_body(exchange.request, CommandBody)
+        name = exchange.parameters["name"]
+        # Any: its members are made from the declarations of the commands.
+        body: Any = decoded_body(exchange.request, CommandBody)
         if name not in REGISTRY:
             known = ", ".join(REGISTRY)
             raise Refused(

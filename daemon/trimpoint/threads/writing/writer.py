@@ -102,9 +102,7 @@ class ThreadWriter:
 
     @property
     def is_quiescent(self) -> bool:
-        """Returns whether all records are durable and applied to the state; always true for a
-        read-only thread.
-        """
+        """Returns whether all records are durable and applied, as of a read-only thread always."""
         return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
     @property
@@ -113,9 +111,7 @@ class ThreadWriter:
         return self._journal.durable.records - self._kept_records
 
     async def keep_snapshot(self) -> None:
-        """Writes a snapshot if the thread is quiescent, and keeps it if nothing has changed
-        meanwhile.
-        """
+        """Writes a snapshot if the thread is quiescent, and keeps it if nothing changes then."""
         if self.read_only is not None or not self.is_quiescent:
             return
         seen = (self._appended, id(self.state))

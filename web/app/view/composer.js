@@ -272,7 +272,7 @@ function useMenu(app, text, setText, box) {
         isCommand,
         close: () => setAnswer({ text: "", commands: [] }),
         attributes: isOpen
-            ? { "aria-controls": "slash-menu", "aria-activedescendant": `slash-${chosen}`, "aria-autocomplete": "list",
+            ? { "aria-controls": "slash-menu", "aria-activedescendant": row ? `slash-${chosen}` : undefined, "aria-autocomplete": "list",
                 "aria-haspopup": "listbox" }
             : {},
         /** @param {KeyboardEvent} event */

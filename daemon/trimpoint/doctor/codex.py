@@ -19,6 +19,7 @@ from trimpoint.codex.appserver.versions import (
     Version,
     version_text,
 )
+from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 _VERSION_DEADLINE_S = 10.0
@@ -189,7 +190,7 @@ def _granting(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str
     for key, value in table.items():
         place = (*path, key)
         if isinstance(value, dict):
-            yield from _granting(value, place)
+            yield from _granting(as_dict(value), place)
         elif value is True and (
             place[-2:] == ("sandbox_workspace_write", "network_access")
             or ("permissions" in place[:-1] and place[-2:] == ("network", "enabled"))

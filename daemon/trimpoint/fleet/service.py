@@ -101,9 +101,10 @@ class Fleet:
 
 def _cause_of(error: Exception) -> Exception:
     """Returns the first error of those that a task group raised together."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    if not isinstance(error, ExceptionGroup):
+        return error
+    group: ExceptionGroup[Exception] = error
+    return _cause_of(group.exceptions[0])
 
 
 def host_name(section: FleetSection) -> str:

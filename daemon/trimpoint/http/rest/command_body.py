@@ -1,7 +1,5 @@
 """The body of `POST /api/v1/commands/{name}`, made from the declarations of the commands."""
 
-from functools import reduce
-from operator import or_
 from typing import Annotated, Any
 
 import msgspec
@@ -56,8 +54,11 @@ MEMBERS = _members()
 def _field(name: str, declared: list[Argument]) -> tuple[str, Any, Any]:
     shapes = dict.fromkeys(_TYPES[one.kind] for one in declared)
     texts = dict.fromkeys(with_commands(one.help, Spelling.SLASH) for one in declared)
+    shape: Any = None
+    for one in reversed(shapes):
+        shape = one | shape
     described: Any = Annotated
-    shape = described[reduce(or_, [*shapes, None]), msgspec.Meta(description="; ".join(texts))]
+    shape = described[shape, msgspec.Meta(description="; ".join(texts))]
     return name, shape, msgspec.field(default=None, name=_wire_name(name))
 
 

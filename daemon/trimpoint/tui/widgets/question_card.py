@@ -7,6 +7,7 @@ person, for one question at a time.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from rich.console import Console
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -23,6 +24,7 @@ from trimpoint.tui.model.questions import Choice, FieldKind
 from trimpoint.tui.model.reading import Reading, Window
 from trimpoint.tui.model.state import Question
 
+_CONSOLE = Console()
 _FRAME_COLUMNS, _FRAME_ROWS = 4, 2
 _LEAST_ROWS = 2
 _TOO_SOON = "That was too soon after it appeared. Press the key again."
@@ -131,8 +133,8 @@ class QuestionCard(Vertical, can_focus=True):
 
     def _drawn(self, filling: Filling) -> Text:
         head, tail = [Text(filling.card.title, "bold")], self._answers(filling)
-        width = max(8, self.app.size.width - _FRAME_COLUMNS)
-        others = sum(len(line.wrap(self.app.console, width)) for line in [*head, *tail])
+        width = max(8, self.screen.size.width - _FRAME_COLUMNS)
+        others = sum(len(line.wrap(_CONSOLE, width)) for line in [*head, *tail])
         room = self._room - _FRAME_ROWS - others - self._input.display
         window = self._reading.window(width, max(_LEAST_ROWS, room))
         if not window.is_whole:

@@ -185,9 +185,11 @@ def test_a_failed_request_leaves_a_message_that_the_model_never_sees() -> None:
 def test_a_command_of_ones_own_and_a_shell_are_carried_over() -> None:
     [session] = sessions_in(CLAUDE / "own-commands")
     items = carried(live_window(Reading(session)), max_tokens=10_000).items
-    texts = [part["text"] for item in items for part in json.loads(item).get("content", ())]
+    made = [json.loads(item) for item in items]
+    texts = [part["text"] for item in made for part in item.get("content", ())]
+    outputs = [item["output"] for item in made if item["type"] == "function_call_output"]
     assert texts[:3] == ["first", "reply 1", "MY COMMAND TEXT with words"]
-    assert texts[4] == "<bash-input>echo from-the-shell</bash-input>"
+    assert outputs[0] == "<bash-input>echo from-the-shell</bash-input>"
 
 
 def test_a_second_compression_with_the_same_words_has_a_summary_of_its_own() -> None:

@@ -72,10 +72,11 @@ def context_size(state: ThreadState, policy: Policy) -> ContextSize:
     estimated.
     """
     known = reported_size(state.usage, window_of(state.usage, model_in(state.settings), policy))
-    return known or _estimated_size(state)
+    return known or estimated_size(state)
 
 
-def _estimated_size(state: ThreadState) -> ContextSize:
+def estimated_size(state: ThreadState) -> ContextSize:
+    """Returns the size of the thread's context, estimated whatever Codex has reported."""
     overhead = overhead_tokens(state)
     used = overhead + estimate_total(conversation_items(state))
     return ContextSize(

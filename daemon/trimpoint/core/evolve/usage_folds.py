@@ -70,16 +70,23 @@ def report_before_revert(state: ThreadState) -> UsageSample | None:
 
 
 def report_before_trim(state: ThreadState) -> UsageSample | None:
-    """Returns the measured size of the context that the undo of a trim has brought back as it was
-    before the trim; None if it was not measured, or is another one now.
+    """Returns the measured size of the context that the undo of a trim has brought back; None if it
+    was not measured, or is another one now.
 
     The new provider thread counts its running total anew.
     """
-    if not state.turns or not state.undone or state.injected_before_next:
+    undone = state.undone[-1].boundary.generation if state.undone else 0
+    found = measured_before(state, undone) if undone == state.generation.number - 1 else None
+    return msgspec.structs.replace(found, running_total=0) if found is not None else None
+
+
+def measured_before(state: ThreadState, generation: int) -> UsageSample | None:
+    """Returns the measured size of the context before the trim that opened `generation`; None if it
+    was not measured, or something has come into the context since.
+    """
+    last = state.turns[-1] if state.turns else None
+    if last is None or last.generation != generation - 1 or last.report is None:
         return None
-    last, number = state.turns[-1], state.undone[-1].boundary.generation
-    is_as_it_was = number == state.generation.number - 1 and last.generation == number - 1
-    if not is_as_it_was or last.injected or last.report is None:
-        return None
+    is_other_now = state.injected_before_next or last.injected
     is_measured = last.report.basis is SampleSource.MEASURED
-    return msgspec.structs.replace(last.report, running_total=0) if is_measured else None
+    return last.report if is_measured and not is_other_now else None

@@ -11,6 +11,7 @@ from trimpoint.core.context.active_context import context_items, plan_trim
 from trimpoint.core.context.context_size import (
     ContextSize,
     context_size,
+    estimated_size,
     opened_tokens,
     overhead_tokens,
     percent_text,
@@ -20,6 +21,7 @@ from trimpoint.core.context.context_size import (
 from trimpoint.core.context.pins import carried_pins, pin_items, pin_tokens, standing_pins
 from trimpoint.core.decide.reverting import resolve_target, target_items
 from trimpoint.core.decide.undoing import UndoPlan, compacted_by_codex, plan_undo, undoable
+from trimpoint.core.evolve.usage_folds import measured_before
 from trimpoint.core.model.decision import Policy, Rejected, counted
 from trimpoint.core.model.ledger import Boundary, Discard
 from trimpoint.core.model.state import Reverting, ThreadState
@@ -103,7 +105,8 @@ def change_by_discard(state: ThreadState, discarded_tokens: int, policy: Policy)
     make.
     """
     before = context_size(state, policy)
-    left = max(0, before.used - discarded_tokens)
+    # Estimated, as it will be right after the discard, until Codex reports it.
+    left = max(0, estimated_size(state).used - discarded_tokens)
     after = ContextSize(left, is_estimate=True, is_unknown=False, note=before.note or DISCARDED)
     return token_change(before, after, window_of(state.usage, model_in(state.settings), policy))
 
@@ -112,6 +115,8 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
     """Returns the change of the context's size that an accepted command would make."""
     before, overhead = context_size(state, policy), overhead_tokens(state)
     window = window_of(state.usage, model_in(state.settings), policy)
+    if isinstance(command, wire.UndoTrim) and (measured := _measured_after_undo(state, command)):
+        return token_change(before, measured, window)
     after: int | None
     match command:
         case wire.TrimContext():
@@ -185,6 +190,15 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     injected = state.active_injected if kept else ()
     items = context_items(state, command.summary, 0, kept, pinned=pinned, injected=injected)
     return estimate_total(items)
+
+
+def _measured_after_undo(state: ThreadState, command: wire.UndoTrim) -> ContextSize | None:
+    plan = plan_undo(state, redo=command.redo)
+    if command.redo or not isinstance(plan, UndoPlan):
+        return None
+    number = plan.boundary.generation
+    sample = measured_before(state, number) if number == state.generation.number else None
+    return ContextSize(sample.used, is_estimate=False, is_unknown=False) if sample else None
 
 
 def _tokens_after_undo(state: ThreadState, command: wire.UndoTrim) -> int | None:

@@ -15,7 +15,8 @@ async def test_an_approval_shows_the_command_and_runs_it_when_it_is_allowed() ->
         editor, made = chat.editor, chat.house.worktree / "made.txt"
         chat.house.script.then(run(TOUCH), say("done"))
         await chat.type("Make it.")
-        assert f"$ {TOUCH}" in await editor.shows("The agent asks to run a command")
+        await editor.shows("The agent asks to run a command")
+        await editor.history_has(f"$ {TOUCH}")
         await editor.lua(UNHURRIED)
         await editor.keys("<C-\\><C-n><Tab>")
         await editor.shows("Type number")

@@ -8,6 +8,7 @@ Codex acknowledges an interrupt in the first moments of a turn and forgets it (m
 an interrupt is repeated until the turn has ended.
 """
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import anyio
@@ -16,7 +17,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
-from trimpoint.codex.appserver.errors import ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
@@ -40,6 +41,8 @@ NOT_ANSWERED = "Codex did not answer the interrupt. It may still be at work on t
 # An interrupted session lacks the end of one turn, or of a few if prompts were queued.
 _NEWEST_TURNS = 25
 _FIRST_REPEAT_S, _LAST_REPEAT_S = 0.1, 1.0
+# How long Codex may take to know a turn that it has announced.
+_BEGINNING_S = 1.0
 
 
 class EndingLimits(NamedTuple):
@@ -75,6 +78,22 @@ class LostEndings:
         """
         self._repeat_for(thread_id, turn_id)
         self._watch_for(thread_id, turn_id, self.limits.after_interrupt_s, NOT_ENDED)
+
+    async def interrupted_at_last(self, thread_id: str, turn_id: str) -> bool:
+        """Repeats an interrupt that Codex has refused, because it does so in the first moments of a
+        turn. Returns whether Codex has accepted one; False also if the turn has ended meanwhile.
+        """
+        with anyio.move_on_after(_BEGINNING_S):
+            while (writer := self._engine.loaded(thread_id)) is not None:
+                if not _may_run(writer.state, turn_id):
+                    return False
+                with suppress(ProviderError):
+                    await self._threads.link.request(
+                        "turn/interrupt", _named(writer.state, turn_id)
+                    )
+                    return True
+                await anyio.sleep(_FIRST_REPEAT_S)
+        return False
 
     def entries_of(self, thread_id: str) -> int:
         """Returns how many entries the thread has; more of them mean that its turn goes on."""
@@ -113,7 +132,7 @@ class LostEndings:
                 while True:
                     await anyio.sleep(pause_s)
                     writer = self._engine.loaded(thread_id)
-                    if writer is None or not _runs(writer.state, turn_id):
+                    if writer is None or not _may_run(writer.state, turn_id):
                         return
                     await self._ask("turn/interrupt", _named(writer.state, turn_id))
                     pause_s = min(2 * pause_s, _LAST_REPEAT_S)
@@ -215,8 +234,14 @@ def _runs(state: ThreadState, turn_id: str) -> bool:
     return at is not None and state.turns[at].status == "running"
 
 
+def _may_run(state: ThreadState, turn_id: str) -> bool:
+    """Returns whether the turn is running, or may be one that Codex has accepted and not begun."""
+    return _runs(state, turn_id) or (turn_id not in state.turn_index and bool(state.turn_requests))
+
+
 def _provider_turn_id(state: ThreadState, turn_id: str) -> str:
-    return state.turns[state.turn_index[turn_id]].provider_turn_id or turn_id
+    at = state.turn_index.get(turn_id)
+    return (state.turns[at].provider_turn_id if at is not None else None) or turn_id
 
 
 def _named(state: ThreadState, turn_id: str) -> dict[str, Any]:

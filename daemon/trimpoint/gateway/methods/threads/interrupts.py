@@ -99,6 +99,9 @@ class Interrupts:
             return {}
         except ProviderError as error:
             if error.code == INVALID_REQUEST:
+                if await self._lost.interrupted_at_last(thread_id, turn_id):
+                    self._lost.interrupted(thread_id, turn_id)
+                    return {}
                 self._lost.denied(thread_id, turn_id, entries)
             raise
         self._lost.interrupted(thread_id, turn_id)

@@ -13,6 +13,7 @@ import { Icon } from "./icons.js";
 export function Pins({ app, thread }) {
     const [pins, setPins] = useState(/** @type {ContextPin[]} */ ([]));
     const [note, setNote] = useState("");
+    thread.version.value; // drawn again when the thread is at rest
     const isBusy = thread.isBusy;
     const version = thread.pinsVersion.value;
     useEffect(() => {

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from trimpoint_protocol.client import Client, Connection, ServerInfo, use_profile
 from trimpoint_protocol.commands import ArchiveAndNew
-from trimpoint_protocol.methods import METHODS, ProfileParams
+from trimpoint_protocol.methods import METHODS, CancelResult, ProfileParams
 from trimpoint_protocol.shapes import agent_sessions, checkpoints, fleet, history
 
 T = "thread"
@@ -133,3 +133,13 @@ async def test_each_method_has_a_function_with_its_parameters_and_result(method:
     encoded = msgspec.json.encode(params if params is not None else {})
     msgspec.json.decode(encoded, type=METHODS[method].params)
     assert result is METHODS[method].result or method.endswith("unsubscribeThread")
+
+
+async def test_a_cancel_tells_whether_it_came_in_time() -> None:
+    client = Client(cast(Connection, FakeConnection()), ServerInfo())
+
+    async def answer(*_: Any, **__: Any) -> CancelResult:
+        return CancelResult(cancelled=True)
+
+    client.request = answer  # type: ignore[assignment, method-assign]
+    assert await client.cancel("operation")

@@ -6,7 +6,9 @@ import pytest
 from trimpoint.core.decide.queueing import MAX_QUEUED, is_recorded, next_prompt
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.views.view import read_model
 from trimpoint.threads.catalogue import is_unfinished
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -28,6 +30,12 @@ def queued(*words: str, thread: Conversation | None = None) -> Conversation:
     for one in words:
         thread.do(client(wire.QueuePrompt, input=text(one)))
     return thread
+
+
+def test_a_read_model_has_the_queue() -> None:
+    thread = queued("one", "two")
+    shown = read_model(thread.state, Policy(), None)
+    assert [prompt.input[0]["text"] for prompt in shown.queue] == ["one", "two"]
 
 
 def names(state: ThreadState) -> list[str]:

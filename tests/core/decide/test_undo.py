@@ -6,6 +6,7 @@ from trimpoint.core.decide.reverting import target_after
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
+from trimpoint.core.views.trim_outcome import planned_change
 from trimpoint.core.views.view import read_model
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
@@ -33,10 +34,12 @@ def test_the_measured_size_comes_back_where_the_context_is_as_it_was(turns_since
     thread.report(call(turn_id, 40_000, 90_000), ev.TurnCompleted(turn_id, "completed"))
     thread.clear(1)
     thread.turns(turns_since)
+    planned = planned_change(thread.state, client(wire.UndoTrim), Policy())
     undo(thread)
     status = read_model(thread.state, Policy()).context
     assert status.estimated is bool(turns_since)
     assert (status.used_tokens == 40_010) is (not turns_since)
+    assert (planned.after, planned.after_estimated) == (status.used_tokens, status.estimated)
     first = thread.begin_turn()
     thread.report(call(first, 41_000, 41_010))
     assert thread.state.usage.era.total == 41_010

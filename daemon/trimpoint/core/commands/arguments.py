@@ -7,7 +7,7 @@ keep")`. `Argument` is what the parsers and helps read of it.
 import re
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 MAX_TURNS = 1_000_000
 MAX_TOKENS = 1_000_000_000
@@ -105,6 +105,8 @@ def usage_of(name: str, declared: dict[str, Argument]) -> str:
             case "switch":
                 if not one.instead_of:
                     parts.append(f"[{spelled_option(argument_name)}]")
+            case _:
+                assert_never(one.kind)
     return " ".join(parts)
 
 

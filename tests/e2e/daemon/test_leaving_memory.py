@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client
 from trimpoint.config.sections import ThreadsSection
-from trimpoint.threads import registry as engines
+from trimpoint.threads import loaded_threads as engines
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness

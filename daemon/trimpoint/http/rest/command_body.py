@@ -89,5 +89,5 @@ def typed(kind: type[Command], body: Any) -> str:
         if value not in (None, False) and name not in kind.arguments()
     ]
     if unknown:
-        raise NoSuchMember(unknown)
+        raise NoSuchMember(sorted(unknown))
     return kind.typed(given, body.args.strip())

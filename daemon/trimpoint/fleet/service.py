@@ -6,7 +6,7 @@ journals.
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,10 +101,8 @@ class Fleet:
 
 def _cause_of(error: Exception) -> Exception:
     """Returns the first error of those that a task group raised together."""
-    if not isinstance(error, ExceptionGroup):
-        return error
-    group: ExceptionGroup[Exception] = error
-    return _cause_of(group.exceptions[0])
+    raised: Sequence[Exception] = getattr(error, "exceptions", ())
+    return _cause_of(raised[0]) if raised else error
 
 
 def host_name(section: FleetSection) -> str:

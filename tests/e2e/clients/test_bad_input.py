@@ -257,6 +257,15 @@ async def test_a_wrong_command_says_what_is_right_and_nothing_reaches_the_model(
 async def test_execute_does_not_handle_a_text_that_is_no_command(harness: Harness) -> None:
     async with speaking(harness) as wire:
         thread_id = await started(wire, harness)
-        for text in ("", " ", "/", "clear", "/clearance sale", "//clear", "hello /clear", "/ clear"):
+        for text in (
+            "",
+            " ",
+            "/",
+            "clear",
+            "/clearance sale",
+            "//clear",
+            "hello /clear",
+            "/ clear",
+        ):
             outcome = await wire.result("commands/execute", threadId=thread_id, text=text)
             assert outcome["handled"] is False, text

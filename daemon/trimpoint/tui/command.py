@@ -2,7 +2,6 @@
 
 import argparse
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from trimpoint import event_loop
@@ -11,9 +10,8 @@ from trimpoint.cli.connection.connect import profile_asked, with_daemon
 from trimpoint.cli.connection.known_threads import current_folder
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.connection.sockets import daemon_at
-from trimpoint.cli.exits import CliError, Exit, UsageError
+from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.thread_commands.thread_choice import adopted, chosen_thread, last_thread_here
-from trimpoint.extras import install_command
 from trimpoint.tui.terminal import is_there
 
 
@@ -21,14 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Shows the thread that was named, or else the last one of this folder, or else a new one.
 
     :raises UsageError: when there is no terminal, or the options contradict each other.
-    :raises CliError: when the extra is not installed, or there is no such thread.
+    :raises CliError: when there is no such thread.
     """
-    if find_spec("textual") is None:
-        raise CliError(
-            "The terminal UI is not installed.",
-            f"Install it with: {install_command('tui')}",
-            reason="extra_missing",
-        )
     if not is_there():
         raise UsageError("chat needs a terminal.", "Elsewhere, use trimpoint ask and watch.")
     if arguments.new and (arguments.thread or arguments.last):

@@ -17,7 +17,6 @@ within two minutes; the browser is then logged in for 30 days. Over SSH it is pr
 """
 CHAT = """\
 Without a thread it continues the last one of this folder, or begins one. ? shows the keys.
-It needs the extra tui, and says how to install it where that is missing.
 """
 
 DESKTOP = """\

@@ -159,6 +159,8 @@ class ChatApp(OtherScreens):
         self._status.show(self._state, self.size.width)
 
     def _spin(self) -> None:
+        if not self.screen_stack:
+            return  # the program ends
         if not self.is_headless and not is_there():
             self.exit()  # the window was closed
         self._show_card()

@@ -34,6 +34,27 @@ async def test_an_answer_streams_and_escape_interrupts_the_turn(stage: Stage) ->
     await stage.idle()
 
 
+async def test_a_running_answer_is_there_after_a_reload_and_in_a_second_window(
+    stage: Stage,
+) -> None:
+    thread_id = await stage.thread()
+    ended = anyio.Event()
+    stage.will_answer(hang("this is being said", until=ended))
+    await stage.send("one?")
+    said = stage.page.get_by_text("this is being said", exact=True)
+    await said.wait_for()
+    await stage.page.reload()
+    await said.wait_for()
+    other = await logged_in(stage.browser, stage.daemon)
+    await other.goto(f"{stage.origin}/#/thread/{thread_id}")
+    await other.get_by_text("this is being said", exact=True).wait_for()
+    ended.set()
+    await stage.idle()
+    for page in (stage.page, other):
+        assert await page.locator(".answer").all_inner_texts() == ["this is being said"]
+    assert other.faults == []
+
+
 async def test_a_prompt_during_a_turn_waits_and_is_sent_after_it(stage: Stage) -> None:
     await stage.thread()
     ended = anyio.Event()

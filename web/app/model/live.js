@@ -55,6 +55,18 @@ export function note(live, method, params) {
 }
 
 /**
+ * Takes in what the running turn had said before its notifications came here, in place of what is known of it.
+ * @param {Live} live
+ * @param {import("../protocol.js").LiveItem[]} items
+ */
+export function catchUp(live, items) {
+    for (const { turnId, item } of items) {
+        live.items.delete(item.id); // the daemon's order
+        noteItem(live, { turnId, item }, false);
+    }
+}
+
+/**
  * Forgets an item that is recorded now.
  * @param {Live} live
  * @param {string} itemId

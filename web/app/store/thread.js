@@ -8,7 +8,7 @@
  * @import {ContextStatus, EventEnvelope} from "../protocol.js"
  */
 import { apply } from "../model/fold.js";
-import { forget, note, nothingLive } from "../model/live.js";
+import { catchUp, forget, note, nothingLive } from "../model/live.js";
 import { settingsOf } from "../model/settings.js";
 import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
@@ -115,6 +115,16 @@ export class Thread {
             this._isJoined = false;
             throw error;
         }
+        if (this.isBusy) {
+            await this._catchUp();
+        }
+    }
+
+    /** Asks what the running turn has said before the page took part. */
+    async _catchUp() {
+        const answer = await this._session.request("orchestration/snapshot", { threadId: this.id, turns: 1 });
+        catchUp(this.live, answer.live ?? []);
+        this.liveVersion.value += 1;
     }
 
     /**

@@ -8,6 +8,9 @@ from trimpoint.config.loading import parse_config
 from trimpoint.config.sections import Config
 from trimpoint.doctor.findings import Finding, Installation
 
+# A program that holds a lock, and says so.
+LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
+
 
 class Machine(NamedTuple):
     folder: Path

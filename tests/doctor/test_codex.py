@@ -1,6 +1,8 @@
 """Codex: its version, its login and its sandbox. Only `--version` of it is run."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from trimpoint.doctor import (
     codex,
 )
 
-from tests.doctor.stage import Machine, program, sole
+from tests.doctor.stage import LOCKER, Machine, program, sole
 
 
 @pytest.mark.processes
@@ -146,3 +148,31 @@ def test_an_override_of_ours_that_gives_the_network_is_warned_of(machine: Machin
     finding = sole(codex.check_network(installation))
     assert "codex.overrides: sandbox_workspace_write.network_access" in finding.text
     assert sole(codex.check_network(machine.installation())).status == "ok"
+
+
+def test_the_variables_that_agents_get_are_named_and_never_their_values(machine: Machine) -> None:
+    machine.make("state")
+    installation = machine.installation(GITHUB_TOKEN="ghp-1", TRIMPOINT_LOG="debug", LISTEN_FDS="1")
+    found = sole(codex.check_environment(installation))
+    names = ["CODEX_HOME", "GITHUB_TOKEN", "HOME", "PATH"]
+    assert found.facts == {"names": names, "calledLikeSecrets": ["GITHUB_TOKEN"]}
+    assert "ghp-1" not in str(found)
+    assert "this shell" in found.text
+
+
+@pytest.mark.processes
+def test_the_variables_are_those_of_the_daemon_that_runs(machine: Machine) -> None:
+    machine.make("state")
+    lock = str(machine.state_dir / "lock")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", LOCKER, lock],
+        env={"PATH": os.environ["PATH"], "OF_THE_DAEMON": "1", "NOTIFY_SOCKET": "/run/n"},
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        found = sole(codex.check_environment(machine.installation()))
+        holder.kill()
+    assert found.facts["names"] == ["OF_THE_DAEMON", "PATH"]
+    assert not found.hint

@@ -13,7 +13,7 @@ from trimpoint.doctor import (
     processes,
 )
 
-from tests.doctor.stage import Machine, sole
+from tests.doctor.stage import LOCKER, Machine, sole
 
 
 @pytest.mark.processes
@@ -43,9 +43,6 @@ def test_a_child_without_its_daemon_is_a_leftover(machine: Machine) -> None:
         child.kill()
     assert "have ended" in sole(processes.check_orphans(machine.installation())).text
     assert list(machine.state_dir.glob("child-*"))
-
-
-LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
 
 
 @pytest.mark.processes

@@ -12,6 +12,7 @@ CHECKS = (
     Check("codex login", codex.check_login),
     Check("codex sandbox", codex.check_sandbox),
     Check("codex network", codex.check_network),
+    Check("codex environment", codex.check_environment),
     Check("runtime folder", paths.check_runtime_folder),
     Check("state directory", paths.check_state_directory),
     Check("journals", environment.check_journals),

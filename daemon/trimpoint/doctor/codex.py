@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from trimpoint.codex.appserver.launch import passed_on
 from trimpoint.codex.appserver.locate import CodexBinary, CodexNotFound, CodexUnusable, find_codex
 from trimpoint.codex.appserver.versions import (
     NEWEST_TESTED,
@@ -20,7 +21,9 @@ from trimpoint.codex.appserver.versions import (
     version_text,
 )
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
+from trimpoint.doctor.paths import daemon_pid
 
 _VERSION_DEADLINE_S = 10.0
 _VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
@@ -33,6 +36,7 @@ _SOURCES = {
     "path": "found on PATH",
     "bundled": "from the PyPI package",
 }
+_SECRET = re.compile("KEY|SECRET|TOKEN|PASS|CREDENTIAL", re.IGNORECASE)
 _LOGIN_HINT = (
     "Run `trimpoint login`. Not needed if your Codex configuration names a provider that has a key "
     "of its own."
@@ -183,6 +187,27 @@ def check_network(installation: Installation) -> Iterator[Finding]:
         hint,
         settings=granting,
     )
+
+
+def check_environment(installation: Installation) -> Iterator[Finding]:
+    """Yields which variables Codex and its agents get: of the running daemon's environment, else
+    of the one that a daemon would be started with here.
+    """
+    pid = daemon_pid(installation)
+    of_daemon = kernel.environment(pid) if pid else None
+    names = sorted(filter(passed_on, installation.environ if of_daemon is None else of_daemon))
+    secrets = [name for name in names if _SECRET.search(name)]
+    owner = "this shell's" if of_daemon is None else "the daemon's"
+    text = f"agents get {len(names)} of {owner} variables (--json has the names)"
+    facts = {"names": names, "calledLikeSecrets": secrets}
+    if not secrets:
+        yield ok(text, **facts)
+        return
+    hint = (
+        "Start the daemon without those that no agent needs, or keep them from commands with "
+        "shell_environment_policy in Codex's config.toml."
+    )
+    yield Finding("ok", f"{text}; called like secrets: {', '.join(secrets)}", hint, facts)
 
 
 def _granting(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]:

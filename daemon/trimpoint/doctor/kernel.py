@@ -99,6 +99,18 @@ def process(pid: int) -> Process | None:
     return None
 
 
+def environment(pid: int) -> dict[str, str] | None:
+    """Returns the environment that a process of this user was started with, or None if it is not
+    visible.
+    """
+    try:
+        pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    found = (pair.decode(errors="surrogateescape").partition("=") for pair in pairs)
+    return {name: value for name, separator, value in found if separator}
+
+
 def _command_line(folder: Path) -> tuple[str, ...]:
     return tuple(
         word.decode(errors="replace")

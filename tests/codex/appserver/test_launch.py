@@ -8,7 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
+from trimpoint.codex.appserver.launch import (
+    SERVICE_VARIABLES,
+    LaunchProfile,
+    child_environment,
+    launch_command,
+)
+from trimpoint.config.loading import ENVIRONMENT
 
 from tests.codex.children import REAL_CODEX, scripted
 
@@ -48,6 +54,47 @@ def test_the_environment_is_the_user_s_except_for_what_would_break() -> None:
     assert child_environment(profile, inherited) == expected
     elsewhere = msgspec.structs.replace(profile, codex_home=Path("/b"))
     assert child_environment(elsewhere, inherited) == expected | {"CODEX_HOME": "/b"}
+
+
+def test_what_is_of_the_service_or_of_trimpoint_reaches_no_agent() -> None:
+    """The names are those of systemd.exec(5) and of the configuration."""
+    withheld = [*SERVICE_VARIABLES, *ENVIRONMENT, "TRIMPOINT_OF_A_LATER_VERSION"]
+    assert {"NOTIFY_SOCKET", "LISTEN_FDS", "INVOCATION_ID", "CREDENTIALS_DIRECTORY"} < {*withheld}
+    profile = LaunchProfile(REAL_CODEX)
+    assert child_environment(profile, dict.fromkeys(withheld, "x")) == {}
+    named = msgspec.structs.replace(profile, environment=(("TRIMPOINT_LOG", "debug"),))
+    assert child_environment(named, {}) == {"TRIMPOINT_LOG": "debug"}
+
+
+def test_what_people_rely_on_reaches_their_agents() -> None:
+    theirs = [
+        "HOME",
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+        "TERM",
+        "COLORTERM",
+        "USER",
+        "SHELL",
+        "TMPDIR",
+        "XDG_RUNTIME_DIR",
+        "XDG_CONFIG_HOME",
+        "SSH_AUTH_SOCK",
+        "HTTPS_PROXY",
+        "no_proxy",
+        "SSL_CERT_FILE",
+        "CODEX_HOME",
+        "CODEX_CA_CERTIFICATE",
+        "OPENAI_API_KEY",
+        "KEY_OF_A_PROVIDER_OF_MINE",
+        "JAVA_HOME",
+        "VIRTUAL_ENV",
+        "DISPLAY",
+        "DBUS_SESSION_BUS_ADDRESS",
+    ]
+    inherited = dict.fromkeys(theirs, "x")
+    assert child_environment(LaunchProfile(REAL_CODEX), inherited) == inherited
 
 
 def test_the_tools_of_an_older_npm_release_come_first_in_path(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""An agent in Codex's sandbox, without a network, does not get out of it through the daemon's git.
+"""An agent in Codex's sandbox, without a network, does not get out of it through the daemon's git,
+and finds nothing of the daemon's in its environment.
 
 The sandbox is Codex's own. The agent may write into its folder, and the daemon, which is outside of
 the sandbox, looks at that folder with git before and after each turn.
@@ -8,7 +9,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
+from trimpoint.app import running_daemon
+from trimpoint.codex.appserver.launch import SERVICE_VARIABLES
+from trimpoint.codex.appserver.orphans import CHILD_MARK
+from trimpoint.config.loading import ENVIRONMENT
+from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import run, say
 
 from tests.e2e.conftest import Harness
@@ -128,3 +135,27 @@ async def test_a_repository_that_an_agent_made_runs_no_command(harness: Harness)
         await agent.goes_on()
     assert (folder / "note").exists()
     assert not witness.exists()
+
+
+async def test_the_environment_of_a_command_has_nothing_of_the_service_and_of_trimpoint(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile, printed = harness.profile, harness.worktree / "environment"
+    before = {name for name, _ in profile.environment}
+    withheld = {*SERVICE_VARIABLES, *ENVIRONMENT, "TRIMPOINT_SECRET"}
+    for name in (*withheld, "TOOLCHAIN_OF_MINE", "TOKEN_OF_MINE"):
+        monkeypatch.setenv(name, "set")
+    async with (
+        running_daemon(harness.config, harness.state_dir, profile) as daemon,
+        anyio.create_task_group() as tasks,
+    ):
+        await tasks.start(serve_unix, harness.socket, daemon.serve)
+        async with harness.client() as client:
+            answer = await client.request("thread/start", cwd=str(harness.worktree), **_SANDBOX)
+            talk = Conversation(client, answer["thread"]["id"], harness.model, harness.script)
+            await Prisoner(talk, harness.home / "witness").does(f"env -0 > {printed}")
+        tasks.cancel_scope.cancel()
+    names = {line.partition("=")[0] for line in printed.read_text().split("\0")}
+    assert {"PATH", "HOME", "TOOLCHAIN_OF_MINE", "TOKEN_OF_MINE"} <= names
+    assert not names & (withheld - before)
+    assert {name for name in names if name.startswith("TRIMPOINT_")} - before == {CHILD_MARK}

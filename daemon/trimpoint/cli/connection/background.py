@@ -22,6 +22,7 @@ from trimpoint.cli.connection.settings import Settings, codex_binary
 from trimpoint.cli.connection.sockets import answering, sockets_of
 from trimpoint.cli.connection.which_daemon import keeps_state_in
 from trimpoint.cli.exits import CliError, UsageError
+from trimpoint.codex.appserver.launch import SERVICE_VARIABLES
 from trimpoint.codex.appserver.orphans import CHILD_MARK
 from trimpoint.journal.errors import JournalError
 from trimpoint.journal.storage.directory import StateDirectory
@@ -37,12 +38,7 @@ _REASONS_OF_USAGE = frozenset({"usage", "config_invalid"})
 _MAX_LOG_BYTES = 8 * 1024 * 1024
 # What a service manager gave to the process that needs a daemon, what marks a Codex and its
 # children, and what is of one client alone.
-_NOT_INHERITED = frozenset(
-    {
-        CHILD_MARK, "CODEX_HOME", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID",
-        "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID",
-    }
-)  # fmt: skip
+_NOT_INHERITED = SERVICE_VARIABLES | {CHILD_MARK, "CODEX_HOME"}
 
 
 class Launch(NamedTuple):

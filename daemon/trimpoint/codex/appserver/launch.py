@@ -9,11 +9,21 @@ from pathlib import Path
 
 import msgspec
 
-# systemd's variables for the daemon alone. A child that inherits them could report the daemon as
-# ready or stopping.
-_DAEMON_ONLY_VARIABLES = frozenset(
-    {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}
-)
+# What systemd gives to a service alone (systemd.exec(5), sd_notify(3), sd_listen_fds(3)). A child
+# that inherits it could report the daemon as ready or stopping, find the credentials of its unit,
+# or write into the journal as the unit.
+SERVICE_VARIABLES = frozenset(
+    {
+        "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_PIDFDID",
+        "LISTEN_FDS", "LISTEN_FDNAMES", "FDSTORE", "MAINPID", "MAINPIDFDID", "PIDFILE",
+        "MANAGERPID", "MANAGERPIDFDID", "SYSTEMD_EXEC_PID", "INVOCATION_ID", "JOURNAL_STREAM",
+        "CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY", "STATE_DIRECTORY", "CACHE_DIRECTORY",
+        "LOGS_DIRECTORY", "CONFIGURATION_DIRECTORY", "MEMORY_PRESSURE_WATCH",
+        "MEMORY_PRESSURE_WRITE", "SERVICE_RESULT", "EXIT_CODE", "EXIT_STATUS", "TRIGGER_UNIT",
+        "TRIGGER_PATH", "TRIGGER_TIMER_REALTIME_USEC", "TRIGGER_TIMER_MONOTONIC_USEC",
+    }
+)  # fmt: skip
+_OWN_PREFIX = "TRIMPOINT_"
 
 # Runs in a fresh interpreter that becomes Codex (about 15 ms): asks for SIGTERM at the parent's
 # death, makes up for a parent that died before it could ask, resets signals, and replaces itself.
@@ -87,16 +97,25 @@ def launch_command(profile: LaunchProfile) -> list[str]:
     return command
 
 
-def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment for a child: the inherited one, with three changes.
+def passed_on(name: str) -> bool:
+    """Returns whether a variable of the daemon's environment reaches Codex, and so agents.
 
-    systemd's variables for the daemon are removed. `CODEX_HOME` and the profile's own variables are
-    set. The folder `vendor/<triple>/path` comes first in `PATH`, if it exists, because older npm
-    releases relied on their wrapper for that.
+    All do but those of the service and of trimpoint itself. A list of what is passed on instead
+    would break what people rely on: a provider's key has any name that `env_key` of Codex's
+    configuration gives it, and compilers, package managers and proxies have theirs. What of it an
+    agent's commands get is decided by Codex's `shell_environment_policy` (docs/security.md).
     """
-    environment = {
-        name: value for name, value in inherited.items() if name not in _DAEMON_ONLY_VARIABLES
-    }
+    return name not in SERVICE_VARIABLES and not name.startswith(_OWN_PREFIX)
+
+
+def child_environment(profile: LaunchProfile, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment for a child: what of the inherited one is passed on, with two
+    changes.
+
+    `CODEX_HOME` and the profile's own variables are set. The folder `vendor/<triple>/path` comes
+    first in `PATH`, if it exists, because older npm releases relied on their wrapper for that.
+    """
+    environment = {name: value for name, value in inherited.items() if passed_on(name)}
     tools = profile.codex.parent.parent / "path"
     if profile.codex.parent.name == "codex" and tools.is_dir():
         environment["PATH"] = os.pathsep.join(filter(None, (str(tools), environment.get("PATH"))))

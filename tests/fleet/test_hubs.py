@@ -119,6 +119,7 @@ def nkey_user(path: Path, rights: Rights | None) -> str:
     """Writes a seed, and returns the user for a server's configuration."""
     user = keys.new_key("user")
     path.write_text(user.seed + "\n")
+    path.chmod(0o600)
     if rights is None:
         return f"{{ nkey: {user.public} }}"
     publish, subscribe = (

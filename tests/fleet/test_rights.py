@@ -13,7 +13,8 @@ import anyio
 import pytest
 from nats.aio.client import Client
 from trimpoint.fleet import keys
-from trimpoint.fleet.hub.connection import connected
+from trimpoint.fleet.commands.asking import person_of
+from trimpoint.fleet.hub.connection import CredentialsUnusable, connected
 from trimpoint.fleet.hub.errors import HubFailed, HubUnreachable
 from trimpoint.fleet.names import Names
 from trimpoint.fleet.reading import threads
@@ -200,6 +201,7 @@ async def test_a_tenant_sees_nothing_of_another_even_with_every_right(
     jwt = keys.user_jwt(hub.account("rivals"), user.public, "spy", None)
     path = tmp_path / "spy.creds"
     path.write_text(keys.credentials(jwt, user))
+    path.chmod(0o600)
     host = hub.credentials(Role.HOST, HOST)
     async with (
         connection(hub.server.url, path, "spy") as (spy, _),
@@ -225,6 +227,31 @@ async def test_a_tenant_sees_nothing_of_another_even_with_every_right(
                 await threads(reader, TEAM)
 
 
+async def test_credentials_that_others_can_read_are_refused_before_anything_is_sent(
+    hub: Hub, tmp_path: Path
+) -> None:
+    path = tmp_path / "copied.creds"
+    path.write_bytes(hub.credentials(Role.HOST, HOST).read_bytes())
+    path.chmod(0o644)
+    with pytest.raises(CredentialsUnusable, match="chmod 600"):
+        async with connected(place(hub.server.url, HOST, path)):
+            pass
+    with pytest.raises(CredentialsUnusable):
+        person_of(path)
+    path.chmod(0o600)
+    async with connected(place(hub.server.url, HOST, path)):
+        pass
+
+
+async def test_a_server_that_does_not_encrypt_is_not_used_where_its_address_says_so(
+    hub: Hub,
+) -> None:
+    url = hub.server.url.replace("nats://", "tls://")
+    with pytest.raises(HubUnreachable, match="does not encrypt"):
+        async with connected(place(url, HOST, hub.credentials(Role.HOST, HOST))):
+            pass
+
+
 async def test_expired_credentials_end_the_connection_and_new_ones_are_taken_up(
     hub: Hub, tmp_path: Path
 ) -> None:
@@ -237,6 +264,7 @@ async def test_expired_credentials_end_the_connection_and_new_ones_are_taken_up(
             hub.account("team"), user.public, HOST, rights, int(time.time()) + lasts_s
         )
         path.write_text(keys.credentials(jwt, user))
+        path.chmod(0o600)
 
     issue(-10)
     with pytest.raises(HubUnreachable, match=r"(?i)authorization|expired"):

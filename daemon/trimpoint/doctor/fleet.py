@@ -17,12 +17,19 @@ def check(installation: Installation) -> Iterator[Finding]:
         return
     try:
         # Few machines are part of a fleet, and nats is an extra.
-        from trimpoint.fleet.hub.connection import connected
+        from trimpoint.fleet.hub.connection import CredentialsUnusable, connected
         from trimpoint.fleet.hub.errors import HubUnreachable
-        from trimpoint.fleet.service import host_name, place_of
+        from trimpoint.fleet.service import host_name, place_of, unencrypted
     except ImportError as error:
         yield fail(f"needs {error.name}", f"Install it: {install_command('fleet')}")
         return
+    if servers := unencrypted(section):
+        hint = "Write tls:// in the place of nats://, have the servers encrypt, or send less."
+        yield warn(
+            f"conversations go to {', '.join(servers)}, which need not be encrypted",
+            hint,
+            notEncrypted=servers,
+        )
     try:
         place = place_of(section, host_name(section), section.credentials)
 
@@ -31,6 +38,9 @@ def check(installation: Installation) -> Iterator[Finding]:
                 pass
 
         event_loop.run(connect)
+    except CredentialsUnusable as error:
+        yield fail(f"the daemon does not use its credentials: {error}", f"chmod 600 {error.path}")
+        return
     except (HubUnreachable, ValueError, OSError) as error:
         yield warn(f"the hub cannot be reached: {error}", _GOES_ON)
         return

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 from trimpoint_protocol.methods import ThreadOverview
 
-from trimpoint.config.sections import FLEET_NAME, FleetSection
+from trimpoint.config.sections import FLEET_NAME, FleetSection, is_loopback
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.fleet.batches import BatchReader
@@ -52,6 +53,7 @@ class Fleet:
         registry = deps.registry
         names = Names(section.tenant)
         threads = Threads(registry.summaries, deps.path_of)
+        self._section = section
         self._place = place_of(section, name, section.credentials)
         self._tasks = tasks
         self.mirror = Mirror(name, names, threads, BatchReader(section.content))
@@ -68,6 +70,8 @@ class Fleet:
 
     async def run(self) -> None:
         """Connects, and reconnects after each failure, until it is cancelled."""
+        if servers := unencrypted(self._section):
+            log.warning("fleet_content_not_encrypted", servers=servers)
         attempt, said = 0, ""
         while True:
             try:
@@ -131,6 +135,20 @@ def place_of(section: FleetSection, name: str, credentials: str | None) -> Place
 def credentials_path(configured: str | None) -> Path | None:
     """Returns the path of the configured credentials, or None."""
     return Path(configured).expanduser() if configured is not None else None
+
+
+def unencrypted(section: FleetSection) -> list[str]:
+    """Returns the servers of other machines to which conversations are sent and whose address does
+    not have the connection encrypted.
+    """
+    if section.content != "full":
+        return []
+    return [server for server in section.servers if not _is_safe(server)]
+
+
+def _is_safe(server: str) -> bool:
+    url = urlsplit(server if "://" in server else f"nats://{server}")
+    return url.scheme in ("tls", "wss") or is_loopback(url.hostname or "")
 
 
 def _now() -> str:

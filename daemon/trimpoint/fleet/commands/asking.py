@@ -11,7 +11,7 @@ import msgspec
 
 from trimpoint.config.sections import FLEET_NAME
 from trimpoint.fleet.commands.requests import FleetAnswer, FleetCommand, Method
-from trimpoint.fleet.hub.connection import Hub
+from trimpoint.fleet.hub.connection import Hub, read_credentials
 from trimpoint.fleet.hub.errors import NobodyListens
 from trimpoint.fleet.names import Names
 
@@ -63,9 +63,10 @@ def person_of(credentials: Path | None) -> str:
     """Returns the name in the credentials, or the user's login name if they have none.
 
     :raises OSError: when the file cannot be read.
-    :raises ValueError: when the name contains characters that a subject must not have.
+    :raises ValueError: when others can read it, or the name contains characters that a subject
+        must not have.
     """
-    claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
+    claims = _claims_in(read_credentials(credentials)) if credentials else None
     name = (claims.name if claims is not None else None) or getpass.getuser()
     if not FLEET_NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot name a person of a fleet")
@@ -76,8 +77,9 @@ def may_command(credentials: Path | None, person: str) -> bool:
     """Returns whether the credentials permit commands; True if they contain no permissions.
 
     :raises OSError: when the file cannot be read.
+    :raises ValueError: when others can read it.
     """
-    claims = _claims_in(credentials.read_text(encoding="utf-8")) if credentials else None
+    claims = _claims_in(read_credentials(credentials)) if credentials else None
     allowed = None if claims is None else claims.nats.pub.allow
     return allowed is None or any(f".cmd.{person}." in subject for subject in allowed)
 

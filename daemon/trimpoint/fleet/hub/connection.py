@@ -1,18 +1,21 @@
 """A connection to the NATS servers of a fleet. All connections are made here.
 
 Always true: a connection that was lost is closed and not used again; its user opens another one
-with the credentials that are then in the file. Each call has a deadline.
+with the credentials that are then in the file. Each call has a deadline. What is called `tls://` is
+encrypted, or not used.
 """
 
 # nats gives some of its types without their parameters.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
+import os
 import random
 import ssl
+import stat
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 import nats
@@ -50,6 +53,18 @@ class Place(NamedTuple):
     ca: Path | None = None
     domain: str | None = None
     """The JetStream domain of the hub, where it is reached through a leaf."""
+
+
+class CredentialsUnusable(ValueError):
+    """Other users can read a file of credentials."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        super().__init__(path, mode)
+        self.path = path
+        self.mode = mode
+
+    def __str__(self) -> str:
+        return f"other users can read {self.path} (mode {self.mode:04o}): chmod 600 {self.path}"
 
 
 class Last(NamedTuple):
@@ -238,6 +253,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
     """Yields a connection to one of the servers.
 
     :raises HubUnreachable: when no server accepts it.
+    :raises CredentialsUnusable: when others can read the credentials.
     """
     servers = random.sample(place.servers, len(place.servers))
     try:
@@ -260,7 +276,7 @@ async def connected(place: Place) -> AsyncGenerator[Hub]:
 
 
 async def _connect(place: Place, servers: list[str]) -> tuple[Hub, NatsClient]:
-    client, closed, problems = NatsClient(), anyio.Event(), list[str]()
+    client, closed, problems = _Client(), anyio.Event(), list[str]()
     identity = _identity(place.credentials)
 
     async def on_error(error: Exception) -> None:
@@ -288,6 +304,20 @@ async def _connect(place: Place, servers: list[str]) -> tuple[Hub, NatsClient]:
     return Hub(client, closed, problems, place.domain), client
 
 
+class _Client(NatsClient):
+    """A client that tells no server who it is before the connection is as its address says. The
+    one of nats encrypts only if the server's greeting asks for it, which anybody on the line can
+    change.
+    """
+
+    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+        server = self._current_server
+        scheme = server.uri.scheme if server is not None else ""
+        if initial_connection and scheme == "tls" and not info.get("tls_required"):
+            raise nats.errors.Error("the server does not encrypt, and its address begins with tls:")
+        await super()._process_info(info, initial_connection)
+
+
 async def _close(client: NatsClient) -> None:
     with anyio.CancelScope(shield=True), suppress(Exception), anyio.move_on_after(2):
         await client.close()
@@ -306,13 +336,24 @@ class _Identity(NamedTuple):
     seed: str | None = None
 
 
-def _identity(credentials: Path | None) -> _Identity:
-    """Reads a credentials file.
+def read_credentials(path: Path) -> str:
+    """Returns the content of a credentials file. As ssh does with keys, one of this user that
+    others may read is refused; another user's, such as root's in a container, is not judged.
 
     :raises OSError: when the file cannot be read.
+    :raises CredentialsUnusable: when others can read it.
     """
+    with path.open(encoding="utf-8") as file:
+        found = os.fstat(file.fileno())
+        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+            raise CredentialsUnusable(path, stat.S_IMODE(found.st_mode))
+        return file.read()
+
+
+def _identity(credentials: Path | None) -> _Identity:
+    """Reads a credentials file; see `read_credentials`."""
     if credentials is None:
         return _Identity()
-    if "BEGIN NATS USER JWT" in credentials.read_text(encoding="utf-8"):
+    if "BEGIN NATS USER JWT" in read_credentials(credentials):
         return _Identity(jwt=str(credentials))
     return _Identity(seed=str(credentials))

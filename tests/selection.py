@@ -2,30 +2,25 @@
 
 By default a test with processes runs
 
-- with a restart before each act only if it is in the fifth that the seed of the run chooses,
-- with one of its seeds, and with one of the versions of Codex's own UI,
-- with each value of its parameters, and each pair of values of three parameters or more, rather
-  than with all combinations,
+- with one of its cases, whatever its parameters are,
+- only if it is in the eighth that the seed of the run chooses, where chance decides what happens
+  (a parameter named `seed`) or there is a restart before each act,
 - not at all if it is marked `thorough`.
 
 A file or a test that is named on the command line runs with all its cases. The seed is the one
-that the end of the report names: the same seed chooses the same cases.
+that the end of the report names: the same seed chooses the same cases, the next run has others.
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.covering import covering
 
-RESTARTED_SHARE = 5
-ALIKE = frozenset({"codex", "seed"})  # parameters of which any value shows the same
+CHANCE_SHARE = 8
 NOT_REACHED = "not reached in the time that --time-box gives"
 
 
@@ -83,21 +78,21 @@ def _file_of(argument: str) -> Path:
 def left_out(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
     """Returns those of the items that run only with `--thorough`."""
     shuffled = sorted(items, key=_order(seed))
-    restarted = [item for item in shuffled if _is_restarted(item)]
-    kept_restarted = set(restarted[: -(-len(restarted) // RESTARTED_SHARE)])
-    covered: dict[str, set[Any]] = defaultdict(set)
+    by_chance = [item for item in shuffled if _is_by_chance(item)]
+    chosen = set(by_chance[: -(-len(by_chance) // CHANCE_SHARE)])
+    seen: set[str] = set()
     out: list[pytest.Item] = []
     for item in shuffled:
+        test = item.nodeid.partition("[")[0]
         if item.get_closest_marker("thorough"):
             out.append(item)
-        elif _is_restarted(item):
-            if item not in kept_restarted:
+        elif _is_by_chance(item):
+            if item not in chosen:
                 out.append(item)
+        elif test in seen:
+            out.append(item)
         else:
-            shown, seen = _shown(item), covered[item.nodeid.partition("[")[0]]
-            if shown <= seen:
-                out.append(item)
-            seen |= shown
+            seen.add(test)
     return out
 
 
@@ -105,31 +100,9 @@ def _order(seed: str) -> Callable[[pytest.Item], bytes]:
     return lambda item: blake2b(f"{seed} {item.nodeid}".encode(), digest_size=8).digest()
 
 
-def _is_restarted(item: pytest.Item) -> bool:
+def _is_by_chance(item: pytest.Item) -> bool:
     values = item.callspec.params if hasattr(item, "callspec") else {}
-    return "restarted" in {values.get("harness"), values.get("sealed_harness")}
-
-
-def _shown(item: pytest.Item) -> frozenset[Any]:
-    """Returns what this case of its test shows: values of parameters, or pairs of values."""
-    if not hasattr(item, "callspec"):
-        return frozenset({item.nodeid})
-    given = item.callspec.params
-    values = []
-    for mark in item.iter_markers("parametrize"):
-        names = _names(mark)  # set together, so their values are one
-        if not ALIKE.issuperset(names):
-            values.append((names, tuple(id(given[name]) for name in names)))
-    if not values:
-        return frozenset({"any" if ALIKE.intersection(given) else item.nodeid})
-    return frozenset(combinations(values, 2) if len(values) > 2 else values)
-
-
-def _names(mark: pytest.Mark) -> tuple[str, ...]:
-    names = mark.args[0]
-    return (
-        tuple(name.strip() for name in names.split(",")) if isinstance(names, str) else tuple(names)
-    )
+    return "seed" in values or "restarted" in {values.get("harness"), values.get("sealed_harness")}
 
 
 class TimeBox:

@@ -39,7 +39,7 @@ def demo_output() -> str:
         "COLUMNS": str(COLUMNS),
         "COLORTERM": "truecolor",
     }
-    command = [sys.executable, "-m", "trimpoint", "demo"]
+    command = [sys.executable, "-m", "trimpoint", "demo", "--all"]
     with subprocess.Popen(command, stdout=child, stdin=subprocess.DEVNULL, env=environment) as demo:
         os.close(child)
         chunks = iter(lambda: read(parent), b"")

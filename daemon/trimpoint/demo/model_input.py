@@ -2,6 +2,7 @@
 a trim. Pure functions.
 """
 
+import difflib
 import re
 from typing import Any, NamedTuple
 
@@ -12,34 +13,50 @@ from trimpoint.core.context.active_context import is_preamble
 Item = dict[str, Any]
 
 
+Spoken = tuple[str, str]
+
+
 class Row(NamedTuple):
-    """One item of the model's input. `before` and `after` tell whether the item is in the input
-    before and after the trim.
-    """
+    """One item of the model's input. `seen` tells of each input whether the item is in it."""
 
     role: str
     text: str
-    before: bool
-    after: bool
+    seen: tuple[bool, ...]
 
     @property
     def is_pruned(self) -> bool:
-        """Returns whether the item has left the context."""
-        return self.before and not self.after
+        """Returns whether the item was in the first input, and is not in the last."""
+        return self.seen[0] and not self.seen[-1]
 
 
-def compared(before: list[Item], answer: str, after: list[Item]) -> list[Row]:
-    """Returns the items of two inputs as one list of rows. `answer` is the model's answer to
-    `before`, which is in the context too.
+def compared(*inputs: tuple[list[Item], str]) -> list[Row]:
+    """Returns the items of several inputs as one list of rows, each where it stands in the
+    conversation: what left and came back has one row.
+
+    :param inputs: each with the model's answer to it, which is in the context afterwards; empty
+        for an input whose answer is not to be shown.
     """
-    spoken_before = [*map(_spoken, _conversation(before)), ("assistant", answer)]
-    spoken_after = list(map(_spoken, _conversation(after)))
+    rows: list[Row] = []
+    for number, (items, answer) in enumerate(inputs):
+        spoken = list(map(_spoken, _conversation(items)))
+        rows = _with_input(rows, [*spoken, *([("assistant", answer)] if answer else [])], number)
+    return rows
+
+
+def _with_input(rows: list[Row], spoken: list[Spoken], number: int) -> list[Row]:
     # From the end, because a trim keeps the newest: of two equal items, the later one is left.
-    rows = [
-        Row(*spoken, before=True, after=_taken(spoken, spoken_after))
-        for spoken in reversed(spoken_before)
-    ]
-    return [*reversed(rows), *(Row(*spoken, before=False, after=True) for spoken in spoken_after)]
+    old, new = rows[::-1], spoken[::-1]
+    steps = difflib.SequenceMatcher(
+        None, [(row.role, row.text) for row in old], new, autojunk=False
+    ).get_opcodes()
+    merged: list[Row] = []
+    for kind, old_from, old_to, new_from, new_to in steps:
+        if kind == "equal":
+            merged += [row._replace(seen=(*row.seen, True)) for row in old[old_from:old_to]]
+            continue
+        merged += [Row(*item, seen=(*[False] * number, True)) for item in new[new_from:new_to]]
+        merged += [row._replace(seen=(*row.seen, False)) for row in old[old_from:old_to]]
+    return merged[::-1]
 
 
 def preamble_size(items: list[Item]) -> int:
@@ -51,17 +68,7 @@ def _conversation(items: list[Item]) -> list[Item]:
     return [item for item in items if not is_preamble(item)]
 
 
-def _taken(spoken: tuple[str, str], remaining: list[tuple[str, str]]) -> bool:
-    """Removes an item from those that remain, and returns whether it was there. Each of two equal
-    items counts once.
-    """
-    if spoken not in remaining:
-        return False
-    remaining.remove(spoken)
-    return True
-
-
-def _spoken(item: Item) -> tuple[str, str]:
+def _spoken(item: Item) -> Spoken:
     match item:
         case {"type": "function_call", "arguments": str(arguments)}:
             return "tool call", str(

@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trimpoint.testkit import ModelRequest, Reply, Usage, call, run, say
+from trimpoint.testkit import ModelRequest, Reply, call, run, say
 
 FILE = "greet.py"
+NAMES = "names.txt"
+NAMES_TEXT = "".join(f"Hello, Ada {number} of the house of names!\n" for number in range(1, 221))
+"""Long enough for the context to shrink visibly when it leaves."""
 BEFORE = 'def greet():\n    return "Hello!"\n'
 AFTER = 'def greet(name):\n    return f"Hello, {name}!"\n'
 SUMMARY = (
@@ -25,10 +28,10 @@ class Line(NamedTuple):
     commands: tuple[str, ...] = ()
     printed: tuple[str, ...] = ()
 
-    def replies(self, context_tokens: int) -> list[Reply]:
+    def replies(self) -> list[Reply]:
         """Returns the replies of the scripted model, one for each request."""
         calls = [run(command) for command in self.commands]
-        return [*calls, say(self.answer, usage=Usage(input_tokens=context_tokens))]
+        return [*calls, say(self.answer)]
 
     def texts(self) -> list[str]:
         """Returns the texts of the turn that can be found in the model's input."""
@@ -38,9 +41,9 @@ class Line(NamedTuple):
 OPENING = (
     Line(
         "What is in this project?",
-        "One module, greet.py, with a single function.",
-        (f"cat {FILE}",),
-        ('return "Hello!"',),
+        "One module, greet.py, with a single function, and a list of names.",
+        (f"cat {FILE} {NAMES}",),
+        ('return "Hello!"', "Hello, Ada 1"),
     ),
     Line("It must run on Python 3.8, mind that.", "Noted: nothing newer than 3.8."),
     Line("Would a template library help here?", "No, the standard library is enough."),
@@ -59,7 +62,7 @@ OPENING = (
 AFTER_CLEAR = Line(
     "What did you change just now?", "greet takes a name now; I saw nothing else of this session."
 )
-PINNED, PIN = OPENING[1], "/pin 2"
+PINNED, PIN, CLEAR = OPENING[1], "/pin 2", "/clear 2"
 AFTER_UNDO = Line("Do you remember how we began?", "Yes: you asked what is in this project.")
 AFTER_COMPACT = Line("Which Python do we support?", "Python 3.8, as the summary says.")
 AFTER_NEW = Line("What do you know about this project?", "Nothing yet; shall I look at the files?")

@@ -1,5 +1,8 @@
 """Prints the demo: prompts and answers, and the model's input before and after each command."""
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
@@ -26,6 +29,11 @@ def title(console: Console, text: str, explanation: str) -> None:
     console.print(Text(explanation, "dim"))
 
 
+def opening(console: Console, text: str) -> None:
+    """Prints what was played before the first command."""
+    console.print(Text(text, "dim"))
+
+
 def turn(console: Console, line: Line) -> None:
     """Prints a turn: the prompt, the agent's commands, and its answer."""
     console.print(Text.assemble(("❯ ", "bold cyan"), (line.prompt, "bold")))
@@ -37,11 +45,13 @@ def turn(console: Console, line: Line) -> None:
 def command(console: Console, text: str, message: str) -> None:
     """Prints a slash command and the daemon's answer."""
     console.print(Text.assemble(("❯ ", "bold magenta"), (text, "bold magenta")))
-    console.print(Text.assemble(("✓ ", "bold green"), message))
+    console.print(Text.assemble(("✓ ", "bold green"), message.partition("\nTo undo")[0]))
 
 
-def model_input(console: Console, rows: list[Row], preamble: int) -> None:
-    """Prints the comparison of two inputs, one line for each item."""
+def model_input(
+    console: Console, rows: list[Row], preamble: int, inputs: Sequence[str] = ("before", "after")
+) -> None:
+    """Prints a comparison of inputs, one line for each item and a column for each input."""
     table = Table(
         title="what the model is sent",
         title_style="italic dim",
@@ -49,57 +59,37 @@ def model_input(console: Console, rows: list[Row], preamble: int) -> None:
         box=None,
         padding=(0, 1),
     )
-    for heading in ("before", "after", "who", "says"):
-        is_mark = heading in {"before", "after"}
-        table.add_column(
-            heading,
-            header_style="dim",
-            justify="center" if is_mark else "left",
-            no_wrap=True,
-            min_width=len(heading) if is_mark else None,
-        )
-    kept = Text("●", "green")
+    for heading in inputs:
+        table.add_column(heading, header_style="dim", justify="center", no_wrap=True)
+    for heading in ("who", "says"):
+        table.add_column(heading, header_style="dim", no_wrap=True)
     if preamble:
         table.add_row(
-            kept,
-            kept,
+            *[Text("●", "green")] * len(inputs),
             Text("Codex", "dim"),
             Text(f"its own instructions and environment, {preamble} items", "dim"),
         )
     for row in rows:
-        table.add_row(*_cells(row))
+        role, style = (
+            ("red dim", "red dim strike") if row.is_pruned else (_ROLES.get(row.role, ""), "")
+        )
+        # A style of its own, so that the padding behind the text is not struck.
+        table.add_row(*_marks(row.seen), Text(row.role, role), Text().append(_cut(row.text), style))
     console.print(table)
-    pruned = sum(row.is_pruned for row in rows)
-    console.print(
-        Text(
-            f"{pruned} pruned ✂, {sum(row.before and row.after for row in rows)} kept ●, "
-            f"{_new(rows)} new ✚",
-            "dim",
-        )
-    )
+    counts = [sum(mark.plain == sign for row in rows for mark in _marks(row.seen)) for sign in "✂✚"]
+    console.print(Text(f"● sent; ✂ pruned: {counts[0]}; ✚ new: {counts[1]}", "dim"))
 
 
-def _new(rows: list[Row]) -> int:
-    return sum(not row.before for row in rows)
-
-
-def _cells(row: Row) -> tuple[Text, Text, Text, Text]:
-    before = Text("●", "green") if row.before else Text("")
-    if row.is_pruned:
-        return (
-            before,
-            Text("✂", "bold red"),
-            Text(row.role, "red dim"),
-            _struck(_cut(row.text)),
-        )
-    after = Text("●", "green") if row.before else Text("✚", "bold cyan")
-    return before, after, Text(row.role, _ROLES.get(row.role, "")), Text(_cut(row.text))
-
-
-def _struck(text: str) -> Text:
-    """Returns the text struck through, without striking the padding after it."""
-    struck = Text()
-    return struck.append(text, "red dim strike")
+def _marks(seen: Sequence[bool]) -> list[Text]:
+    marks = [Text("●" if seen[0] else "", "green")]
+    for at, (was, is_there) in enumerate(pairwise(seen), 1):
+        if was and not is_there:
+            marks.append(Text("✂", "bold red"))
+        elif is_there and not any(seen[:at]):
+            marks.append(Text("✚", "bold cyan"))
+        else:
+            marks.append(Text("●" if is_there else "", "green"))
+    return marks
 
 
 def verdict(console: Console, findings: Findings) -> None:

@@ -5,6 +5,7 @@ All of it is removed when the block ends, and the person's own Codex, git config
 are not touched.
 """
 
+import dataclasses
 import os
 import shutil
 from collections.abc import AsyncGenerator, Mapping
@@ -15,20 +16,25 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import anyio
+import msgspec
 
 from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CompactionSection, Config
-from trimpoint.demo.script import BEFORE, FILE, SUMMARY
+from trimpoint.demo.script import BEFORE, FILE, NAMES, NAMES_TEXT, SUMMARY
 from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
+    ModelRequest,
+    Reply,
     Script,
     ScriptedModel,
+    Usage,
     codex_environment,
     codex_overrides,
     throwaway_codex_home,
 )
 
+_BYTES_IN_TOKEN = 4
 _AUTHOR = {"GIT_AUTHOR_NAME": "demo", "GIT_AUTHOR_EMAIL": "demo@example.invalid"}
 _COMMITTER = {"GIT_COMMITTER_NAME": "demo", "GIT_COMMITTER_EMAIL": "demo@example.invalid"}
 _NO_CONFIG = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
@@ -52,7 +58,10 @@ async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
     script = Script(summary=SUMMARY)
     with TemporaryDirectory(prefix="trimpoint-demo-", ignore_cleanup_errors=True) as folder:
         worktree = await _git_worktree(Path(folder))
-        async with throwaway_codex_home() as home, ScriptedModel(script) as model:
+        async with (
+            throwaway_codex_home() as home,
+            ScriptedModel(partial(_measured, script)) as model,
+        ):
             environment = _codex_environment(home, Path(folder))
             profile = LaunchProfile(
                 codex, tuple(codex_overrides(model)), home, tuple(environment.items())
@@ -60,6 +69,17 @@ async def opened_stage(codex: Path) -> AsyncGenerator[DemoEnvironment]:
             socket = Path(folder) / "run" / "demo.sock"
             async with _daemon(Path(folder) / "state", socket, profile):
                 yield DemoEnvironment(socket, worktree, model, script)
+
+
+def _measured(script: Script, request: ModelRequest) -> Reply:
+    """Returns the script's reply, with the size of the request as its usage: what the daemon tells
+    about the context is then true of what the model was sent.
+    """
+    reply = script(request)
+    assert isinstance(reply, Reply)
+    sent = [request.body.get(part) for part in ("instructions", "tools", "input")]
+    tokens = len(msgspec.json.encode(sent)) // _BYTES_IN_TOKEN
+    return dataclasses.replace(reply, usage=Usage(input_tokens=tokens))
 
 
 @asynccontextmanager
@@ -89,10 +109,10 @@ async def _git_worktree(folder: Path) -> Path:
     git = shutil.which("git")
     if git is None:
         worktree.mkdir()
-        (worktree / FILE).write_text(BEFORE)
+        _write_project(worktree)
         return worktree
     repository.mkdir()
-    (repository / FILE).write_text(BEFORE)
+    _write_project(repository)
     for words in (
         "init --quiet",
         "add .",
@@ -103,6 +123,11 @@ async def _git_worktree(folder: Path) -> Path:
             [git, *words.split(" ")], cwd=repository, env=_git_environment(os.environ)
         )
     return worktree
+
+
+def _write_project(folder: Path) -> None:
+    (folder / FILE).write_text(BEFORE)
+    (folder / NAMES).write_text(NAMES_TEXT)
 
 
 def _git_environment(inherited: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import anyio
 from rich.console import Console
 
 from trimpoint.demo import show
-from trimpoint.demo.model_input import Row, compared, preamble_size
+from trimpoint.demo.model_input import Item, Row, compared, preamble_size
 from trimpoint.demo.proof import Findings, Proof
 from trimpoint.demo.script import (
     AFTER,
@@ -19,6 +19,7 @@ from trimpoint.demo.script import (
     AFTER_COMPACT,
     AFTER_NEW,
     AFTER_UNDO,
+    CLEAR,
     FILE,
     FORGOTTEN,
     LOOKED_UP,
@@ -43,7 +44,7 @@ class Pauses(NamedTuple):
 
 
 IN_TERMINAL = Pauses(0.4, 2.0)
-"""With these pauses, the whole demo takes less than 20 s."""
+"""With these pauses, all of the demo takes less than 20 s."""
 IN_PAGE = Pauses(2.0, 4.0)
 
 
@@ -108,7 +109,35 @@ class Story:
         self.steps: list[Step] = []
 
     async def play(self) -> Findings:
-        """Runs the whole demo, and returns the result of the check.
+        """Pins, clears and takes that back, and shows on one screen what the model was sent.
+
+        :raises DemoFailed: when a command did not complete.
+        """
+        await self.begin()
+        said = f"Six turns of the real Codex and a scripted model: they read and change {FILE}."
+        show.opening(self._console, said)
+        for line in OPENING:
+            await self._turn(line, is_shown=False)
+        sent = [self._sent()]
+        await self._type(PIN)
+        for command, line, kept in (
+            (CLEAR, AFTER_CLEAR, [PINNED, *OPENING[-2:]]),
+            ("/undo", AFTER_UNDO, [*self._lines, AFTER_CLEAR]),
+        ):
+            before = self._sent()
+            message = await self._type(command)
+            self._expect(kept)
+            await self._turn(line)
+            self.steps.append(Step(command, message, compared(before, self._sent(answered=False))))
+            sent.append(self._sent())
+            if command == CLEAR:
+                self._proof.seen_again()
+        preamble = preamble_size(sent[0][0])
+        show.model_input(self._console, compared(*sent), preamble, ("before", CLEAR, "/undo"))
+        return self._checked()
+
+    async def play_all(self) -> Findings:
+        """Runs every command of the demo, each with what the model was sent before and after.
 
         :raises DemoFailed: when a command did not complete.
         """
@@ -123,7 +152,7 @@ class Story:
         show.title(self._console, PIN, "This turn stays, whatever is trimmed.")
         await self._type(PIN)
         await self._part(
-            "/clear 2",
+            CLEAR,
             "Keep the last two turns, word for word, with their tool calls, and what is pinned.",
             AFTER_CLEAR,
             [PINNED, *OPENING[-2:]],
@@ -150,11 +179,23 @@ class Story:
             "Nothing is lost: what left the context is still there, above each divider.",
         )
         await self._show_timeline(conversation)
+        return self._checked()
+
+    def _checked(self) -> Findings:
         findings = self._proof.findings(
             file_is_right=(self._stage.worktree / FILE).read_text() == AFTER
         )
         show.verdict(self._console, findings)
         return findings
+
+    def _expect(self, kept: Sequence[Line], summary: str | None = None) -> None:
+        pruned = [played for played in self._lines if played not in kept]
+        self._proof.trimmed(pruned=pruned, kept=kept, summary=summary)
+
+    def _sent(self, *, answered: bool = True) -> tuple[list[Item], str]:
+        """Returns what the model was sent last, with its answer."""
+        answer = self._lines[-1].answer if answered else ""
+        return self._stage.model.turn_requests()[-1].input, answer
 
     async def begin(self) -> str:
         """Starts the thread, unless it was started, and returns its id."""
@@ -183,11 +224,14 @@ class Story:
         await anyio.sleep(self._pauses.after_command_s)
 
     async def _turn(
-        self, line: Line, replies: Sequence[Reply | Callable[[ModelRequest], Reply]] = ()
-    ) -> ModelRequest:
-        """Runs and prints one turn, and returns the last request that the model received in it."""
-        tokens = 1_000 + 200 * len(self._stage.model.requests)
-        self._stage.script.then(*(replies or line.replies(context_tokens=tokens)))
+        self,
+        line: Line,
+        replies: Sequence[Reply | Callable[[ModelRequest], Reply]] = (),
+        *,
+        is_shown: bool = True,
+    ) -> None:
+        """Runs and prints one turn."""
+        self._stage.script.then(*(replies or line.replies()))
         with anyio.fail_after(TURN_DEADLINE_S):
             turn = await self._client.request(
                 "turn/start",
@@ -200,10 +244,10 @@ class Story:
                     and message["params"]["turn"]["id"] == turn["turn"]["id"]
                 )
             )
-        show.turn(self._console, line)
         self._lines.append(line)
-        await anyio.sleep(self._pauses.after_turn_s)
-        return self._stage.model.turn_requests()[-1]
+        if is_shown:
+            show.turn(self._console, line)
+            await anyio.sleep(self._pauses.after_turn_s)
 
     async def _part(
         self,
@@ -215,16 +259,13 @@ class Story:
     ) -> None:
         """Runs a command and the next turn, and prints the change of the model's input."""
         show.title(self._console, command, explanation)
-        before, answer = self._stage.model.turn_requests()[-1], self._lines[-1].answer
+        before = self._sent()
         message = await self._type(command)
-        self._proof.trimmed(
-            pruned=[played for played in self._lines if played not in kept],
-            kept=kept,
-            summary=summary,
-        )
-        after = await self._turn(line)
-        rows = compared(before.input, answer, after.input)
-        show.model_input(self._console, rows, preamble_size(after.input))
+        self._expect(kept, summary)
+        await self._turn(line)
+        after = self._sent(answered=False)
+        rows = compared(before, after)
+        show.model_input(self._console, rows, preamble_size(after[0]))
         self.steps.append(Step(command, message, rows))
         await anyio.sleep(self._pauses.after_command_s)
 

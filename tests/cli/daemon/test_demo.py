@@ -1,6 +1,7 @@
 """`trimpoint demo`: its claims are checked, and it leaves nothing behind."""
 
 import os
+import re
 
 import pytest
 from trimpoint.demo.model_input import compared
@@ -12,7 +13,7 @@ from tests.cli.stage import CODEX, CliHarness
 
 
 @pytest.mark.codex
-async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHarness) -> None:
+async def test_the_demo_shows_on_one_screen_what_left_and_came_back(stage: CliHarness) -> None:
     cache, temporary = stage.codex_home / "cache", stage.folder / "temporary"
     temporary.mkdir()
     done = await stage.run(
@@ -20,19 +21,41 @@ async def test_the_demo_shows_each_command_and_finds_no_pruned_text(stage: CliHa
     )
     assert done.code == 0, done.out + done.err
     assert "✓ pruned text in the model's input: none" in done.out
-    for command in ("/pin 2", "/clear 2", "/undo", "/compact", "/new"):
-        assert f"❯ {command}" in done.out
-    assert "$ search_history documented" in done.out
-    assert "✂    user" in " ".join(done.out.splitlines())
+    lines = done.out.splitlines()
+    assert len(lines) <= 48
+    assert [line for line in lines if line.startswith("❯ /")] == [
+        "❯ /pin 2",
+        "❯ /clear 2",
+        "❯ /undo",
+    ]
+    [first] = [line for line in lines if OPENING[0].prompt in line]
+    [last] = [line for line in lines if OPENING[-1].prompt in line]
+    assert [first.split()[:3], last.split()[:3]] == [["●", "✂", "●"], ["●", "●", "●"]]
+    assert lines.index(first) < lines.index(last)
+    told = [
+        int(number.replace(",", ""))
+        for number in re.findall(r"([\d,]+) tokens? before, about", done.out)
+    ]
+    told += [
+        int(number.replace(",", "")) for number in re.findall(r"before, about ([\d,]+)", done.out)
+    ]
+    full, cleared, after_clear, after_undo = told
+    assert after_clear < cleared < after_undo
+    assert abs(full - after_undo) < 200
     assert "\x1b" not in done.out + done.err
     assert os.listdir(temporary) == []
     assert os.listdir(cache / "trimpoint-testkit") == []
 
 
 @pytest.mark.codex
-async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
+async def test_all_of_it_as_json_is_one_document(stage: CliHarness) -> None:
     done = await stage.run(
-        "demo", "--json", "--codex", str(CODEX), XDG_CACHE_HOME=str(stage.codex_home / "cache")
+        "demo",
+        "--json",
+        "--all",
+        "--codex",
+        str(CODEX),
+        XDG_CACHE_HOME=str(stage.codex_home / "cache"),
     )
     document = done.json()
     assert "error" not in document, document
@@ -45,6 +68,8 @@ async def test_as_json_it_is_one_document(stage: CliHarness) -> None:
     ]
     assert kept[:3] == [OPENING[1].prompt, OPENING[1].answer, OPENING[-2].prompt]
     assert OPENING[0].prompt not in kept
+    after_undo = [row["text"] for row in document["steps"][1]["modelInput"] if row["after"]]
+    assert after_undo.index(OPENING[0].prompt) < after_undo.index(OPENING[-1].prompt)
 
 
 @pytest.mark.processes
@@ -126,11 +151,12 @@ def test_of_two_equal_items_the_later_one_counts_as_kept() -> None:
             "content": [{"type": "input_text", "text": text}],
         }
 
-    rows = compared([item("same"), item("a"), item("same")], "b", [item("same"), item("new")])
-    assert [(row.text, row.before, row.after) for row in rows] == [
-        ("same", True, False),
-        ("a", True, False),
-        ("same", True, True),
-        ("b", True, False),
-        ("new", False, True),
+    before = [item("same"), item("a"), item("same")]
+    rows = compared((before, "b"), ([item("same"), item("new")], ""), ([*before, item("new")], ""))
+    assert [(row.text, *row.seen) for row in rows] == [
+        ("same", True, False, True),
+        ("a", True, False, True),
+        ("same", True, True, True),
+        ("b", True, False, False),
+        ("new", False, True, True),
     ]

@@ -20,6 +20,7 @@ from trimpoint.cli.connection.settings import codex_binary
 from trimpoint.cli.exits import CliError, Exit, sole_error
 from trimpoint.cli.terminal import plain_console, print_json, stderr_console, stdout_console
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows
+from trimpoint.demo.model_input import Row
 from trimpoint.demo.proof import Findings
 from trimpoint.demo.stage import opened_stage
 from trimpoint.demo.story import IN_PAGE, IN_TERMINAL, DemoFailed, Pauses, Story
@@ -59,7 +60,9 @@ async def _play(arguments: argparse.Namespace, codex: Path) -> int:
             if arguments.web:
                 await story.begin()
                 await _page_opened(console, client, only_print=arguments.print)
-            findings = await story.play()
+            # The page is there to look around in.
+            play = story.play_all if arguments.all or arguments.web else story.play
+            findings = await play()
             if arguments.web:
                 await _until_interrupted(console)
     if arguments.json:
@@ -116,7 +119,7 @@ def _document(story: Story, findings: Findings) -> dict[str, Any]:
         {
             "command": step.command,
             "message": step.message,
-            "modelInput": [row._asdict() for row in step.rows],
+            "modelInput": [_row(row) for row in step.rows],
         }
         for step in story.steps
     ]
@@ -126,3 +129,7 @@ def _document(story: Story, findings: Findings) -> dict[str, Any]:
         "keptTextMissing": findings.missing,
         "ok": findings.are_good,
     }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {"role": row.role, "text": row.text, "before": row.seen[0], "after": row.seen[-1]}

@@ -219,8 +219,8 @@ class Profiles:
         raise Refusal(
             Reason.TOO_MANY_PROFILES,
             f"{len(self._live)} other Codex configurations are in use, and no more may be.",
-            "End a client of one of them (`trimpoint status` lists them), or raise max_profiles in "
-            "the [codex] table of the configuration.",
+            "End a client of one of them (`trimpoint daemon status` lists them), or raise "
+            "max_profiles in the [codex] table of the configuration.",
         )
 
     async def _run(self, launch: bytes, *, task_status: TaskStatus[None]) -> None:

@@ -163,7 +163,7 @@ async def test_a_deleted_session_is_listed_no_more_and_says_how_to_have_it_back(
     with pytest.raises(Refused) as refused:
         await _loaded(harness, editor, session_id)
     assert refused.value.code == -32602
-    assert f"trimpoint unarchive {session_id}" in refused.value.message
+    assert f"trimpoint threads unarchive {session_id}" in refused.value.message
 
 
 @pytest.mark.parametrize("unknown", ["nonsense", "019dd000-0000-7000-8000-000000000000"])

@@ -169,7 +169,7 @@ class TestLogin:
             second = await logged_in(stage, code)
         assert second.status == 401
         assert "was used already, 0 s ago" in second.json()["detail"]
-        assert "trimpoint token --new" in second.json()["hint"]
+        assert "trimpoint daemon token --new" in second.json()["hint"]
         assert "login_code_used_twice" in [log["event"] for log in logs]
 
     async def test_an_invented_code_gets_no_login(self, stage: Stage) -> None:

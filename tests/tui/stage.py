@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from trimpoint.cli.programs.codex_tui import command_line
 from trimpoint.testkit import codex_environment
 
 from tests.deadlines import SCENARIO_S
@@ -38,11 +39,13 @@ async def terminal_ui(harness: Harness, codex: Path, *options: str) -> AsyncIter
 
 
 @asynccontextmanager
-async def attached(harness: Harness, codex: Path) -> AsyncIterator[Terminal]:
-    """Runs the UI on the daemon's own socket."""
-    async with terminal_ui(
-        harness, codex, "--remote", f"unix://{harness.socket}", "-C", str(harness.worktree)
-    ) as terminal:
+async def attached(harness: Harness, codex: Path, *more: str) -> AsyncIterator[Terminal]:
+    """Runs the UI on the daemon's own socket, as `trimpoint tui` does.
+
+    :param more: what else Codex is given, such as `resume` and an id.
+    """
+    words = command_line(harness.socket, str(harness.worktree), [*more])
+    async with terminal_ui(harness, codex, *words) as terminal:
         yield terminal
 
 

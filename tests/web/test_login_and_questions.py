@@ -22,7 +22,7 @@ async def test_a_one_time_address_that_was_used_shows_the_way_in(stage: Stage) -
         await page.goto(address)
         await page.get_by_text(expected).first.wait_for()
     await page.get_by_text("This code was used already").wait_for()
-    await page.get_by_text("trimpoint token --new").wait_for()
+    await page.get_by_text("trimpoint daemon token --new").wait_for()
 
 
 async def test_a_page_whose_login_ended_says_so_and_comes_back_with_another(stage: Stage) -> None:

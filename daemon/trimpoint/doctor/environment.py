@@ -126,13 +126,13 @@ def check_service(installation: Installation) -> Iterator[Finding]:
         yield Finding(
             "ok",
             "not installed",
-            "To have systemd start the daemon: trimpoint service install",
+            "To have systemd start the daemon: trimpoint daemon service install",
             facts,
         )
     elif "absent" in standings.values():
         yield fail(
             "only one of the two units is there",
-            "Reinstall it: trimpoint service install",
+            "Reinstall it: trimpoint daemon service install",
             **facts,
         )
     elif "foreign" in standings.values():

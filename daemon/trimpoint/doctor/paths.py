@@ -160,14 +160,14 @@ def _absent_socket(installation: Installation) -> Finding:
     path = installation.socket
     pid = daemon_pid(installation)
     if pid is None:
-        hint = "Nothing to do, or: trimpoint serve, trimpoint service install."
+        hint = "Nothing to do, or: trimpoint serve, trimpoint daemon service install."
         return Finding(
             "ok", f"no process listens at {path}", hint, {"path": str(path), "listening": False}
         )
     end = f"`kill {pid}`" if pid else "SIGTERM"
     hint = (
-        "Either the daemon listens at another path, which `trimpoint status` finds, or its socket "
-        f"was removed: then end it with {end}, and the next command starts another."
+        "Either the daemon listens at another path, which `trimpoint daemon status` finds, or its "
+        f"socket was removed: then end it with {end}, and the next command starts another."
     )
     return warn(f"{path} is not there, but a daemon runs", hint, path=str(path), listening=False)
 

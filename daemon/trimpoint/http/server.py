@@ -220,5 +220,5 @@ def _bad_code(used_since_s: float | None, peer: str) -> Problem:
         HttpReason.UNAUTHORIZED,
         f"This code was used already, {used_since_s:.0f} s ago.",
         "If that was not your browser, somebody else is logged in: end all logins with `trimpoint "
-        "token --new`. Ask for another code with `trimpoint open`.",
+        "daemon token --new`. Ask for another code with `trimpoint open`.",
     )

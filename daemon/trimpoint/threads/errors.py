@@ -42,7 +42,7 @@ class ThreadNotFound(EngineError):
     """There is no thread with this id."""
 
     reason = Reason.THREAD_NOT_FOUND
-    hint = "List the threads with thread/list or `trimpoint status`."
+    hint = "List the threads with thread/list or `trimpoint daemon status`."
 
     def __init__(self, thread_id: str) -> None:
         super().__init__(thread_id)
@@ -89,7 +89,7 @@ def journal_read_only(flaw: str) -> JournalRefuses:
     """Returns the refusal of a thread whose journal is damaged or cannot be continued."""
     return JournalRefuses(
         flaw,
-        "The thread is read-only. `trimpoint journal verify` says what can be done, "
+        "The thread is read-only. `trimpoint daemon journal verify` says what can be done, "
         "`trimpoint export` writes out what can still be read.",
     )
 

@@ -21,17 +21,19 @@ from trimpoint.config.loading import parse_config
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("journal", "trimpoint journal needs ACTION."),
+        ("journal", "trimpoint daemon journal needs ACTION."),
         (
             "ask -s x y",
             "--sandbox takes one of read-only, workspace-write, danger-full-access, not x",
         ),
         ("completion tcsh", "completion: shell takes one of bash, zsh, fish, not tcsh"),
         ("journal", "There are: inspect, verify, repair, expire, export."),
-        ("rename", "trimpoint rename needs NAME. See trimpoint rename --help."),
-        ("delete", "trimpoint delete needs a THREAD."),
-        ("-x", "trimpoint does not take '-x'. See trimpoint help."),
-        ("statsu", "Did you mean status?"),
+        ("rename", "trimpoint threads rename needs NAME. See trimpoint threads rename --help."),
+        ("delete", "trimpoint threads delete needs a THREAD."),
+        ("-x", "trimpoint does not take '-x'. See trimpoint --help."),
+        ("statsu", "Did you mean daemon status? trimpoint help all lists all commands."),
+        ("timelin", "Did you mean timeline?"),
+        ("threads renam x", "There are: list, rename, fork, archive, unarchive, delete."),
         ("timeline --expand", "--expand takes a value."),
         ("clear abc", "N takes the number of turns to keep, 0 to 1,000,000, not 'abc'"),
         ("clear -1", "not '-1'"),
@@ -142,17 +144,56 @@ def test_the_version_names_all_that_a_report_needs(
         ("--json status", "status --json"),
         ("--socket X -j clear 3", "clear --socket X -j 3"),
         ("-t abc journal inspect", "journal inspect -t abc"),
+        ("threads --json archive abc", "threads archive abc --json"),
+        ("--last tui resume", "tui --last resume"),
     ],
 )
 def test_options_may_stand_before_the_command(line: str, same: str) -> None:
     assert parse(line.split()) == parse(same.split())
 
 
-def test_without_a_command_what_is_here_is_shown(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("old", "line"),
+    [
+        ("status --all", "daemon status --all"),
+        ("--json status", "daemon --json status"),
+        ("logs -f", "daemon logs -f"),
+        ("shutdown", "daemon shutdown"),
+        ("service install --dry-run", "daemon service install --dry-run"),
+        ("metrics --prometheus", "daemon metrics --prometheus"),
+        ("token --url", "daemon token --url"),
+        ("-t abc journal export --private", "daemon journal export --private -t abc"),
+        ("rename NAME", "threads rename NAME"),
+        ("fork --at 3", "threads fork --at 3"),
+        ("archive abc", "threads archive abc"),
+        ("unarchive", "threads unarchive"),
+        ("delete abc --yes", "threads delete abc --yes"),
+    ],
+)
+def test_a_command_is_found_below_its_group_and_as_it_was_once_typed(old: str, line: str) -> None:
+    assert parse(old.split()) == parse(line.split())
+
+
+def test_what_follows_tui_is_codex_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = parse(["tui", "-t", "abc", "-m", "x", "resume", "--last"])
+    assert (parsed.thread, parsed.last) == ("abc", False)
+    assert parsed.words == ["-m", "x", "resume", "--last"]
+
+
+def test_alone_it_opens_the_chat_in_a_terminal_and_is_help_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--state-dir", str(tmp_path), "--socket", f"{tmp_path}/s"]) == 0
-    assert "trimpoint ask" in capsys.readouterr().out
+    places = ["--state-dir", "/s", "--socket", "/s/s"]
+    for terminal, kind in ((True, "dumb"), (False, "xterm")):
+        monkeypatch.setattr(os, "isatty", lambda _, is_one=terminal: is_one)
+        monkeypatch.setenv("TERM", kind)
+        with pytest.raises(SystemExit) as ended:
+            main(places)
+        assert (ended.value.code, "talk" in capsys.readouterr().out) == (0, True)
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    parsed = parse(places)
+    assert (parsed.run, parsed.socket) == ("trimpoint.tui.command:run", "/s/s")
+    assert parse(["--new"]).new
 
 
 CODEX_STANDS_IN = """#!/bin/sh
@@ -214,7 +255,7 @@ def without_home(*words: str, **environment: str) -> "subprocess.CompletedProces
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("words", [["status"], ["doctor"], ["serve"], ["journal", "inspect"], []])
+@pytest.mark.parametrize("words", [["status"], ["doctor"], ["serve"], ["journal", "inspect"]])
 def test_without_a_home_folder_a_sentence_says_what_to_set(words: list[str]) -> None:
     done = without_home(*words)
     assert (done.returncode, "HOME is not set" in done.stderr, "Traceback" in done.stderr) == (

@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from trimpoint.cli.main import main
 from trimpoint.cli.parsing.arguments import parse, root_parser, sub_parsers
 from trimpoint.cli.parsing.context_arguments import typed
+from trimpoint.cli.parsing.help_text import DOCUMENTS, first_commands
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 HEAVY = ("anyio", "rich", "msgspec", "orjson", "structlog", "trimpoint.app")
 
@@ -17,7 +21,7 @@ def test_help_imports_nothing_heavy_and_documents_the_exit_codes() -> None:
 import sys
 from trimpoint.cli.main import main
 try:
-    main(["--help"])
+    main(["help", "all"])
 finally:
     print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
@@ -35,7 +39,17 @@ def test_guidance_may_follow_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["help", "--help", "help clear", "clear -h", "help journal inspect"]
+    "line",
+    [
+        "help",
+        "--help",
+        "help all",
+        "help clear",
+        "clear -h",
+        "help journal inspect",
+        "tui -h",
+        "help daemon logs",
+    ],
 )
 def test_help_is_there_in_each_of_its_forms(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -43,16 +57,40 @@ def test_help_is_there_in_each_of_its_forms(line: str, capsys: pytest.CaptureFix
     assert (ended.value.code, capsys.readouterr().out[:16]) == (0, "usage: trimpoint")
 
 
+def test_the_short_help_has_ten_commands_in_four_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines) < 16, max(map(len, lines)) <= 80) == (True, True)
+    rows = [line for line in lines if line.startswith("  ")]
+    named = first_commands()
+    assert (len(rows), len(named)) == (4, 10)
+    assert set(named) <= set(sub_parsers(root_parser()))
+
+
+def test_where_the_daemon_is_is_explained_once(capsys: pytest.CaptureFixture[str]) -> None:
+    for line, explained in (("help clear", 0), ("help all", 1)):
+        with pytest.raises(SystemExit):
+            main(line.split())
+        said = capsys.readouterr().out
+        assert said.count("the daemon's Unix socket") == explained
+        assert "--socket" in said
+
+
+def test_the_help_names_pages_that_exist() -> None:
+    assert [name for name, _ in DOCUMENTS if not (DOCS / f"{name}.md").is_file()] == []
+
+
 def test_help_fits_a_narrow_terminal_and_names_every_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     with pytest.raises(SystemExit):
-        main(["--help"])
+        main(["help", "all"])
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 60
     listed = {line.split()[0] for line in lines if line.startswith("  ") and line.split()}
-    assert set(sub_parsers(root_parser())) - listed == {"overview", "version"}
+    assert set(sub_parsers(root_parser())) - listed == {"version"}
 
 
 def test_sentences_of_each_command_s_help_fit_a_narrow_terminal(

@@ -1,4 +1,4 @@
-"""`trimpoint token`, and `app-server` as Codex's desktop app runs it over SSH."""
+"""`trimpoint daemon token`, and `app-server` as Codex's desktop app runs it over SSH."""
 
 import json
 import re

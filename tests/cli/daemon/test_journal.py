@@ -1,4 +1,4 @@
-"""`trimpoint journal`: its output and exit code, with intact and damaged state directories, with
+"""`trimpoint daemon journal`: its output and exit code, with intact and damaged state directories, with
 and without a daemon.
 """
 
@@ -25,7 +25,7 @@ from tests.journal.threads import (
 
 
 class Harness:
-    """A state directory with two threads, and `trimpoint journal` for it."""
+    """A state directory with two threads, and `trimpoint daemon journal` for it."""
 
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.store = StateDirectory(root)
@@ -66,7 +66,7 @@ def test_damage_is_named_with_what_to_do(harness: Harness) -> None:
     code, out, _ = harness.run("verify")
     assert code == 1
     assert f"✗ {THREAD}: damaged at byte {record_starts(harness.journal)[-1]}" in out
-    assert "trimpoint journal repair --salvage" in out
+    assert "trimpoint daemon journal repair --salvage" in out
     code, document = harness.document("verify")
     assert (code, document["threads"][0]["problems"][0]["kind"]) == (1, "damaged")
 
@@ -165,7 +165,11 @@ def test_repair_refuses_while_a_daemon_runs_and_the_others_do_not(harness: Harne
     before = harness.journal.read_bytes()
     with harness.store.lock():
         code, _, err = harness.run("repair")
-        assert (code, "in use by process" in err, "trimpoint shutdown" in err) == (1, True, True)
+        assert (code, "in use by process" in err, "trimpoint daemon shutdown" in err) == (
+            1,
+            True,
+            True,
+        )
         assert harness.run("inspect")[0] == 0
         assert harness.run("verify")[0] == 1
     assert harness.journal.read_bytes() == before

@@ -1,4 +1,4 @@
-"""`trimpoint metrics`, and a Prometheus that scrapes the daemon, as people use them."""
+"""`trimpoint daemon metrics`, and a Prometheus that scrapes the daemon, as people use them."""
 
 import re
 import urllib.request

@@ -1,4 +1,4 @@
-"""`trimpoint service`, with a `systemctl` that records its calls; the units are real."""
+"""`trimpoint daemon service`, with a `systemctl` that records its calls; the units are real."""
 
 import json
 import socket
@@ -214,7 +214,7 @@ LISTENING = "ActiveState=active\nUnitFileState=enabled\nListen=/run/s (Stream)\n
             FAILED,
             "ActiveState=failed\n",
             4,
-            ["failed (watchdog)", "failed, no unit", "trimpoint service install"],
+            ["failed (watchdog)", "failed, no unit", "trimpoint daemon service install"],
         ),
     ],
 )

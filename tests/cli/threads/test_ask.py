@@ -147,7 +147,7 @@ async def test_each_trim_says_what_it_brought_and_how_to_take_it_back(stage: Cli
         await stage.turn(client, thread, "prompt-4.")
         assert stage.model.turn_requests()[-1].mentions("prompt-1.")
         new = await stage.run("new")
-        assert f"To undo: trimpoint unarchive {thread[-8:]}" in new.out
+        assert f"To undo: trimpoint threads unarchive {thread[-8:]}" in new.out
 
 
 async def test_a_question_from_another_codex_home_is_answered_from_there(

@@ -122,7 +122,10 @@ async def test_a_thread_is_renamed_archived_and_brought_back(stage: CliHarness) 
             await stage.run("rename", "Parser  rewrite")
         ).out == f"✓ {thread[-8:]} is now “Parser rewrite”.\n"
         archived = await stage.run("archive", "parser")
-        assert (archived.code, f"trimpoint unarchive {thread[-8:]}" in archived.out) == (0, True)
+        assert (archived.code, f"trimpoint threads unarchive {thread[-8:]}" in archived.out) == (
+            0,
+            True,
+        )
         assert (await stage.run("archive", thread)).code == 3
         assert (await stage.run("timeline")).code == 1
         assert (await stage.run("unarchive")).code == 0
@@ -164,7 +167,7 @@ async def test_a_thread_is_deleted_only_when_that_was_said_twice(
         thread = await stage.thread(client)
         await stage.turn(client, thread, "prompt-1.")
         unnamed = await stage.run("delete", "--yes")
-        assert (unnamed.code, "trimpoint delete needs a THREAD" in unnamed.err) == (2, True)
+        assert (unnamed.code, "trimpoint threads delete needs a THREAD" in unnamed.err) == (2, True)
         unasked = await stage.run("delete", thread[-8:])
         assert (unasked.code, "--yes" in unasked.err) == (2, True)
         options = {"stdin": terminal.fd, "stdout": terminal.fd, "stderr": terminal.fd}

@@ -19,11 +19,11 @@ TOKENS = TokenChange(
         ("/clear 3", Spelling.SLASH, "/clear 3"),
         ("/clear 3", Spelling.COLON, ":clear 3"),
         ("/clear 3", Spelling.SHELL, "trimpoint clear 3"),
-        (f"thread/unarchive {THREAD}", Spelling.SHELL, "trimpoint unarchive 7361c173"),
+        (f"thread/unarchive {THREAD}", Spelling.SHELL, "trimpoint threads unarchive 7361c173"),
         (
             f"thread/unarchive {THREAD}",
             Spelling.COLON,
-            "trimpoint unarchive 7361c173 (in a terminal)",
+            "trimpoint threads unarchive 7361c173 (in a terminal)",
         ),
     ],
 )

@@ -32,5 +32,5 @@ async def test_a_thread_with_a_damaged_journal_says_why_it_is_read_only(harness:
                     await client.request(method, threadId=thread_id, **params)
                 assert refused.value.data["reason"] == "journal_read_only", refused.value
                 assert "the journal is damaged at byte" in str(refused.value)
-                assert "trimpoint journal verify" in refused.value.data["hint"]
+                assert "trimpoint daemon journal verify" in refused.value.data["hint"]
             assert (await talk.snapshot())["readOnly"]

@@ -54,7 +54,7 @@ async def test_new_tells_tokens_and_how_to_have_the_old_thread_back(harness: Har
         assert after["windowTokens"] == before["windowTokens"]
         assert outcome["undo"] == f"thread/unarchive {talk.thread_id}"
         short = talk.thread_id[-8:]
-        assert last_line(outcome) == f"To undo: trimpoint unarchive {short} (in a terminal)"
+        assert last_line(outcome) == f"To undo: trimpoint threads unarchive {short} (in a terminal)"
         await talk.client.request("thread/unarchive", threadId=talk.thread_id)
         assert seen_turns(await talk.turn(), 3) == [1, 2, 3]
 

@@ -117,7 +117,7 @@ def _told(error: RpcError, thread_id: str) -> RpcError:
     """Returns a refusal in the terms of an editor's sessions."""
     reason = error.member("reason")
     if reason == "thread_archived" or "is archived" in error.message:
-        remedy = f"`trimpoint unarchive {thread_id}` brings it back."
+        remedy = f"`trimpoint threads unarchive {thread_id}` brings it back."
         text = f"The session {thread_id} is archived. {remedy}"
         return RpcError(INVALID_PARAMS, text, {"reason": "thread_archived"})
     if reason in (None, "thread_not_found"):

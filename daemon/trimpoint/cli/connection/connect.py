@@ -54,7 +54,7 @@ async def _with_daemon(
     except ConnectionLost:
         raise NoDaemon(
             "The daemon closed the connection.",
-            "`trimpoint logs` shows its log. The next command starts a new one if none runs.",
+            "`trimpoint daemon logs` shows its log. The next command starts a new one.",
         ) from None
 
 
@@ -69,7 +69,7 @@ async def _greet(
         raise NoDaemon(
             "Something accepts connections at the daemon's socket and has not answered for "
             f"{_GREETING_DEADLINE_S:.0f} s.",
-            "If it is the daemon, it hangs: see `trimpoint logs` and `trimpoint doctor`.",
+            "If it is the daemon, it hangs: see `trimpoint daemon logs` and `trimpoint doctor`.",
         )
 
 

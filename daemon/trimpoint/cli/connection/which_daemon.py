@@ -37,7 +37,7 @@ async def identify(client: Client, profile: ProfileParams) -> ProfileChosen:
     if is_asked(profile):
         raise CliError(
             "The running daemon is an older version that has one Codex for all clients.",
-            "Stop it with `trimpoint shutdown`, then start this client again.",
+            "Stop it with `trimpoint daemon shutdown`, then start this client again.",
             reason="daemon_too_old",
         )
     await client.initialize("trimpoint-stdio")

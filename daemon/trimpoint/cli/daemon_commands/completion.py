@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from trimpoint.cli.exits import Exit
 from trimpoint.cli.json_output import write_text
-from trimpoint.cli.parsing.arguments import root_parser, sub_parsers
+from trimpoint.cli.parsing.arguments import in_order, root_parser, sub_parsers
+from trimpoint.cli.parsing.options import LOCATION_OPTIONS, takes_location
 
 # bash shows what it would insert. A help text behind the word is taken off again once only one is
 # left, and for those who have bash insert one after the other (COMP_TYPE 37 and 42).
@@ -65,9 +66,7 @@ _EARLY_OPTIONS = (
     ("--thread", "which thread"),
     ("--last", "the thread that was used last"),
     ("--json", "print JSON, for scripts"),
-    ("--socket", "the daemon's Unix socket"),
-    ("--state-dir", "where the daemon keeps its journals"),
-    ("--config", "configuration file"),
+    *((option, text) for option, _, text in LOCATION_OPTIONS),
     ("--version", "what is installed"),
     ("--help", "all commands"),
 )
@@ -102,8 +101,8 @@ def candidates(words: list[str], shell: str = "bash") -> Iterator[Candidate]:
     *before, typed = words
     parser: argparse.ArgumentParser = root_parser()
     root = parser
-    for word in before:
-        parser = sub_parsers(parser).get(word, parser)
+    for word in in_order(before, root)[0]:
+        parser = sub_parsers(parser)[word]
     last = before[-1] if before else ""
     if last in _THREAD_OPTIONS:
         yield from _matching_threads(typed, shell)
@@ -127,17 +126,20 @@ def _commands(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
     return [
         (name, sub.description or "")
         for name, sub in sub_parsers(parser).items()
-        if name not in {"overview", "version"}
+        if name != "version"
     ]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
     actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    return [
+    named = [
         (action.option_strings[-1], action.help or "")
         for action in actions
         if action.option_strings
     ]
+    if takes_location(parser):
+        named += [(option, text) for option, _, text in LOCATION_OPTIONS]
+    return named
 
 
 def _values(parser: argparse.ArgumentParser, option: str) -> list[tuple[str, str]] | None:

@@ -1,4 +1,4 @@
-"""`trimpoint journal`: lists, verifies, repairs and exports the journals on disk.
+"""`trimpoint daemon journal`: lists, verifies, repairs and exports the journals on disk.
 
 Always true: only `repair` and `expire` write. They hold the lock of the state directory, so they
 never run beside a daemon. Nothing is deleted unless the user asked for exactly that.
@@ -172,7 +172,7 @@ def _chosen(store: StateDirectory, arguments: argparse.Namespace) -> list[str]:
         problem = f"could be {len(matching)} threads" if matching else "is not a thread"
         raise CliError(
             f"{wanted!r} {problem} of {store.root}.",
-            "See `trimpoint journal inspect`.",
+            "See `trimpoint daemon journal inspect`.",
             reason="thread_not_found",
         )
     return matching
@@ -184,7 +184,9 @@ def _locked(store: StateDirectory) -> Generator[None]:
         lock = store.lock()
     except StateDirectoryBusy as busy:
         raise CliError(
-            f"{busy}.", "Stop the daemon first: trimpoint shutdown.", reason="state_directory_busy"
+            f"{busy}.",
+            "Stop the daemon first: trimpoint daemon shutdown.",
+            reason="state_directory_busy",
         ) from None
     except OSError as error:
         raise CliError(

@@ -1,4 +1,4 @@
-"""`trimpoint logs`: shows the log of the running daemon, wherever its standard error goes."""
+"""`trimpoint daemon logs`: shows the log of the running daemon, wherever its stderr goes."""
 
 import argparse
 import os
@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         where = "to a terminal" if target.startswith("/dev/") else "nowhere that can be read again"
         said = f"The daemon (pid {holders[0]}) logs {where}: {target}."
         raise CliError(
-            said, "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint service install`."
+            said,
+            "Start it as `trimpoint serve 2>> FILE`, or with `trimpoint daemon service install`.",
         )
     sys.stdout.flush()
     tail = ["tail", "-n", str(arguments.lines), target]

@@ -1,4 +1,4 @@
-"""`trimpoint metrics`: shows the metrics of the daemon."""
+"""`trimpoint daemon metrics`: shows the metrics of the daemon."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""`trimpoint service install | uninstall | status | logs`: manages the daemon as a systemd service
-of the current user.
+"""`trimpoint daemon service install | uninstall | status | logs`: manages the daemon as a systemd
+service of the current user.
 """
 
 import argparse
@@ -189,7 +189,7 @@ def _refuse_if_served(settings: Settings) -> None:
     except SystemdUnavailable as error:
         raise CliError(f"{error}.", _NO_SYSTEMD_HINT, reason="systemd_unavailable") from None
     if not is_listening and event_loop.run(answering, [settings.socket]) is not None:
-        hint = "Stop it first (`trimpoint shutdown`), or give the service another --socket."
+        hint = "Stop it first (`trimpoint daemon shutdown`), or give the service another --socket."
         raise CliError(
             f"A daemon that was not started by systemd serves {settings.socket}.",
             hint,
@@ -277,7 +277,9 @@ def _status_table(service: dict[str, str], socket: dict[str, str]) -> Table:
     )
     if service.get("StatusText") and pid:
         table.add_row("", Text(one_line(service["StatusText"]), "dim"))
-    listening = one_line(socket.get("Listen", "")) or "not installed: trimpoint service install"
+    listening = (
+        one_line(socket.get("Listen", "")) or "not installed: trimpoint daemon service install"
+    )
     table.add_row(
         Text("Socket", "bold"),
         Text(f"{socket.get('ActiveState')}, {socket.get('UnitFileState') or 'no unit'}"),

@@ -1,4 +1,4 @@
-"""`trimpoint shutdown`: ends the daemon and waits until its process is gone."""
+"""`trimpoint daemon shutdown`: ends the daemon and waits until its process is gone."""
 
 import argparse
 import os

@@ -1,5 +1,5 @@
-"""`trimpoint token`: prints the token for clients over TCP, or an address that logs a browser
-in.
+"""`trimpoint daemon token`: prints the token for clients over TCP, or an address that logs a
+browser in.
 """
 
 import argparse

@@ -19,6 +19,15 @@ CHAT = """\
 Without a thread it continues the last one of this folder, or begins one. ? shows the keys.
 """
 
+TUI = """\
+Runs codex --remote on the daemon, in this folder. Type a colon before a command there, such as
+:clear 3 (docs/codex-tui.md).
+examples:
+  trimpoint tui
+  trimpoint --last tui            go on in the thread that was used last
+  trimpoint tui -m gpt-5 "What does this project do?"
+"""
+
 DESKTOP = """\
 Talks to the daemon through a pipe, and starts it if none runs: no port is opened. Closing the
 window leaves the daemon running. Needs Qt, and says how to install it
@@ -123,6 +132,25 @@ def add_chat(commands: Commands) -> None:
     parser.add_argument("--new", action="store_true", help="begin a new thread")
     parser.add_argument(
         "--quiet", action="store_true", help="do not ring or notify when a thread asks or ends"
+    )
+    thread_options(parser)
+    add_location_options(parser)
+
+
+def add_tui(commands: Commands) -> None:
+    """Adds the command `tui`."""
+    parser = command(
+        commands,
+        "tui",
+        "programs.codex_tui:run",
+        "talk with the agent in Codex's own terminal UI",
+        TUI,
+    )
+    parser.add_argument(
+        "words",
+        metavar="ARGUMENT",
+        nargs="*",
+        help="what Codex takes: a prompt, resume, -m MODEL …",
     )
     thread_options(parser)
     add_location_options(parser)

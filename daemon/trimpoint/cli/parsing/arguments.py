@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -15,29 +16,22 @@ from trimpoint.cli.parsing import fleet_arguments as fleet
 from trimpoint.cli.parsing import machine_arguments as machine
 from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
-from trimpoint.cli.parsing.options import HelpFormatter, wrapped
-
-EXIT_CODES = (
-    (0, "done"),
-    (1, "failed or refused; everything is as before"),
-    (2, "wrong usage; the message says how to correct it"),
-    (3, "skipped, nothing changed: there was nothing to do, or the thread is busy"),
-    (4, "no daemon answers"),
-)
-GENERAL = (
-    "Without --thread a command takes the last thread of this folder (its git work tree) and says "
-    "which.",
-    "--json prints one JSON document, or JSON lines where something is followed, and nothing else.",
-    "Options may stand before the command. Colour and progress appear on a terminal only, and a "
-    "long answer goes through a pager there; NO_COLOR, PAGER and NO_PAGER are respected.",
-    "What is Codex's own goes to Codex: trimpoint login, logout, exec, mcp … and trimpoint codex "
-    "WORD.",
-)
-
-DESCRIPTION = "Keep long Codex conversations going: clear, compact, compress and revert them."
+from trimpoint.cli.parsing.help_text import DESCRIPTION, located, short_help, whole_help
+from trimpoint.cli.parsing.options import LOCATION_OPTIONS, HelpFormatter
 
 GROUPS = (
-    ("talk", (agent.add_chat, agent.add_ask, threads.add_interrupt, threads.add_watch)),
+    (
+        "talk",
+        (
+            agent.add_chat,
+            agent.add_ask,
+            agent.add_tui,
+            agent.add_open,
+            agent.add_desktop,
+            threads.add_interrupt,
+            threads.add_watch,
+        ),
+    ),
     (
         "the agent's context",
         (context.add_context, *context.declared("context")),
@@ -53,54 +47,36 @@ GROUPS = (
             threads.add_export,
         ),
     ),
-    (
-        "threads",
-        (
-            threads.add_threads,
-            threads.add_rename,
-            threads.add_fork,
-            threads.add_archive,
-            threads.add_unarchive,
-            threads.add_delete,
-        ),
-    ),
+    ("threads", (threads.add_threads,)),
     ("sessions of all agents", (sessions.add_sessions,)),
     ("many machines", (fleet.add_fleet,)),
-    (
-        "the daemon",
-        (
-            agent.add_open,
-            agent.add_desktop,
-            daemons.add_serve,
-            daemons.add_status,
-            daemons.add_shutdown,
-            daemons.add_logs,
-            machine.add_service,
-            daemons.add_metrics,
-            daemons.add_token,
-        ),
-    ),
+    ("the daemon", (daemons.add_daemon, daemons.add_serve)),
     (
         "this installation",
-        (
-            machine.add_doctor,
-            machine.add_config,
-            machine.add_journal,
-            machine.add_completion,
-            machine.add_demo,
-        ),
+        (machine.add_doctor, machine.add_config, machine.add_completion, machine.add_demo),
     ),
     ("for programs", (daemons.add_acp, agent.add_probe, daemons.add_stdio, machine.add_schema)),
 )
 # These take a value, wherever they stand.
-_WITH_VALUE = frozenset({"--socket", "--state-dir", "--config", "-t", "--thread", "--codex", "-c"})
-_WITH_ACTIONS = frozenset({"config", "fleet", "journal", "service", "sessions"})
+_WITH_VALUE = frozenset(
+    {"-t", "--thread", "--codex", "-c", *(option for option, _, _ in LOCATION_OPTIONS)}
+)
+# Commands that had no group once; they can still be typed as they were.
+_GROUP_OF = {
+    **dict.fromkeys(("rename", "fork", "archive", "unarchive", "delete"), "threads"),
+    **dict.fromkeys(daemons.OF_DAEMON, "daemon"),
+}
+_OF_THREAD = frozenset({"-t", "--thread", "--last"})
+_HELP = frozenset({"-h", "--help"})
 
 
 class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse would keep silent about a disk that is full.
         (file or sys.stderr).write(message)
+
+    def format_help(self) -> str:
+        return located(self, super().format_help())
 
     def error(self, message: str) -> NoReturn:
         unknown = re.search(
@@ -124,39 +100,27 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _unknown_command(kind: str, name: str, known: list[str]) -> NoReturn:
+    there_are = f"There are: {', '.join(known)}."
+    if kind == "command":
+        there_are = "trimpoint help all lists all commands."
+        known += _GROUP_OF
     nearest = difflib.get_close_matches(name, known, n=1)
-    guess = f"Did you mean {nearest[0]}? " if nearest else ""
-    there_are = (
-        "trimpoint help lists all commands."
-        if kind == "command"
-        else f"There are: {', '.join(known)}."
-    )
+    guess = f"Did you mean {' '.join(_with_group(nearest))}? " if nearest else ""
     raise UsageError(f"There is no {kind} {name!r}.", f"{guess}{there_are}")
 
 
 class RootParser(_Parser):
-    """The parser of the whole command line. Its help lists the commands in groups, which argparse
-    cannot do.
-    """
+    """The parser of the whole command line. `groups` are its commands in the order of the help."""
 
     groups: list[tuple[str, list[str]]]
 
     def format_help(self) -> str:
+        return short_help()
+
+    def format_whole_help(self) -> str:
+        """Returns the help with every command."""
         summaries = {action.dest: action.help or "" for action in _choices(self)}
-        width = max(map(len, summaries))
-        blocks = ["usage: trimpoint COMMAND [OPTION …]\n", wrapped(f"{self.description}\n")]
-        for title, names in self.groups:
-            rows = (wrapped(f"  {name:<{width}}  {summaries[name]}\n", width + 4) for name in names)
-            blocks.append(f"{title}:\n" + "".join(rows))
-        blocks.append(
-            wrapped(
-                "trimpoint help COMMAND explains one; trimpoint --version shows what is installed."
-                "\n"
-            )
-        )
-        codes = (wrapped(f"  {code}  {meaning}\n", 5) for code, meaning in EXIT_CODES)
-        blocks.append("exit codes:\n" + "".join(codes))
-        return "\n".join([*blocks, "".join(wrapped(f"{sentence}\n") for sentence in GENERAL)])
+        return whole_help(self.groups, summaries)
 
 
 def _choices(parser: argparse.ArgumentParser) -> Sequence[argparse.Action]:
@@ -201,43 +165,79 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     `module:function`.
 
     :raises UsageError: when the command line is not valid.
-    :raises SystemExit: when `--help` or `--version` was given; the text has been printed.
+    :raises SystemExit: when help was asked for, or no command was given and no person is at a
+        terminal; the text has been printed.
     """
     parser = root_parser()
-    ordered = _in_order(list(arguments), parser)
-    parsed, rest = parser.parse_known_args(ordered)
-    if rest and parsed.command == "overview":  # what bare `trimpoint` shows has no name
-        raise UsageError(f"trimpoint does not take {rest[0]!r}.", "See trimpoint help.")
-    if rest:
-        raise UsageError(
-            f"trimpoint {parsed.command} does not take {rest[0]!r}.",
-            f"See trimpoint {parsed.command} --help.",
-        )
+    if arguments[:1] == ["help"]:
+        arguments = _help_asked(parser, arguments[1:])
+    words, options, rest = in_order(arguments, parser)
+    is_bare = not words and not rest
+    if is_bare:
+        words = ["threads" if {"-j", "--json"}.intersection(options) else "chat"]
+    if words == ["tui"] and not _HELP.intersection(rest[:1]):
+        ours = _options_in_front(rest, _OF_THREAD)
+        options, rest = [*options, *rest[:ours]], ["--", *rest[ours:]]  # the rest is Codex's
+    parsed, unknown = parser.parse_known_args([*words, *options, *rest])
+    if unknown:
+        command = "trimpoint" if is_bare else f"trimpoint {parsed.command}"
+        raise UsageError(f"{command} does not take {unknown[0]!r}.", f"See {command} --help.")
+    if is_bare and words == ["chat"] and not _is_at_terminal():
+        sys.stdout.write(short_help())
+        raise SystemExit(0)
     return parsed
 
 
-def _in_order(arguments: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Returns the command line with the command as its first word: `help X` becomes `X --help`, and
-    options before the command are moved behind it.
+def _help_asked(parser: RootParser, topic: Sequence[str]) -> list[str]:
+    words = [word for word in topic if not word.startswith("-")]
+    if words == ["all"]:
+        sys.stdout.write(parser.format_whole_help())
+        raise SystemExit(0)
+    return [*words, "--help"]
+
+
+def _is_at_terminal() -> bool:
+    return os.isatty(0) and os.isatty(1) and os.environ.get("TERM") != "dumb"
+
+
+def in_order(
+    arguments: Sequence[str], parser: argparse.ArgumentParser
+) -> tuple[list[str], list[str], list[str]]:
+    """Splits a command line into the words of the command, with its group where it was typed
+    without, the options that stand before and among them, and the rest.
     """
-    if arguments[:1] == ["help"]:
-        words = [word for word in arguments[1:] if not word.startswith("-")]
-        return [*words, "--help"]
     if arguments[:1] and arguments[0] in {"-V", "-v", "--version"}:
-        return ["version", *arguments[1:]]
+        return ["version"], [], [*arguments[1:]]
+    words: list[str] = []
     options: list[str] = []
     rest = list(arguments)
-    while rest and rest[0].startswith("-") and rest[0] not in {"-h", "--help"}:
-        options.append(rest.pop(0))
-        if options[-1] in _WITH_VALUE and rest:
-            options.append(rest.pop(0))
-    if not rest:
-        return ["overview", *options]
-    command_words = 1
-    if (
-        rest[0] in _WITH_ACTIONS
-        and len(rest) > 1
-        and rest[1] in sub_parsers(sub_parsers(parser)[rest[0]])
-    ):
-        command_words += 1
-    return [*rest[:command_words], *options, *rest[command_words:]]
+    while rest and (inner := sub_parsers(parser)):
+        count = _options_in_front(rest)
+        options, rest = [*options, *rest[:count]], rest[count:]
+        named = rest[:1] if words else _with_group(rest[:1])
+        if not named or named[0] not in inner:
+            break
+        rest.pop(0)
+        for word in named:
+            parser = sub_parsers(parser)[word]
+        words += named
+    return words, options, rest
+
+
+def _options_in_front(words: list[str], only: frozenset[str] | None = None) -> int:
+    """Returns how many words in front are options and their values; those that ask for help are
+    not counted.
+    """
+    count = 0
+    while count < len(words):
+        word = words[count]
+        if not word.startswith("-") or word in _HELP or (only is not None and word not in only):
+            break
+        count += 2 if word in _WITH_VALUE else 1
+    return min(count, len(words))
+
+
+def _with_group(words: list[str]) -> list[str]:
+    """Returns a command with the group that it stands below today."""
+    group = _GROUP_OF.get("".join(words[:1]))
+    return words if group is None else [group, *words]

@@ -2,6 +2,7 @@
 
 import argparse
 
+from trimpoint.cli.parsing import machine_arguments as machine
 from trimpoint.cli.parsing.options import (
     Commands,
     add_location_options,
@@ -29,6 +30,31 @@ TOKEN = """\
 The token is in the file http-token of the state directory, made when it is first needed, and
 readable by you alone. Anyone who has it can do with your threads what you can.
 """
+
+
+OF_DAEMON = ("status", "logs", "shutdown", "service", "metrics", "token", "journal")
+"""The actions of `trimpoint daemon`."""
+
+
+def add_daemon(commands: Commands) -> None:
+    """Adds the command `daemon`."""
+    parser = command(
+        commands,
+        "daemon",
+        "thread_commands.status:run",
+        f"look after the daemon: {', '.join(OF_DAEMON)}",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
+    for add in (
+        add_status,
+        add_logs,
+        add_shutdown,
+        machine.add_service,
+        add_metrics,
+        add_token,
+        machine.add_journal,
+    ):
+        add(actions)
 
 
 def add_serve(commands: Commands) -> None:
@@ -129,10 +155,7 @@ def add_shutdown(commands: Commands) -> None:
 
 
 def add_unlisted(commands: Commands) -> None:
-    """Adds the commands that are run by `trimpoint` alone and by `trimpoint --version`."""
-    overview = commands.add_parser("overview", allow_abbrev=False)
-    overview.set_defaults(run="trimpoint.cli.thread_commands.overview:run", command="overview")
-    for_clients(overview)
+    """Adds the command that `trimpoint --version` runs."""
     version = commands.add_parser("version", allow_abbrev=False)
     version.set_defaults(run="trimpoint.cli.daemon_commands.version:run", command="version")
     json_option(version)

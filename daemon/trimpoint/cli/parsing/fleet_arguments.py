@@ -51,7 +51,7 @@ def add_fleet(commands: Commands) -> None:
 def _action(
     actions: Commands, name: str, run: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
-    parser = command(actions, name, f"fleet_commands.{run}", summary, details, "fleet")
+    parser = command(actions, name, f"fleet_commands.{run}", summary, details)
     parser.set_defaults(action=name)
     return parser
 

@@ -6,6 +6,7 @@ import argparse
 
 from trimpoint.cli.parsing.options import (
     Commands,
+    add_location_options,
     as_codex_daemon,
     command,
     for_daemons,
@@ -35,10 +36,11 @@ COMPLETION = """\
 
 def add_journal(commands: Commands) -> None:
     """Adds the command `journal`."""
-    parser = commands.add_parser(
+    parser = command(
+        commands,
         "journal",
-        help="look at the journals on disk, check, repair and export them",
-        allow_abbrev=False,
+        "daemon_commands.journal:run_inspect",
+        "look at the journals on disk, check, repair and export them",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     _offline(actions, "inspect", "show the journals, or all about one")
@@ -67,7 +69,7 @@ def _offline(
     actions: Commands, name: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
     run = f"daemon_commands.journal:run_{name}"
-    parser = command(actions, name, run, summary, details, "journal")
+    parser = command(actions, name, run, summary, details)
     parser.add_argument(
         "-t",
         "--thread",
@@ -75,9 +77,7 @@ def _offline(
         help="which thread: its id, or the beginning or end of it (default: all)",
     )
     json_option(parser)
-    parser.add_argument("--state-dir", metavar="DIR", help="where the journals are")
-    parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
-    parser.set_defaults(socket=None)
+    add_location_options(parser)
     return parser
 
 
@@ -100,7 +100,7 @@ def add_service(commands: Commands) -> None:
         ("status", "show what systemd knows of it", False),
     ):
         run = f"daemon_commands.service:run_{action}"
-        sub = command(actions, action, run, summary, group="service")
+        sub = command(actions, action, run, summary)
         if changes:
             sub.add_argument(
                 "--dry-run", action="store_true", help="print what would be done, and do nothing"
@@ -151,8 +151,9 @@ def add_demo(commands: Commands) -> None:
         commands,
         "demo",
         "programs.demo:run",
-        "see /clear, /compact and /new at work, in a minute and without an account",
+        "see on one screen what a clear does, without an account",
     )
+    parser.add_argument("--all", action="store_true", help="also /compact, /new and the timeline")
     parser.add_argument("--plain", action="store_true", help="no colour and no animation")
     parser.add_argument("--web", action="store_true", help="play it in the web page, live")
     parser.add_argument(
@@ -175,7 +176,7 @@ def add_config(commands: Commands) -> None:
         ("socket", "print where the daemon listens, or would"),
     ):
         run = f"daemon_commands.config:run_{action}"
-        sub = command(actions, action, run, summary, group="config")
+        sub = command(actions, action, run, summary)
         json_option(sub)
         for_daemons(sub)
 

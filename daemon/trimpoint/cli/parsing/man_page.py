@@ -7,11 +7,14 @@ import argparse
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from trimpoint.cli.parsing.arguments import EXIT_CODES, GENERAL, RootParser, sub_parsers
+from trimpoint.cli.parsing.arguments import RootParser, sub_parsers
+from trimpoint.cli.parsing.help_text import EXIT_CODES, GENERAL
+from trimpoint.cli.parsing.options import LOCATION_OPTIONS
 
 # What most commands take; it is told once.
-_COMMON = ("thread", "last", "json", "socket", "state_dir", "config", "codex", "overrides")
+_COMMON = ("thread", "last", "json", "codex", "overrides")
 _NAME = "keeps long Codex conversations going"
+_BARE = "In a terminal, trimpoint alone opens the conversation of this folder."
 _ENVIRONMENT = (
     ("TRIMPOINT_SOCKET", "The daemon's Unix socket, as --socket."),
     ("TRIMPOINT_STATE_DIR", "Where the daemon keeps its journals, as --state-dir."),
@@ -50,10 +53,10 @@ def _head(parser: RootParser) -> Iterator[str]:
     yield '.\\" Made by scripts/generate-docs from the parser. Change it there.'
     yield '.TH TRIMPOINT 1 "" "trimpoint" "User Commands"'
     yield from (".SH NAME", f"trimpoint \\- {_text(_NAME)}")
-    yield from (".SH SYNOPSIS", ".B trimpoint", "\\fICOMMAND\\fR [\\fIOPTION\\fR ...]", ".br")
-    yield from (".B trimpoint help", "[\\fICOMMAND\\fR]")
+    yield from (".SH SYNOPSIS", ".B trimpoint", "[\\fICOMMAND\\fR] [\\fIOPTION\\fR ...]", ".br")
+    yield from (".B trimpoint help", "[\\fICOMMAND\\fR|all]")
     yield from (".SH DESCRIPTION", _text(parser.description or ""))
-    for line in GENERAL:
+    for line in (_BARE, *GENERAL):
         yield from (".PP", _text(line))
 
 
@@ -124,6 +127,8 @@ def _common_section(common: list[argparse.Action]) -> Iterator[str]:
     yield from ('.SH "COMMON OPTIONS"', "Most commands take these.")
     for action in common:
         yield from _argument(action)
+    for option, value, text in LOCATION_OPTIONS:
+        yield from (".TP", f"\\fB{_text(option)}\\fR \\fI{value}\\fR", _text(text))
 
 
 def _foot() -> Iterator[str]:

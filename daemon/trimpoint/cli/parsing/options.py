@@ -9,6 +9,12 @@ import textwrap
 from typing import Any
 
 MAX_TURNS = 1_000_000
+LOCATION_OPTIONS = (
+    ("--socket", "PATH", "the daemon's Unix socket"),
+    ("--state-dir", "DIR", "where the daemon keeps its journals"),
+    ("--config", "FILE", "the configuration file (TOML)"),
+)
+"""They are explained once, in `trimpoint help all`, and not in the help of each command."""
 
 
 def wrapped(line: str, indent: int = 0) -> str:
@@ -42,13 +48,12 @@ Commands = Any  # argparse names the type of a set of sub-commands with a leadin
 
 
 def command(
-    commands: Commands, name: str, run: str, summary: str, details: str = "", group: str = ""
+    commands: Commands, name: str, run: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
     """Adds a sub-command.
 
     :param run: the function that carries it out, as `package.module:function` below
         `trimpoint.cli`, or below `trimpoint` if it begins with `trimpoint.`.
-    :param group: the command whose action it is, such as `journal` for `journal verify`.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
@@ -60,16 +65,20 @@ def command(
     )
     parser.set_defaults(
         run=run if run.startswith("trimpoint.") else f"trimpoint.cli.{run}",
-        command=f"{group} {name}" if group else name,
+        command=parser.prog.removeprefix("trimpoint "),
     )
     return parser
 
 
 def add_location_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that tell where the daemon is."""
-    parser.add_argument("--socket", metavar="PATH", help="the daemon's Unix socket")
-    parser.add_argument("--state-dir", metavar="DIR", help="where the daemon keeps its journals")
-    parser.add_argument("--config", metavar="FILE", help="configuration file (TOML)")
+    """Adds the options that tell where the daemon is. The help of a command only names them."""
+    for option, value, _ in LOCATION_OPTIONS:
+        parser.add_argument(option, metavar=value, help=argparse.SUPPRESS)
+
+
+def takes_location(parser: argparse.ArgumentParser) -> bool:
+    """Returns whether a command has the options of `add_location_options`."""
+    return any(action.dest == "socket" for action in parser._actions)
 
 
 def json_option(parser: argparse.ArgumentParser) -> None:

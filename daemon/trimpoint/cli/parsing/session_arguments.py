@@ -45,7 +45,7 @@ def add_sessions(commands: Commands) -> None:
 def _action(
     actions: Commands, name: str, module: str, summary: str, details: str = ""
 ) -> argparse.ArgumentParser:
-    return command(actions, name, f"session_commands.{module}:run", summary, details, "sessions")
+    return command(actions, name, f"session_commands.{module}:run", summary, details)
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:

@@ -1,5 +1,6 @@
 """Arguments of the commands for a thread: its history, its files, its name and state."""
 
+import argparse
 from typing import get_args
 
 from trimpoint_protocol.shapes.history_kinds import HistoryKind
@@ -203,13 +204,22 @@ def add_search(commands: Commands) -> None:
 
 
 def add_threads(commands: Commands) -> None:
-    """Adds the command `threads`."""
+    """Adds the command `threads` with its actions."""
+    summary = "list the conversations of this folder, Codex's own too"
     parser = command(
         commands,
         "threads",
         "thread_commands.threads:run",
-        "list the conversations of this folder, Codex's own too",
+        f"{summary}; rename, fork, archive, delete one",
     )
+    _list_options(parser)
+    actions = parser.add_subparsers(metavar="ACTION", title="actions")
+    _list_options(command(actions, "list", "thread_commands.threads:run", summary))
+    for add in (_add_rename, _add_fork, _add_archive, _add_unarchive, _add_delete):
+        add(actions)
+
+
+def _list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-a", "--all", action="store_true", help="those of all folders, archived ones too"
     )
@@ -220,8 +230,8 @@ def add_threads(commands: Commands) -> None:
     for_clients(parser)
 
 
-def add_rename(commands: Commands) -> None:
-    """Adds the command `rename`."""
+def _add_rename(commands: Commands) -> None:
+    """Adds the action `rename`."""
     parser = command(
         commands, "rename", "thread_commands.thread_changes:run_rename", "give a thread a name"
     )
@@ -229,8 +239,8 @@ def add_rename(commands: Commands) -> None:
     for_clients(parser, thread=True)
 
 
-def add_archive(commands: Commands) -> None:
-    """Adds the command `archive`."""
+def _add_archive(commands: Commands) -> None:
+    """Adds the action `archive`."""
     for_one_thread(
         command(
             commands, "archive", "thread_commands.thread_changes:run_archive", "archive a thread"
@@ -238,8 +248,8 @@ def add_archive(commands: Commands) -> None:
     )
 
 
-def add_unarchive(commands: Commands) -> None:
-    """Adds the command `unarchive`."""
+def _add_unarchive(commands: Commands) -> None:
+    """Adds the action `unarchive`."""
     details = (
         "Without a thread, the one of this folder that was archived last; so it takes back "
         "`trimpoint new`."
@@ -255,8 +265,8 @@ def add_unarchive(commands: Commands) -> None:
     )
 
 
-def add_delete(commands: Commands) -> None:
-    """Adds the command `delete`."""
+def _add_delete(commands: Commands) -> None:
+    """Adds the action `delete`."""
     details = (
         "Codex forgets the conversation. What trimpoint wrote down of it stays, as an archived "
         "thread."
@@ -272,8 +282,8 @@ def add_delete(commands: Commands) -> None:
     for_one_thread(parser)
 
 
-def add_fork(commands: Commands) -> None:
-    """Adds the command `fork`."""
+def _add_fork(commands: Commands) -> None:
+    """Adds the action `fork`."""
     parser = command(
         commands,
         "fork",

@@ -46,7 +46,7 @@ _HINT = (
     "trimpoint app-server takes -c KEY=VALUE, --config KEY=VALUE, --enable FEATURE, --disable "
     "FEATURE and "
     "--listen stdio://, unix://PATH or ws://HOST:PORT. For ws:// clients show the token of "
-    "`trimpoint token`."
+    "`trimpoint daemon token`."
 )
 _NOWHERE = {"socket": None, "state_dir": None, "config": None, "codex": None}
 

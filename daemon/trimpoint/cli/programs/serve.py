@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serves until a signal or `trimpoint shutdown` ends the daemon, then returns exit code 0.
+    """Serves until a signal or `trimpoint daemon shutdown` ends the daemon, then returns 0.
 
     :raises CliError: when it could not start.
     """
@@ -152,6 +152,6 @@ def _announce(settings: Settings, http: str | None, about_codex: list[str] | Non
             return
         print(f"trimpoint {__version__} listens on {settings.socket} (pid {os.getpid()})")
         if http is not None:
-            print(f"HTTP and WebSocket at {http}, with the token of `trimpoint token`")
+            print(f"HTTP and WebSocket at {http}, with the token of `trimpoint daemon token`")
         print(*about_codex, sep="\n")
         print('Now try, in another terminal: trimpoint ask "What is in this project?"', flush=True)

@@ -35,7 +35,7 @@ from trimpoint.core.model.spelling import Spelling, undo_text
 from trimpoint.core.views.outcome_text import done_text
 
 _CANCEL_DEADLINE_S = 10.0
-_GOES_ON = "It continues in the daemon: see trimpoint status."
+_GOES_ON = "It continues in the daemon: see trimpoint daemon status."
 _MAX_FILES = 20
 _ENDINGS = {
     "completed": ("✓", "green", Exit.DONE),

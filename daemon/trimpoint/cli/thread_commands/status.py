@@ -1,4 +1,4 @@
-"""`trimpoint status`: shows the daemon, its Codex and its threads."""
+"""`trimpoint daemon status`: shows the daemon, its Codex and its threads."""
 
 import argparse
 from functools import partial

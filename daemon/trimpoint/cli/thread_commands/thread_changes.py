@@ -1,5 +1,5 @@
-"""`trimpoint rename | archive | unarchive | delete | fork | interrupt`: commands that act on a
-whole thread.
+"""`trimpoint threads rename | archive | unarchive | delete | fork` and `trimpoint interrupt`:
+commands that act on a whole thread.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from trimpoint.cli.thread_commands.thread_choice import chosen_thread, described
 def run_rename(arguments: argparse.Namespace) -> int:
     """Runs `rename NAME`."""
     if not arguments.name.strip():
-        raise UsageError("The name is empty.", "See trimpoint rename --help.")
+        raise UsageError("The name is empty.", "See trimpoint threads rename --help.")
     return with_daemon(arguments, partial(_rename, arguments))
 
 
@@ -39,7 +39,9 @@ def run_unarchive(arguments: argparse.Namespace) -> int:
 def run_delete(arguments: argparse.Namespace) -> int:
     """Runs `delete THREAD`."""
     if _named_once(arguments).thread is None:
-        raise UsageError("trimpoint delete needs a THREAD.", "`trimpoint threads` lists them.")
+        raise UsageError(
+            "trimpoint threads delete needs a THREAD.", "`trimpoint threads` lists them."
+        )
     return with_daemon(arguments, partial(_delete, arguments))
 
 
@@ -81,7 +83,7 @@ async def _archive(arguments: argparse.Namespace, client: Client) -> int:
     if thread.archived:
         return _skipped(arguments, thread, f"{short_id(thread.id)} is archived already.")
     await client.request("thread/archive", threadId=thread.id)
-    back = f"To undo: trimpoint unarchive {short_id(thread.id)}"
+    back = f"To undo: trimpoint threads unarchive {short_id(thread.id)}"
     return _done(arguments, thread, f"Archived {described(thread)}.", back)
 
 
@@ -122,7 +124,7 @@ async def _delete(arguments: argparse.Namespace, client: Client) -> int:
 
 async def _is_sure(thread: ThreadOverview) -> bool:
     if not keyboard.is_there():
-        hint = "Say so with --yes, or archive it: trimpoint archive."
+        hint = "Say so with --yes, or archive it: trimpoint threads archive."
         raise UsageError("Deleting a conversation from Codex cannot be undone.", hint)
     question = f"Delete {described(thread)} from Codex, for good? [y/N] "
     stderr_console().print(Text.assemble(("? ", "bold yellow"), question), end="", soft_wrap=True)

@@ -88,7 +88,7 @@ class ChildNotStarted(Exception):
     @property
     def hint(self) -> str:
         """Returns advice for a person."""
-        return "Name another with --codex; `trimpoint status` shows which one is used."
+        return "Name another with --codex; `trimpoint daemon status` shows which one is used."
 
     def __str__(self) -> str:
         return f"cannot start {self.codex}: {self.reason}"

@@ -201,7 +201,7 @@ class CodexLink:
             self._fail(
                 ProviderUnavailable(
                     "; ".join([reason, *tail]),
-                    "`trimpoint status` shows which Codex is used; the log says what was tried.",
+                    "`trimpoint daemon status` names the Codex in use; the log has what was tried.",
                 )
             )
         finally:

@@ -40,7 +40,7 @@ def spelled(command: str, spelling: Spelling) -> str:
     """
     method, _, thread_id = command.partition(" ")
     if method == UNARCHIVE:
-        typed = f"trimpoint unarchive {short_id(thread_id)}"
+        typed = f"trimpoint threads unarchive {short_id(thread_id)}"
         return typed if spelling is Spelling.SHELL else f"{typed} (in a terminal)"
     start = {Spelling.SLASH: "/", Spelling.COLON: ":", Spelling.SHELL: "trimpoint "}[spelling]
     return f"{start}{command[1:]}"

@@ -27,7 +27,7 @@ PAGE_PATHS = frozenset({"/", "/login"})
 _OWN_SITE = frozenset({"same-origin", "none"})
 
 _BROWSER_HINT = "Open the page with the address that `trimpoint open` prints."
-_TOKEN_HINT = "Send `Authorization: Bearer` with the token that `trimpoint token` prints."
+_TOKEN_HINT = "Send `Authorization: Bearer` with the token that `trimpoint daemon token` prints."
 
 
 class Admission(Protocol):

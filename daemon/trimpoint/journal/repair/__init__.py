@@ -1,3 +1,3 @@
-"""Implements `trimpoint journal`: `verification` finds damage, `repair` repairs it, and
+"""Implements `trimpoint daemon journal`: `verification` finds damage, `repair` repairs it, and
 `event_export` exports events.
 """

@@ -182,7 +182,9 @@ def _compare(found: Verified, snapshot: Snapshot) -> None:
         found.snapshot = SnapshotState.FITS
         return
     found.snapshot = SnapshotState.DIFFERS
-    advice = "Run `trimpoint journal repair`: it puts the snapshot aside, and the journal counts."
+    advice = (
+        "Run `trimpoint daemon journal repair`: it puts the snapshot aside, and the journal counts."
+    )
     found.problems.append(
         Problem("snapshot_differs", "the snapshot does not match the journal", advice)
     )
@@ -197,14 +199,14 @@ def _problem_of(report: OpenReport) -> Problem | None:
             detail = f"torn at {at}: {report.reason}; {report.damaged_bytes} bytes beyond"
             advice = (
                 "They hold nothing that was acknowledged. The next start cuts them off and keeps "
-                "them in a file, as does `trimpoint journal repair`."
+                "them in a file, as does `trimpoint daemon journal repair`."
             )
             return Problem("torn", detail, advice)
         case Damage.DAMAGED_MIDDLE:
             detail = f"damaged at {at}: {report.reason}; {report.damaged_bytes} bytes from there on"
             advice = (
-                "Restore the file from a backup, or stop the daemon and run `trimpoint journal "
-                "repair --salvage`."
+                "Restore the file from a backup, or stop the daemon and run `trimpoint daemon "
+                "journal repair --salvage`."
             )
             return Problem("damaged", detail, advice)
         case Damage.FOREIGN:

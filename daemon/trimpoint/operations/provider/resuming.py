@@ -47,8 +47,8 @@ class ArchivedElsewhere(EngineError):
 
     reason = Reason.THREAD_ARCHIVED
     hint = (
-        "Unarchive the thread with thread/unarchive or `trimpoint unarchive`; it then goes on from "
-        "what trimpoint and Codex know of it."
+        "Unarchive the thread with thread/unarchive or `trimpoint threads unarchive`; it then goes "
+        "on from what trimpoint and Codex know of it."
     )
 
     def __str__(self) -> str:

@@ -49,7 +49,8 @@ log = structlog.get_logger()
 GC_THRESHOLDS = (50_000, 20, 100)
 
 _BUSY_HINT = (
-    "Use the daemon that runs there (`trimpoint status`), stop it (`trimpoint shutdown`), "
+    "Use the daemon that runs there (`trimpoint daemon status`), stop it (`trimpoint daemon "
+    "shutdown`), "
     "or give this one a --state-dir of its own."
 )
 _UNSAFE_HINT = "Give a --state-dir of your own that no other user can write to (mode 0700)."

@@ -180,8 +180,13 @@ class Stage(NamedTuple):
             request.answer(result)
         return next(one["result"] for one in self.client.received if one.get("id") == number)
 
+    async def hears(self, method: str, times: int = 1) -> None:
+        """Waits until the client was sent so many messages of a method."""
+        while self.client.methods().count(method) < times:
+            await anyio.lowlevel.checkpoint()
+
     def says(self, method: str, **params: Any) -> None:
-        """Has Codex send a notification about the thread."""
+        """Has Codex send a notification about the thread, or about that in `params`."""
         encoded = msgspec.json.encode({"threadId": THREAD, **params})
         line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
         self.operations.router.on_notification(method, Raw(encoded), line)

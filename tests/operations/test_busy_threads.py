@@ -71,8 +71,7 @@ async def test_a_turn_that_codex_begins_as_the_context_is_trimmed_ends_with_its_
         await stage.codex.until(lambda: "thread/archive" in stage.codex.answered)
         await stage.operations.sessions.ready(THREAD)
         assert writer.state.running_turn_id is None
-        await writer.flush()
-    assert "turn/completed" in stage.client.methods()
+        await stage.hears("turn/completed")
 
 
 async def test_a_turn_that_codex_begins_after_its_session_was_left_is_in_the_ledger() -> None:
@@ -87,7 +86,7 @@ async def test_a_turn_that_codex_begins_after_its_session_was_left_is_in_the_led
         stage.codex.answers["thread/archive"] = archived
         await stage.operations.sessions.dispatch(CLEAR)
         await stage.codex.until(lambda: "thread/archive" in stage.codex.answered)
-        await writer.flush()
+        await stage.hears("turn/completed")
         assert (writer.state.turns[-1].id, writer.state.turns[-1].status) == ("T3", "interrupted")
     methods = stage.client.methods()
     assert methods.index("turn/started") < methods.index("turn/completed")

@@ -92,11 +92,11 @@ class CodexEvents:
         if shown is not None and self._played.compactions.note(thread_id, shown):
             self.publish(thread_id, shown)
 
-    def on_record(self, thread_id: str, record: ev.Record) -> None:
-        """Ends the turn of a compaction that has ended without it, as when Codex was killed.
-        Subscribed to the registry's records.
+    def end_compaction(self, thread_id: str, why: str) -> None:
+        """Ends the turn of a compaction whose operation has ended, for clients that were not told
+        its end.
         """
-        for message in self._played.compactions.endings(thread_id, record):
+        for message in self._played.compactions.endings(thread_id, why):
             self.publish(thread_id, message)
 
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:

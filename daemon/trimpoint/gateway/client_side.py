@@ -47,7 +47,6 @@ def build_client_side(
     startup = StartupNotifications()
     played = PlayedTurns(CompactionTurns())
     codex_events = CodexEvents(clients, identity, handles, requests, startup, played)
-    engine.subscribe(codex_events.on_record)
     return ClientSide(
         clients,
         identity,

@@ -126,7 +126,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     revert = RevertMethods(method_deps, requests, reads, side.lifecycle, rules.wait_s)
     lists = ThreadLists(engine, link, identity, deps.is_here)
     picker = TurnPicker(engine, side.own_questions)
-    typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker)
+    in_order = threads.inbound.in_order
+    typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker, in_order)
     notices = TrimNotices(engine, side.clients, identity, side.played)
     handlers = {
         **methods.handlers,

@@ -20,6 +20,12 @@ class ClientSink(Protocol):
         """Sends a notification about the turn of the thread's compaction to clients."""
         ...
 
+    def end_compaction(self, thread_id: str, why: str) -> None:
+        """Ends the turn of a compaction whose operation has ended, for clients that were not told
+        its end.
+        """
+        ...
+
     def publish_run(self, thread_id: str, method: str, lines: list[bytes]) -> None:
         """Sends notifications of one method to clients; they are identical up to the end of their
         thread id.

@@ -6,6 +6,7 @@ command that cannot be executed in its place is refused.
 """
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import anyio
@@ -67,7 +68,7 @@ class Typed(NamedTuple):
 
 class TypedCommands:
     """Executes typed commands. `wrap` places it in front of the handlers that take input for the
-    agent.
+    agent. `in_order` sends something about a thread behind what waits to be sent.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class TypedCommands:
         sessions: Sessions,
         played: PlayedTurns,
         picker: TurnPicker,
+        in_order: Callable[[str, Callable[[], None]], None],
     ) -> None:
         self._clients = clients
         self._identity = identity
@@ -85,6 +87,7 @@ class TypedCommands:
         self._sessions = sessions
         self._played = played
         self._picker = picker
+        self._in_order = in_order
 
     def wrap(self, handlers: dict[str, Handler], forward: Handler) -> dict[str, Handler]:
         """Returns the handlers, with those that take input changed to execute or refuse commands.
@@ -182,7 +185,9 @@ class TypedCommands:
             and status == "completed"
             and turn.operation_id is not None
         ):
-            send_to_read_again(self._clients.subscribers(thread_id))
+            self._in_order(
+                thread_id, lambda: send_to_read_again(self._clients.subscribers(thread_id))
+            )
 
     async def _answer(
         self, client_request: ClientRequest, turn: PlayedTurn, parsed: TypedCommand
@@ -239,7 +244,11 @@ class TypedCommands:
 
     def _send(self, played: PlayedTurn, method: str, **params: Any) -> None:
         message = {"method": method, "params": {"threadId": played.thread_id, **params}}
-        self._clients.broadcast(played.thread_id, method, lambda: msgspec.json.encode(message))
+        line = msgspec.json.encode(message)
+        self._in_order(
+            played.thread_id,
+            lambda: self._clients.broadcast(played.thread_id, method, lambda: line),
+        )
 
 
 def _typed_in_any(turn_input: Any) -> Typed | None:

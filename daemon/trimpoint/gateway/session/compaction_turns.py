@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from trimpoint.codex.notifications.message import CodexMessage
-from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.operations.routing.sub_agents import status_in
 from trimpoint.operations.routing.thread_messages import ended_as_interrupted, idle
 
@@ -49,16 +47,14 @@ class CompactionTurns:
             (self._active.add if is_active else self._active.discard)(thread_id)
         return True
 
-    def endings(self, thread_id: str, record: ev.Record) -> Iterator[CodexMessage]:
-        """Yields what Codex has not told clients about a compaction whose operation ends with this
-        record: that the thread is idle, and that its turn has ended.
+    def endings(self, thread_id: str, why: str) -> Iterator[CodexMessage]:
+        """Yields what Codex has not told clients about a compaction whose operation has ended: that
+        the thread is idle, and that its turn has ended.
         """
-        for event in record.events:
-            if isinstance(event, ev.OperationAdvanced) and not is_open(Phase(event.phase)):
-                turn = self._turns.pop(thread_id, None)
-                if turn is not None or thread_id in self._active:
-                    yield CodexMessage.compose(*idle(thread_id))
-                self._active.discard(thread_id)
-                if turn is not None:
-                    said = ended_as_interrupted(thread_id, str(turn.get("id")), event.message)
-                    yield CodexMessage.compose(*said)
+        turn = self._turns.pop(thread_id, None)
+        if turn is not None or thread_id in self._active:
+            yield CodexMessage.compose(*idle(thread_id))
+        self._active.discard(thread_id)
+        if turn is not None:
+            said = ended_as_interrupted(thread_id, str(turn.get("id")), why)
+            yield CodexMessage.compose(*said)

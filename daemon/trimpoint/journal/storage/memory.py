@@ -36,6 +36,10 @@ class MemoryDisk:
     damaged: dict[str, int] = field(default_factory=dict[str, int])
     locked: bool = False
 
+    async def wait(self) -> None:
+        """Waits as long as an access to the disk takes."""
+        await checkpoint()
+
     def write(self, path: Path) -> None:
         """Raises the error of a refused write if `refusal` is set."""
         if self.refusal is not None:
@@ -54,13 +58,13 @@ class MemoryStorage:
         self._durable = durable
 
     async def write(self, batch: list[bytes], at: Position) -> Position:
-        await checkpoint()
+        await self._disk.wait()
         self._disk.write(self.path)
         self._durable.extend(batch)
         return Position(at.offset_bytes + framing.batch_size_bytes(batch), at.records + len(batch))
 
     async def restore(self, to: Position) -> None:
-        await checkpoint()
+        await self._disk.wait()
         self._disk.write(self.path)
 
     async def bookmark(self, at: Position) -> Bookmark:
@@ -152,7 +156,7 @@ class MemoryStateDirectory:
 
     async def open_journal(self, thread_id: str, after: Bookmark | None = None) -> MemoryJournal:
         path = self.root / f"{file_stem(thread_id)}.journal"
-        await checkpoint()
+        await self.disk.wait()
         if thread_id not in self.disk.records:
             self.disk.write(path)
         return MemoryJournal.over(
@@ -165,7 +169,7 @@ class MemoryStateDirectory:
 
     async def read_journal(self, thread_id: str) -> Iterator[memoryview]:
         path = self.root / f"{file_stem(thread_id)}.journal"
-        await checkpoint()
+        await self.disk.wait()
         if thread_id not in self.disk.records:
             raise FileNotFoundError(ENOENT, "No such file", str(path))
         held = self.disk.records[thread_id]
@@ -173,7 +177,7 @@ class MemoryStateDirectory:
 
     async def write_atomic(self, name: str, *payload: framing.Buffer) -> None:
         check_name(name)
-        await checkpoint()
+        await self.disk.wait()
         self.disk.write(self.root / name)
         self.disk.checked[name] = b"".join(payload)
 

@@ -8,7 +8,6 @@ Codex acknowledges an interrupt in the first moments of a turn and forgets it (m
 an interrupt is repeated until the turn has ended.
 """
 
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import anyio
@@ -17,7 +16,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
-from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
+from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
@@ -83,17 +82,7 @@ class LostEndings:
         """Repeats an interrupt that Codex has refused, because it does so in the first moments of a
         turn. Returns whether Codex has accepted one; False also if the turn has ended meanwhile.
         """
-        with anyio.move_on_after(_BEGINNING_S):
-            while (writer := self._engine.loaded(thread_id)) is not None:
-                if not _may_run(writer.state, turn_id):
-                    return False
-                with suppress(ProviderError):
-                    await self._threads.link.request(
-                        "turn/interrupt", _named(writer.state, turn_id)
-                    )
-                    return True
-                await anyio.sleep(_FIRST_REPEAT_S)
-        return False
+        return await self._repeat(thread_id, turn_id, _BEGINNING_S, until_accepted=True)
 
     def entries_of(self, thread_id: str) -> int:
         """Returns how many entries the thread has; more of them mean that its turn goes on."""
@@ -123,21 +112,32 @@ class LostEndings:
     def _repeat_for(self, thread_id: str, turn_id: str) -> None:
         if (turn_id, REPEATED) not in self._watched:
             self._watched.add((turn_id, REPEATED))
-            spawn(self._tasks, self._repeat, thread_id, turn_id)
+            spawn(self._tasks, self._repeat_watched, thread_id, turn_id)
 
-    async def _repeat(self, thread_id: str, turn_id: str) -> None:
-        pause_s = _FIRST_REPEAT_S
+    async def _repeat_watched(self, thread_id: str, turn_id: str) -> None:
         try:
-            with anyio.move_on_after(self.limits.after_interrupt_s):
-                while True:
-                    await anyio.sleep(pause_s)
-                    writer = self._engine.loaded(thread_id)
-                    if writer is None or not _may_run(writer.state, turn_id):
-                        return
-                    await self._ask("turn/interrupt", _named(writer.state, turn_id))
-                    pause_s = min(2 * pause_s, _LAST_REPEAT_S)
+            await self._repeat(thread_id, turn_id, self.limits.after_interrupt_s)
         finally:
             self._watched.discard((turn_id, REPEATED))
+
+    async def _repeat(
+        self, thread_id: str, turn_id: str, within_s: float, *, until_accepted: bool = False
+    ) -> bool:
+        """Repeats an interrupt until the turn has ended, or until Codex accepts one. Returns
+        whether it did so.
+        """
+        pause_s = _FIRST_REPEAT_S
+        with anyio.move_on_after(within_s):
+            while True:
+                await anyio.sleep(pause_s)
+                writer = self._engine.loaded(thread_id)
+                if writer is None or not _may_run(writer.state, turn_id):
+                    return False
+                answer = await self._ask("turn/interrupt", _named(writer.state, turn_id))
+                if until_accepted and answer is not None:
+                    return True
+                pause_s = pause_s if until_accepted else min(2 * pause_s, _LAST_REPEAT_S)
+        return False
 
     def _rested(self, thread_id: str) -> None:
         writer = self._engine.loaded(thread_id)
@@ -175,7 +175,7 @@ class LostEndings:
         answer.
         """
         params = {"threadId": state.generation.provider_thread_id, "includeTurns": False}
-        thread = as_dict((await self._ask("thread/read", params)).get("thread"))
+        thread = as_dict(as_dict(await self._ask("thread/read", params)).get("thread"))
         return bool(thread) and not is_resting(status_type(thread.get("status")))
 
     async def _as_codex_has_it(self, state: ThreadState, turn_id: str) -> dict[str, Any]:
@@ -188,17 +188,19 @@ class LostEndings:
             "itemsView": "full",
             "limit": _NEWEST_TURNS,
         }
-        turns = map(as_dict, as_list((await self._ask("thread/turns/list", params)).get("data")))
+        listed = as_dict(await self._ask("thread/turns/list", params))
+        turns = map(as_dict, as_list(listed.get("data")))
         return next(
             (turn for turn in turns if turn.get("id") == provider_turn_id), {"id": provider_turn_id}
         )
 
-    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """Returns what Codex answers, or None if it refuses or does not answer."""
         try:
             raw = await self._threads.link.request(method, params, deadline_s=self.limits.answer_s)
         except ProviderFailure as error:
             log.info("lost_turn_not_read", method=method, detail=str(error))
-            return {}
+            return None
         return as_dict(msgspec.json.decode(raw))
 
     def _end(self, writer: ThreadWriter, turn_id: str, turn: dict[str, Any], why: str) -> None:

@@ -2,9 +2,10 @@
 in the order of arrival.
 
 Always true: a fact is applied before any client is notified, and `turn/completed` is sent only once
-everything of that turn is durable (docs/spec/journal.md). While a thread is being opened,
-notifications about unknown provider threads are held back, so that none is lost, reordered, or sent
-with a provider's id.
+everything of that turn is durable (docs/spec/journal.md). Whatever clients are told about a thread,
+requests of Codex included, goes through one queue (`ordered_sink.py`). While a thread is being
+opened, messages about unknown provider threads are held back, so that none is lost, reordered, or
+sent with a provider's id.
 """
 
 from collections import Counter
@@ -27,8 +28,8 @@ from trimpoint.codex.notifications.provider_compactions import ProviderCompactio
 from trimpoint.codex.notifications.translate import RECORDED, translate
 from trimpoint.codex.notifications.watches import Watch
 from trimpoint.core.model.commands import AbandonOpenWork
-from trimpoint.operations.routing.durable_delivery import BeforeTurnEnds, DurableDelivery
 from trimpoint.operations.routing.name_reports import NameReports
+from trimpoint.operations.routing.ordered_sink import BeforeTurnEnds, OrderedSink
 from trimpoint.operations.routing.routes import (
     RETIRED_THREAD_METHODS,
     TEMPORARY_THREAD_METHODS,
@@ -38,7 +39,7 @@ from trimpoint.operations.routing.routes import (
 )
 from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
 from trimpoint.operations.routing.thread_messages import interrupted, provider_thread_of, rests
-from trimpoint.operations.routing.turn_end_buffer import ENDED, TurnEndBuffer
+from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -57,12 +58,13 @@ class NotificationRouter:
         tasks: TaskGroup,
     ) -> None:
         self.watches: dict[str, Watch] = {}
-        self.turn_ends = TurnEndBuffer(engine, self._forward, tasks)
+        self._sink = OrderedSink(engine, sink, before_turn_ends, tasks)
+        self.in_order = self._sink.in_order
+        self.turn_ends = TurnEndBuffer(engine, self._sink.publish, tasks)
         self.fast_path: FastPath | None = None
         self._child_exit_subscribers: list[Callable[[], None]] = []
         self._rest_subscribers: list[Callable[[str], None]] = []
         self._engine = engine
-        self._sink = sink
         self._tasks = tasks
         self._routes: dict[str, Route] = {}
         self._opening = 0
@@ -70,7 +72,6 @@ class NotificationRouter:
         self._paused: Counter[str] = Counter()
         self._quarantined: dict[str, list[CodexMessage]] = {}
         self._unloadable: set[str] = set()
-        self._durable = DurableDelivery(engine, sink, before_turn_ends, tasks)
         self._sub_agents = SubAgents(engine)
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
@@ -187,25 +188,28 @@ class NotificationRouter:
         self.route(CodexMessage(method, params, line))
 
     def route(self, message: CodexMessage) -> None:
-        """Records the facts of a notification and passes it on, or holds it back."""
+        """Records the facts of a message and passes it on, or holds it back."""
         self.fast_path = None
         provider_thread_id = provider_thread_of(message)
         if provider_thread_id is None:
-            self._sink.publish(None, message)
+            if message.request_id is None:
+                self._sink.publish(None, message)
+            else:
+                self._ask(None, message)
             return
         if provider_thread_id in self._quarantined:
             self._quarantine(provider_thread_id, message)
             return
         route = self._routes.get(provider_thread_id) or self.route_of(provider_thread_id)
-        if provider_thread_id in self._buffered or (route is None and self._opening):
-            self._buffered.setdefault(provider_thread_id, []).append(message)
-        elif (
-            route is not None
-            and message.method in RECORDED
-            and self._must_load(route, message.method)
+        if provider_thread_id in self._buffered or (
+            route is None and self._opening and not self.is_sub_agent(provider_thread_id)
         ):
+            self._buffered.setdefault(provider_thread_id, []).append(message)
+        elif route is not None and self._must_load(route, message):
             self._buffered[provider_thread_id] = [message]
             spawn(self._tasks, self._load, route.thread_id, provider_thread_id)
+        elif message.request_id is not None:
+            self._ask(None if route is None else route.thread_id, message)
         elif route is None:
             self._sub_agents.on_foreign_notification(provider_thread_id, message)
             self.foreign_usage.on_notification(provider_thread_id, message)
@@ -219,18 +223,19 @@ class NotificationRouter:
         """Returns whether the thread must stay in memory, because notifications wait to be sent or
         it has had sub-agents.
         """
-        return self._durable.is_waiting(thread_id) or self._sub_agents.has_any(thread_id)
+        return self._sink.is_waiting(thread_id) or self._sub_agents.has_any(thread_id)
 
     def is_sub_agent(self, provider_thread_id: str) -> bool:
         """Returns whether the provider thread belongs to a sub-agent of a thread of ours."""
         return self._sub_agents.is_one(provider_thread_id)
 
-    def _must_load(self, route: Route, method: str) -> bool:
+    def _must_load(self, route: Route, message: CodexMessage) -> bool:
         records = route.role is ThreadRole.CURRENT or (
-            route.role is ThreadRole.RETIRED and method in RETIRED_THREAD_METHODS
+            route.role is ThreadRole.RETIRED and message.method in RETIRED_THREAD_METHODS
         )
         return (
             records
+            and (message.method in RECORDED or message.request_id is not None)
             and route.thread_id not in self._unloadable
             and self._engine.loaded(route.thread_id) is None
         )
@@ -252,13 +257,11 @@ class NotificationRouter:
 
     def on_server_request(self, request_id: Raw, method: str, params: Raw) -> None:
         """Implements `PeerHandler`: passes a request of Codex on to clients."""
-        request = CodexMessage(method, params, request_id=request_id)
-        provider_thread_id = provider_thread_of(request)
-        if provider_thread_id is not None and provider_thread_id in self._quarantined:
-            self._quarantine(provider_thread_id, request)
-            return
-        route = self.route_of(provider_thread_id) if provider_thread_id is not None else None
-        self._sink.ask(route.thread_id if route is not None else None, request_id, method, params)
+        self.route(CodexMessage(method, params, request_id=request_id))
+
+    def _ask(self, thread_id: str | None, request: CodexMessage) -> None:
+        assert request.request_id is not None
+        self._sink.ask(thread_id, request.request_id, request.method, request.params)
 
     def on_epoch_ended(self, epoch: int, reason: str) -> None:
         """Implements `LinkHandler`: ends every open turn of the epoch, in the ledger and for
@@ -309,15 +312,9 @@ class NotificationRouter:
 
     def _pass_on(self, route: Route, message: CodexMessage) -> None:
         if message.method != "thread/started" or route.generation == 1:
-            self._forward(route.thread_id, message)
-        if not self._durable.is_waiting(route.thread_id):
+            self._sink.publish(route.thread_id, message)
+        if not self._sink.is_waiting(route.thread_id):
             self._arm_fast_path(route.thread_id, message)
-
-    def _forward(self, thread_id: str, message: CodexMessage) -> None:
-        if message.method == ENDED or self._durable.is_waiting(thread_id):
-            self._durable.deliver(thread_id, message)
-        else:
-            self._sink.publish(thread_id, message)
 
     def _quarantine(self, provider_thread_id: str, message: CodexMessage) -> None:
         self._quarantined[provider_thread_id].append(message)
@@ -354,7 +351,7 @@ class NotificationRouter:
         if message.method != "turn/started" or (route.generation and running is None):
             self.record(route, message)
         if message.method not in TURN_LIMITS or self._running_turn(route.thread_id) != running:
-            self._forward(route.thread_id, message)
+            self._sink.publish(route.thread_id, message)
 
     def _running_turn(self, thread_id: str) -> str | None:
         writer = self._engine.loaded(thread_id)

@@ -287,8 +287,10 @@ class Gateway:
         try:
             if params is not None and len(params) > CHECKED_BYTES:
                 check_sizes(method, len(params), members_of(method, params))
-            async with self._profiles.using(self._launch_for(params, b"")) as served:
-                return await self._extension_result(served, method, params, call)
+            launch = self._launch_for(params, b"")
+            with self._clients.serving():
+                async with self._profiles.using(launch) as served:
+                    return await self._extension_result(served, method, params, call)
         except Refusal as refusal:
             return as_wire_error(refusal)
 

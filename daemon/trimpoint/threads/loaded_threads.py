@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import anyio
 import structlog
 from anyio.abc import TaskGroup
+from msgspec import structs
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 
 from trimpoint.background import spawn
@@ -64,6 +65,8 @@ class LoadedThreads:
         self._writers: dict[str, ThreadWriter] = {}
         self._idle = IdleThreads(self._writers, rules)
         self._index = ThreadIndex()
+        self._ahead: set[str] = set()
+        """Threads whose summaries were made of a state with records that were not durable."""
         self._loading: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._subscribers: list[Subscriber] = []
         self._catalogue_due_s = 0.0
@@ -314,6 +317,8 @@ class LoadedThreads:
         writer = self._writers[thread_id]
         self._idle.touch(thread_id)
         self._index.on_record(thread_id, writer.state, writer.size_bytes, record)
+        if not writer.is_quiescent:
+            self._ahead.add(thread_id)
         for listener in list(self._subscribers):
             listener(thread_id, record)
 
@@ -364,11 +369,23 @@ class LoadedThreads:
     async def _write_catalogue(self) -> None:
         known = self._index.changes
         try:
-            await self._store.write_atomic(
-                FILE_NAME, encode_catalogue(list(self.summaries.values()))
-            )
+            await self._store.write_atomic(FILE_NAME, encode_catalogue(self._durable_summaries()))
         except JournalError as error:
             log.warning("catalogue_not_written", detail=str(error))
         else:
             self._index.changes -= known
         self._catalogue_due_s = time.monotonic() + CATALOGUE_S
+
+    def _durable_summaries(self) -> list[ThreadSummary]:
+        """Returns all summaries. One with facts that may not be durable is marked as unfinished, so
+        that the next daemon reads the thread's journal instead of believing it.
+        """
+        for thread_id in list(self._ahead):
+            writer = self._writers.get(thread_id)
+            if writer is not None and writer.is_quiescent:
+                self._ahead.discard(thread_id)
+                self._index.on_record(thread_id, writer.state, writer.size_bytes)
+        return [
+            structs.replace(summary, unfinished=True) if thread_id in self._ahead else summary
+            for thread_id, summary in self.summaries.items()
+        ]

@@ -42,7 +42,14 @@ class Codex:
 class Threads:
     """Stands in for a registry with one thread, with or without a running turn."""
 
-    def __init__(self, *, is_running: bool = False, read_only: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        is_running: bool = False,
+        read_only: str | None = None,
+        is_quiescent: bool = True,
+    ) -> None:
+        self.is_quiescent = is_quiescent
         self.state = SimpleNamespace(
             open_operation=SimpleNamespace(id="o", started_at_ms=0, kind="trim")
             if is_running
@@ -56,7 +63,11 @@ class Threads:
         self.read_only = read_only
 
     def loaded_writers(self) -> list[Any]:
-        return [SimpleNamespace(read_only=self.read_only, state=self.state)]
+        return [
+            SimpleNamespace(
+                read_only=self.read_only, state=self.state, is_quiescent=self.is_quiescent
+            )
+        ]
 
 
 def usage(clients: Clients, threads: Threads, codex: Codex) -> Usage:
@@ -95,6 +106,19 @@ async def test_a_client_keeps_the_daemon_until_it_leaves() -> None:
         clients.remove(client.client)
         with anyio.fail_after(DEADLINE_S):
             await ended.wait()
+
+
+async def test_a_request_without_a_client_keeps_the_daemon_until_it_is_answered() -> None:
+    clients = Clients()
+    clients.roster.empty_since_s -= 3600
+    with clients.serving():
+        assert clients.absent_s == 0.0
+    assert clients.absent_s < 3600
+
+
+async def test_facts_that_are_not_durable_keep_the_daemon() -> None:
+    work = Work(cast("ThreadRegistry", Threads(is_quiescent=False)), cast("CodexLink", Codex()))
+    assert await work.is_working()
 
 
 async def test_open_work_keeps_the_daemon_until_it_ends() -> None:

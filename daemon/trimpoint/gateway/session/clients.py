@@ -4,7 +4,8 @@ A notification is encoded at most once for each dialect, whatever the number of 
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -177,6 +178,8 @@ class Roster:
         self.dropped = 0
         """How many of those clients were dropped because they did not read."""
         self.requests = 0
+        self.served = 0
+        """How many requests without a connected client are being answered."""
         self.departed_bytes = 0
         self.empty_since_s = time.monotonic()
 
@@ -205,10 +208,21 @@ class Clients:
 
     @property
     def absent_s(self) -> float:
-        """Returns for how many seconds no client has been connected; 0 while a client is
-        connected.
+        """Returns for how many seconds no client has been connected, and no request was answered; 0
+        while a client is connected.
         """
-        return 0.0 if self.roster.clients else time.monotonic() - self.roster.empty_since_s
+        is_used = self.roster.clients or self.roster.served
+        return 0.0 if is_used else time.monotonic() - self.roster.empty_since_s
+
+    @contextmanager
+    def serving(self) -> Generator[None]:
+        """Counts a request of someone who has no connection, as over REST, as use of the daemon."""
+        self.roster.served += 1
+        try:
+            yield
+        finally:
+            self.roster.served -= 1
+            self.roster.empty_since_s = time.monotonic()
 
     @property
     def sent_bytes(self) -> int:

@@ -1,5 +1,5 @@
-"""Decides when an unused daemon may end: no client is connected, and no turn, operation or
-background terminal is running.
+"""Decides when an unused daemon may end: no client is connected, no request is being answered, no
+turn, operation or background terminal is running, and all that was recorded is durable.
 """
 
 import time
@@ -61,7 +61,7 @@ class Work:
 
     async def is_working(self) -> bool:
         """Returns whether a turn, an operation or a background terminal is running in any of the
-        threads.
+        threads, or anything of them is not durable.
         """
         return (
             self._has_unfinished_thread()
@@ -72,7 +72,10 @@ class Work:
     def _has_unfinished_thread(self) -> bool:
         # Open work of a read-only thread never ends, so it does not count.
         writers = self._engine.loaded_writers()
-        return any(writer.read_only is None and is_unfinished(writer.state) for writer in writers)
+        return any(
+            writer.read_only is None and (is_unfinished(writer.state) or not writer.is_quiescent)
+            for writer in writers
+        )
 
     async def _has_terminals(self) -> bool:
         """Returns whether an agent left a background terminal running; True also when Codex does

@@ -6,7 +6,7 @@ import anyio
 
 from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
-from trimpoint.core.context.active_context import without_prompt
+from trimpoint.core.context.active_context import has_unanswered_call, without_prompt
 from trimpoint.core.context.pins import pinned_turns
 from trimpoint.core.context.provider_compactions import COMPACTION
 from trimpoint.core.evolve.retry_folds import later_prompts
@@ -66,15 +66,23 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
             found = await _items_in_rollouts(writer.state, turn, rollouts)
             if found.own:
                 complete.append(_recorded(turn, found))
-            elif turn.injected_apart or _has_activities(writer.state, turn):
-                # Other turns lose nothing, because their messages are in the ledger.
+            else:
                 missing.append(turn)
+        elif turn.status != "completed" and has_unanswered_call(turn.items):
+            # Codex reports the result of an interrupted call behind the end of its turn, or, when
+            # the session ends then, to no one.
+            found = await _items_in_rollouts(writer.state, turn, rollouts)
+            if len(found.own) > len(turn.items) - turn.injected:
+                complete.append(_recorded(turn, found))
     in_journals = await _items_in_journals(writer, {turn.id for turn in missing}, rollouts)
     complete += [
         _recorded(turn, in_journals[turn.id]) for turn in missing if turn.id in in_journals
     ]
     writer.record_facts(*complete)
-    return _lost(sum(turn.id not in in_journals for turn in missing))
+    lost = [turn for turn in missing if turn.id not in in_journals]
+    return _lost(
+        sum(turn.injected_apart != [] or _has_activities(writer.state, turn) for turn in lost)
+    )
 
 
 async def _items_in_journals(

@@ -21,6 +21,7 @@ from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.codex.notifications.translate import ending_of, entry_of
 from trimpoint.core.context.active_context import pruned_by
 from trimpoint.core.context.carried_turns import carried_turn
+from trimpoint.core.context.pins import pin_items
 from trimpoint.core.evolve.revert_folds import discards_left, injected_at, points_at
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
@@ -130,11 +131,14 @@ def as_it_is(state: ThreadState) -> ThreadState:
     return _with_turns(state, len(state.turns))
 
 
-def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadState:
+def as_it_was(
+    state: ThreadState, kept: int, pins: tuple[str, ...], *, now: bool = False
+) -> ThreadState:
     """Returns the thread's state after its first `kept` turns, with all of them marked as not held
     by a provider thread. What is recorded later does not change it.
 
-    With `now`, trim points after the last of these turns are included.
+    `pins` are those that the context of that moment is given. With `now`, trim points after the
+    last of these turns are included.
     """
     past = _with_turns(state, kept)
     last = state.generation.number if now else state.turns[kept - 1].generation if kept else 0
@@ -142,7 +146,7 @@ def as_it_was(state: ThreadState, kept: int, *, now: bool = False) -> ThreadStat
         past.trim_points = points_at(past.trim_points, past.turns)
         past.injected_before_next = injected_at(state, kept)
     past.discards = discards_left(past, last)
-    past.generations.append(Generation(state.generation.number + 1, "fork", "turns"))
+    past.generations.append(Generation(state.generation.number + 1, "fork", "turns", pins=pins))
     return past
 
 
@@ -191,13 +195,32 @@ def with_injected(
 ) -> Iterator[ev.AnyEvent]:
     """Yields the facts of a fork of `parent`, made with these parameters, with what was injected
     before its turns, and before the next one, in their places.
+
+    A fork has no pins. What its context holds of the parent's is recorded as injected before the
+    first turn of the context.
     """
+    pinned = pin_items(parent, parent.generation.pins)
     for fact in facts:
         if isinstance(fact, ev.TurnStarted) and fact.turn_id in parent.turn_index:
-            turn = parent.turns[parent.turn_index[fact.turn_id]]
-            yield from _injected(turn.injected_before)
+            at = parent.turn_index[fact.turn_id]
+            before = parent.turns[at].injected_before
+            if pinned and at >= parent.active_from_turn:
+                before, pinned = _with_pinned(parent, at, before, pinned), []
+            yield from _injected(before)
         yield fact
-    yield from _injected(_injected_behind_fork(parent, params))
+    behind = _injected_behind_fork(parent, params)
+    yield from _injected(_with_pinned(parent, len(parent.turns), behind, pinned))
+
+
+def _with_pinned(
+    parent: ThreadState, at: int, injected: list[bytes], pinned: list[bytes]
+) -> list[bytes]:
+    """Returns the items injected before the turn at position `at`, with `pinned` before those of
+    them that are in the context.
+    """
+    point = parent.trim_points[-1] if parent.trim_points else None
+    pruned = point.pruned_injected if point is not None and point.turn_index == at else 0
+    return [*injected[:pruned], *pinned, *injected[pruned:]]
 
 
 def _injected(items: Iterable[bytes]) -> Iterator[ev.AnyEvent]:

@@ -353,6 +353,13 @@ def is_output(item: dict[str, Any]) -> bool:
     return str(item.get("type", "")).endswith(("_call_output", "tool_search_output"))
 
 
+def has_unanswered_call(items: Iterable[bytes]) -> bool:
+    """Returns whether a tool call of `items` has no result among them."""
+    decoded: list[dict[str, Any]] = [msgspec.json.decode(item) for item in items]
+    answered = {call_id(item) for item in decoded if is_output(item)}
+    return any(is_call(item) and call_id(item) not in answered for item in decoded)
+
+
 def is_reasoning(item: dict[str, Any]) -> bool:
     """Returns whether the item is reasoning."""
     return item.get("type") == "reasoning"

@@ -242,6 +242,11 @@ def target_items(state: ThreadState, target: RevertTarget) -> list[bytes]:
     )
 
 
+def target_pins(state: ThreadState, target: RevertTarget) -> tuple[str, ...]:
+    """Returns the ids of the pins among `target_items`."""
+    return _opened(state, target, in_provider=False).pins
+
+
 def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Decision:
     """Completes a revert whose files and provider thread are prepared: returns all its effects as
     one record.

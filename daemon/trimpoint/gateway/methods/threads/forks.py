@@ -14,7 +14,7 @@ from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.history.adoption import as_it_is, as_it_was
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
-from trimpoint.core.decide.reverting import target_after, target_items
+from trimpoint.core.decide.reverting import target_after, target_items, target_pins
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.threads.rollout_paths import RolloutPaths
 from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
@@ -103,7 +103,12 @@ class Forks:
         """
         state = session.writer.state
         items = await self._items(session, kept)
-        parent = as_it_was(state, len(state.turns) if kept is None else kept, now=kept is None)
+        turns, pins = (
+            (len(state.turns), state.generation.pins)
+            if kept is None
+            else (kept, target_pins(state, target_after(state, kept)))
+        )
+        parent = as_it_was(state, turns, pins, now=kept is None)
         asked = {**params, "threadId": state.id}
 
         async def opened() -> Raw:

@@ -1,0 +1,61 @@
+"""A turn is carried with all its raw items, also those that Codex wrote after it had said that the
+turn was over.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from trimpoint.core.model import events as ev
+from trimpoint.core.model.decision import Policy
+from trimpoint.operations.phases import complete_items
+from trimpoint.threads.registry import ThreadRegistry
+
+from tests.core.items import Item, call, message, output
+from tests.threads.stage import Disk, Store, begin
+
+PROMPT, CALL, RESULT = message("user", "hi"), call("c1"), output("c1", "aborted by user")
+
+
+def _line(kind: str, payload: Item) -> bytes:
+    return msgspec.json.encode({"type": kind, "payload": payload}) + b"\n"
+
+
+def _encoded(items: list[Item]) -> tuple[bytes, ...]:
+    return tuple(map(msgspec.json.encode, items))
+
+
+def written(rollout: Path, items: list[Item]) -> Path:
+    """Writes a rollout with these items of the turn."""
+    lines = [_line("event_msg", {"type": "task_started", "turn_id": "t1"})]
+    lines += [_line("response_item", item) for item in items]
+    rollout.write_bytes(b"".join(lines))
+    return rollout
+
+
+async def completed(rollout: Path) -> list[Any]:
+    """Returns the items of a turn that was interrupted in its call, once they were completed."""
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
+        writer = await begin(engine)
+        writer.record_facts(
+            ev.ProviderThreadBound(1, "p1", str(rollout), raw_events=True),
+            ev.TurnStarted("t1", 1),
+            ev.ContextItemsRecorded("t1", _encoded([PROMPT, CALL])),
+            ev.TurnCompleted("t1", "interrupted"),
+        )
+        [turn] = writer.state.turns
+        assert turn.items_complete
+        assert await complete_items(writer, [turn]) == []
+        return [msgspec.json.decode(item) for item in turn.items]
+
+
+async def test_the_result_of_an_interrupted_call_that_came_late_is_read_from_the_rollout(
+    tmp_path: Path,
+) -> None:
+    rollout = written(tmp_path / "rollout", [PROMPT, CALL, RESULT])
+    assert await completed(rollout) == [PROMPT, CALL, RESULT]
+
+
+async def test_a_call_without_a_result_anywhere_stays_as_it_is(tmp_path: Path) -> None:
+    rollout = written(tmp_path / "rollout", [PROMPT, CALL])
+    assert await completed(rollout) == [PROMPT, CALL]

@@ -2,9 +2,13 @@ import os
 import shutil
 from pathlib import Path
 
+import anyio
 import pytest
+from trimpoint.git.errors import GitFailed
+from trimpoint.git.plumbing import repository
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
 
+from tests.deadlines import STEP_S
 from tests.git.worktrees import found, git, new_repository, write
 
 
@@ -155,3 +159,14 @@ async def test_a_repository_of_the_other_hash_is_known_as_such(tmp_path: Path) -
     assert (await found(tmp_path / "tree")).hash_name == "sha256"
     assert isinstance(await found(tmp_path / "tree"), Repository)
     shutil.rmtree(tmp_path / "tree")
+
+
+async def test_settings_in_a_pipe_cost_a_deadline_and_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x"})
+    os.mkfifo(folder / ".git" / "more")
+    git(folder, "config", "include.path", "more")
+    monkeypatch.setattr(repository, "_DISCOVERY_DEADLINE_S", 0.2)
+    with anyio.fail_after(STEP_S), pytest.raises(GitFailed, match="longer than"):
+        await discover(folder)

@@ -16,7 +16,16 @@ from trimpoint.git.restore.restore import restore
 
 from tests.deadlines import STEP_S
 from tests.git.everything import everything
-from tests.git.worktrees import captured, contents, found, git, new_repository, store_of, write
+from tests.git.worktrees import (
+    captured,
+    contents,
+    found,
+    git,
+    kept,
+    new_repository,
+    store_of,
+    write,
+)
 
 _PRIVATE = ".git/trimpoint"
 _STORE = ".git/trimpoint-checkpoints.git"
@@ -92,6 +101,42 @@ async def test_a_file_of_ours_that_is_a_link_leads_nowhere(home: _Home, name: st
 async def test_a_file_of_ours_that_is_a_pipe_keeps_nobody_waiting(home: _Home, name: str) -> None:
     os.mkfifo(_in_place(home.folder, name))
     await _safe(home)
+
+
+async def test_settings_and_attributes_in_our_folder_are_never_read(home: _Home) -> None:
+    """They need no look before each use, between which and git's another program could come."""
+    witness = home.documents / "witness"
+    hostile = {
+        f"{_PRIVATE}/config": f'[filter "evil"]\n\tclean = touch {witness}; cat\n\trequired\n',
+        f"{_PRIVATE}/info/attributes": "* filter=evil\n",
+        f"{_PRIVATE}/commondir": ".\n",
+    }
+    await captured(home.folder)
+    write(home.folder, {**hostile, ".gitattributes": "* filter=evil\n", "a": "changed"})
+    await captured(home.folder)
+    assert {name: (home.folder / name).read_text() for name in hostile} == hostile
+    await _safe(home)
+
+
+async def test_the_persons_patterns_for_all_repositories_are_read_where_git_reads_them(
+    home: _Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write(tmp_path, {"xdg/git/ignore": "*.all\n", "mine": "*.mine\n"})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    write(home.folder, {"x.all": "1", "x.mine": "1", "x.own": "1", ".git/info/exclude": "*.own\n"})
+    assert await _captured_names(home) == {"a", "sub/b", "x.mine"}
+    for named in (str(tmp_path / "mine"), "../mine"):
+        git(home.folder, "config", "core.excludesFile", named)
+        assert await _captured_names(home) == {"a", "sub/b", "x.all"}
+    git(home.folder, "config", "core.excludesFile", str(tmp_path / "nowhere"))
+    write(home.folder, {".git/info/exclude": "!*.all\n*.own\n"})
+    assert await _captured_names(home) == {"a", "sub/b", "x.all", "x.mine"}
+
+
+async def _captured_names(home: _Home) -> set[str]:
+    tree = (await captured(home.folder)).tree
+    listed = kept(home.folder, "ls-tree", "-r", "--name-only", tree)
+    return set(listed.decode().split())
 
 
 _ENTRIES: dict[str, Callable[[_Home], bytes]] = {

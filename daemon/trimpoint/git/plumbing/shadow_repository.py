@@ -8,26 +8,31 @@ Objects are written to the store, which also has the refs that keep them. Nothin
         HEAD              the commit of the newest capture
         index             the captured files, with git's stat cache, so that a capture reads only
                           changed files
-        info/attributes   switches conversions off; it has precedence over every .gitattributes
         info/exclude      the user's patterns, and those of `.trimpointignore`
         ignored           the paths that the newest capture ignored (see `capture.ignored`)
-        config            the object format
         lock              held during a capture
+    own_settings/<object format>/, beside this module
+        config            the object format
+        info/attributes   switches conversions off; it has precedence over every .gitattributes
+
+Always true: what can make git run a program is read from `own_settings` alone, which is as safe as
+this code. Whoever owns the git directory, such as an agent that made the repository and still runs,
+can change files in it at any moment, also between a look of ours and git's.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
 import msgspec
+from trimpoint_protocol.locations import HomeUnknown, xdg_directory
 
 from trimpoint.atomic_files import replace_file
 from trimpoint.git.plumbing.own_folders import read_small
 from trimpoint.git.plumbing.process import GitRun, gather, git_answer, run_git
 from trimpoint.git.plumbing.repository import Repository
 from trimpoint.git.plumbing.store import (
-    config_of,
     ensure_head,
     own_git_dir,
     replace_if_other,
@@ -36,12 +41,10 @@ from trimpoint.git.plumbing.store import (
     with_our_objects,
 )
 
-_ATTRIBUTES = b"* -text !eol !crlf -ident !filter !working-tree-encoding\n"
-
+_OWN_SETTINGS = Path(__file__).with_name("own_settings")
 # Settings of the user for finding files and comparing names apply here too; settings that change
 # the bytes or the mode of files do not.
 _TAKEN_OVER = (
-    "core.excludesfile",
     "core.ignorecase",
     "core.precomposeunicode",
     "core.preloadindex",
@@ -61,6 +64,7 @@ _EXACT = (
 )
 
 
+_EXCLUDES_FILE = "core.excludesfile"
 IGNORE_FILE = ".trimpointignore"
 """A file at the top of a worktree with patterns of files that are not captured, in the format of
 `.gitignore`.
@@ -125,7 +129,14 @@ class ShadowRepository:
         listed, found = await gather(
             [self.users("config", "-z", "--list", doing="read its settings"), newest]
         )
-        self._inherited_settings = tuple(_inherited_settings(listed.stdout))
+        settings = _settings(listed.stdout)
+        self._inherited_settings = tuple(
+            _setting(name, settings[name]) for name in _TAKEN_OVER if name in settings
+        )
+        try:
+            await anyio.to_thread.run_sync(self._write_excludes, settings.get(_EXCLUDES_FILE))
+        except OSError as error:
+            raise unusable(error, self.dir) from error
         if not await anyio.Path(self.index).exists():
             return None
         commit = read_commit(found.stdout)
@@ -149,7 +160,11 @@ class ShadowRepository:
             doing=doing,
             cwd=self.repository.worktree,
             variables=self._variables() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
-            settings=(*self._inherited_settings, *_EXACT),
+            settings=(
+                *self._inherited_settings,
+                *_EXACT,
+                f"{_EXCLUDES_FILE}={self.excludes}",
+            ),
             stdin=stdin,
             deadline_s=self._deadline_s,
             may_fail=may_fail,
@@ -232,6 +247,7 @@ class ShadowRepository:
     def _variables(self) -> dict[str, str]:
         return {
             **own_git_dir(self.dir),
+            "GIT_COMMON_DIR": str(_OWN_SETTINGS / self.repository.hash_name),
             "GIT_WORK_TREE": str(self.repository.worktree),
             "GIT_OBJECT_DIRECTORY": str(self.repository.store_objects),
             "GIT_AUTHOR_NAME": _WHO,
@@ -245,10 +261,13 @@ class ShadowRepository:
     def _make(self) -> None:
         # The lock is held, so this file is left over from a git process that was killed.
         (self.dir / "index.lock").unlink(missing_ok=True)
-        replace_if_other(self.dir / "config", config_of(self.repository, bare=False))
-        replace_if_other(self.dir / "info" / "attributes", _ATTRIBUTES)
-        replace_if_other(self.excludes, _excludes(self.repository))
         ensure_head(self.dir)
+
+    def _write_excludes(self, configured: bytes | None) -> None:
+        # Git is given one file, so it has the user's for all repositories, too.
+        named = _users_excludes(configured)
+        of_all = _read_users(named and self.repository.worktree / named)
+        replace_if_other(self.excludes, of_all + b"\n" + _excludes(self.repository))
 
 
 def read_commit(batch: bytes) -> Commit | None:
@@ -277,14 +296,35 @@ def _without_hooks(listed: bytes) -> dict[str, str]:
     return variables
 
 
-def _inherited_settings(listed: bytes) -> Sequence[str]:
-    settings: dict[str, str] = {}
+def _settings(listed: bytes) -> dict[str, bytes | None]:
+    """Returns the settings of `config -z --list`; None for one without a value, which is true."""
+    settings: dict[str, bytes | None] = {}
     for entry in listed.split(b"\0"):
-        name = entry.partition(b"\n")[0].decode(errors="replace")
-        if name in _TAKEN_OVER:
-            # An entry without a newline is a setting without a value, which means true.
-            settings[name] = os.fsdecode(entry).replace("\n", "=", 1)
-    return list(settings.values())
+        name, separator, value = entry.partition(b"\n")
+        settings[name.decode(errors="replace")] = value if separator else None
+    return settings
+
+
+def _setting(name: str, value: bytes | None) -> str:
+    return name if value is None else f"{name}={os.fsdecode(value)}"
+
+
+def _users_excludes(configured: bytes | None) -> Path | None:
+    """Returns the file of patterns for all repositories of the user, as git finds it."""
+    try:
+        if configured is None:
+            return xdg_directory(os.environ, "XDG_CONFIG_HOME", ".config") / "git" / "ignore"
+        return Path(os.fsdecode(configured)).expanduser() if configured else None
+    except (HomeUnknown, RuntimeError):  # of nobody's home
+        return None
+
+
+def _read_users(path: Path | None) -> bytes:
+    """Returns the content of a file that git passes over if it cannot be read."""
+    try:
+        return read_small(path, _MAX_EXCLUDE_BYTES, follows=True) if path is not None else b""
+    except OSError:
+        return b""
 
 
 def _excludes(repository: Repository) -> bytes:

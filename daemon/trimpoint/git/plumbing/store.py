@@ -53,7 +53,7 @@ def make_store(repository: Repository) -> None:
     """
     store = repository.store_dir
     claim_folders(store, _FOLDERS)
-    replace_if_other(store / "config", config_of(repository, bare=True))
+    replace_if_other(store / "config", _config_of(repository))
     ensure_head(store)
 
 
@@ -80,12 +80,12 @@ def ensure_head(folder: Path) -> None:
         replace_file(head, b"ref: refs/heads/none\n")
 
 
-def config_of(repository: Repository, *, bare: bool) -> bytes:
-    """Returns the configuration of a git directory of the daemon: only the object format."""
+def _config_of(repository: Repository) -> bytes:
+    """Returns the configuration of the store: only the object format."""
     is_sha256 = repository.hash_name == "sha256"
     core = f"[core]\n\trepositoryformatversion = {1 if is_sha256 else 0}\n"
     extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
-    core += "\tbare = true\n" if bare else ""
+    core += "\tbare = true\n"
     return f"{core}{extension}".encode()
 
 

@@ -101,7 +101,7 @@ def passed_on(name: str) -> bool:
     """Returns whether a variable of the daemon's environment reaches Codex, and so agents.
 
     All do but those of the service and of trimpoint itself. A list of what is passed on instead
-    would break what people rely on: a provider's key has any name that `env_key` of Codex's
+    would break what people rely on: a provider's key has any name that env_key of Codex's
     configuration gives it, and compilers, package managers and proxies have theirs. What of it an
     agent's commands get is decided by Codex's `shell_environment_policy` (docs/security.md).
     """

@@ -132,11 +132,13 @@ def test_a_part_of_many_ids_tells_some_of_them_and_how_many_there_are(tmp_path: 
     assert str(told.value).endswith(f" or {THREAD}4 (codex) or one of 3 more.")
 
 
-def test_a_thread_of_trimpoints_own_is_shown_by_another_command(
-    capsys: pytest.CaptureFixture[str],
+def test_a_thread_that_is_not_there_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("TRIMPOINT_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("TRIMPOINT_SOCKET", f"{tmp_path}/s")
     assert main(["sessions", "show", "abcd1234", "--agent", "trimpoint"]) == 2
-    assert "trimpoint timeline -t abcd1234 shows it." in capsys.readouterr().err
+    assert "There is no thread 'abcd1234' of trimpoint's." in capsys.readouterr().err
 
 
 def test_an_error_names_the_whole_path_of_a_session(

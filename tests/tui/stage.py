@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-from trimpoint.cli.programs.codex_tui import command_line
+from trimpoint.cli.thread_commands.codex_tui import command_line
 from trimpoint.testkit import codex_environment
 
 from tests.deadlines import SCENARIO_S

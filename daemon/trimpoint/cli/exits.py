@@ -1,7 +1,11 @@
 """Exit codes, and the errors that end a command with a message for a person or a script."""
 
+import errno
 from enum import IntEnum
 from typing import cast
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where nothing more can be written."""
 
 
 class Exit(IntEnum):

@@ -5,7 +5,6 @@ Always true: a module that takes long to import is imported only after the comma
 `--help` takes less than 150 ms.
 """
 
-import errno
 import importlib
 import os
 import signal
@@ -14,7 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from trimpoint.cli.characters import write_plainly
-from trimpoint.cli.exits import CliError, Exit, sole_error
+from trimpoint.cli.exits import DISK_FULL, CliError, Exit, sole_error
 from trimpoint.cli.parsing.arguments import parse
 from trimpoint.cli.programs import app_server, codex_itself
 
@@ -25,7 +24,6 @@ _UNUSED = {
     "trimpoint.cli.programs.serve": "rich",
     "trimpoint.cli.programs.acp": "ssl",
 }
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
@@ -45,11 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         error = sole_error(raised)
         if isinstance(error, BrokenPipeError):
             return _close_broken_pipe()
-        if isinstance(error, OSError) and error.errno in _DISK_FULL:
-            error = _disk_full(error)
+        as_json = bool({"--json", "-j"}.intersection(arguments))
+        if isinstance(error, OSError) and error.errno in DISK_FULL:
+            code = _report(_disk_full(error), as_json=as_json)
+            if error.filename is None:
+                _discard(1)  # else Python tries once more at its end, and fails aloud
+            return code
         if not isinstance(error, CliError):
             raise
-        return _report(error, as_json=bool({"--json", "-j"}.intersection(arguments)))
+        return _report(error, as_json=as_json)
 
 
 def _run(arguments: list[str], program: str) -> int:
@@ -118,14 +120,11 @@ def _open_missing_streams() -> None:
 
 def _disk_full(error: OSError) -> CliError:
     place = error.filename or "where the output goes"
-    failure = CliError(
+    return CliError(
         f"{place}: {error.strerror}.",
         "Free disk space, then run the command again.",
         reason="no_space",
     )
-    if error.filename is None:
-        _close_broken_pipe()  # else Python tries once more at its end, and fails aloud
-    return failure
 
 
 def _report(error: CliError, *, as_json: bool) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from trimpoint_protocol import unified as u
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
+from trimpoint.core.model.spelling import SHORT_ID_CHARS
 from trimpoint.sessionlogs.claude.discovery import claude_sessions
 from trimpoint.sessionlogs.codex.discovery import codex_sessions
 from trimpoint.sessionlogs.gemini.discovery import gemini_sessions
@@ -88,8 +89,19 @@ def moment_of(timestamp: str | None) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def names(wanted: str, session_id: str) -> bool:
+    """Returns whether `wanted` is the id, its beginning or end, or the beginning of its short form,
+    which is the end that lists show.
+    """
+    name, known = wanted.casefold(), session_id.casefold()
+    parts = (known, known[-SHORT_ID_CHARS:])
+    return len(name) >= SHORTEST_ID_END and (
+        known.endswith(name) or any(part.startswith(name) for part in parts)
+    )
+
+
 def session_named(homes: Homes, wanted: str, agent: u.Agent | None = None) -> FoundSession:
-    """Returns the session with this id, or the only one whose id begins or ends with it.
+    """Returns the session with this id, or the only one that `wanted` names (see `names`).
 
     :raises Ambiguous: when no session or more than one matches.
     """
@@ -97,11 +109,9 @@ def session_named(homes: Homes, wanted: str, agent: u.Agent | None = None) -> Fo
     exact = [one for one in sessions if one.id == wanted]
     if len(exact) == 1:
         return exact[0]
-    name = wanted.casefold()
-    if not exact and len(name) >= SHORTEST_ID_END:
-        exact = [one for one in sessions if one.id.casefold().endswith(name)] or [
-            one for one in sessions if one.id.casefold().startswith(name)
-        ]
+    if not exact:
+        named = [one for one in sessions if names(wanted, one.id)]
+        exact = [one for one in named if one.id.casefold().endswith(wanted.casefold())] or named
     if len(exact) == 1:
         return exact[0]
     raise Ambiguous(wanted, [f"{one.id} ({one.agent})" for one in exact])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.core.context.pins import NOTE_PREFIX
 from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.recent import Recent
@@ -216,7 +217,7 @@ class Records:
     def _prompted(self, index: int, text: str) -> None:
         self.turns += 1
         self._prompts.append((index, len(text)))
-        if self.first_prompt is None:
+        if self.first_prompt is None and not text.startswith(NOTE_PREFIX):
             self.first_prompt = text[:500]
 
     def counted(self, timestamp: str) -> int:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trimpoint.cli.connection.client import connect
 
-from tests.cli.stage import DEADLINE_S, CliHarness, Running, Terminal
+from tests.cli.stage import CODEX, DEADLINE_S, CliHarness, Running, Terminal
 
 pytestmark = pytest.mark.codex
 
@@ -216,3 +216,16 @@ async def test_sockets_without_a_listener_and_of_another_kind_are_distinguished(
     assert (await stage.run("status", "--socket", str(file))).code == 4
     too_long = await stage.run("status", "--socket", "/tmp/" + "x" * 120)
     assert (too_long.code, "too long" in too_long.err) == (1, True)
+
+
+async def test_a_daemon_that_is_left_running_lets_go_of_the_terminal(stage: CliHarness) -> None:
+    begun = await stage.run("serve", "--background", *stage.flags, "--codex", str(CODEX))
+    assert (begun.code, "in the background" in begun.out) == (0, True), begun.err
+    [pid] = stage.background_daemons()
+    assert os.readlink(f"/proc/{pid}/fd/2") == str(stage.state_dir / "daemon.log")
+    assert os.getsid(pid) != os.getsid(0)
+    again = await stage.run("serve", "--background", *stage.flags)
+    assert (again.code, "A daemon runs already" in again.err) == (1, True)
+    status = (await stage.run("daemon", "status", "--json")).json()["daemon"]
+    assert (status["pid"], status["codex"]["overrides"]) == (pid, stage.overrides)
+    assert (await stage.run("daemon", "shutdown")).code == 0

@@ -2,6 +2,7 @@
 # ruff: noqa: ASYNC240
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -69,6 +70,21 @@ def test_a_holder_that_has_not_written_its_pid_is_another_process(tmp_path: Path
         with pytest.raises(StateDirectoryBusy, match="in use by another process") as busy:
             StateDirectory(tmp_path).lock()
         assert busy.value.pid is None
+
+
+def test_a_full_disk_names_the_file_that_has_no_room_and_frees_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(OSError, match="No space left") as refused:
+            StateDirectory(tmp_path).lock()
+        assert refused.value.filename == str(tmp_path / "lock")
+    with StateDirectory(tmp_path).lock():
+        pass
 
 
 async def test_every_directory_and_file_is_private(tmp_path: Path) -> None:

@@ -142,7 +142,16 @@ async def _start(launch: Launch) -> Path:
 
 
 def _spawn(launch: Launch, log_fd: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", "trimpoint", "serve", "--background", "--json"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "trimpoint",
+        "serve",
+        "--background",
+        "--detached",
+        "--json",
+    ]
     try:
         return subprocess.Popen(
             [*command, *launch.options],

@@ -20,7 +20,7 @@ from trimpoint.cli.connection.settings import (
 )
 from trimpoint.cli.connection.sockets import absence, daemon_at
 from trimpoint.cli.exits import NoDaemon, UsageError
-from trimpoint.cli.terminal import print_plain_line
+from trimpoint.cli.terminal import print_plain_line, stderr_console
 
 Command = Callable[[Client], Awaitable[int]]
 
@@ -100,7 +100,9 @@ async def _place(arguments: argparse.Namespace, starts: bool) -> Path:
         raise await absence(settings)
     from trimpoint.cli.connection.background import launch_of, socket_of_daemon
 
-    return await socket_of_daemon(launch_of(settings, arguments))
+    launch = launch_of(settings, arguments)
+    with stderr_console().status("[dim]Starting the daemon …"):  # on a terminal only
+        return await socket_of_daemon(launch)
 
 
 async def _running(arguments: argparse.Namespace) -> Path | None:

@@ -142,7 +142,7 @@ def add_tui(commands: Commands) -> None:
     parser = command(
         commands,
         "tui",
-        "programs.codex_tui:run",
+        "thread_commands.codex_tui:run",
         "talk with the agent in Codex's own terminal UI",
         TUI,
     )

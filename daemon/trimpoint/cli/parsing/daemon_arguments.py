@@ -65,6 +65,8 @@ def add_serve(commands: Commands) -> None:
         action="store_true",
         help="leave it running, until nothing has used it for a minute",
     )
+    # For ourselves: this process is to be the daemon, with the log that it was given.
+    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     json_option(parser)
     as_codex_daemon(parser)
     for_daemons(parser)

@@ -4,14 +4,14 @@ import argparse
 import re
 from datetime import UTC, datetime, timedelta
 
-from trimpoint.cli.parsing.options import Commands, command, for_clients, json_option, positive
+from trimpoint.cli.parsing.options import Commands, command, for_clients, positive
 
 AGENTS = ("codex", "claude", "gemini", "trimpoint")
 FORMATS = ("unified", "unified-json", "markdown")
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LIST = """\
-Claude Code's, Gemini CLI's and Codex's sessions are read where these programs keep them; nothing
-is written there. Without ACTION they are listed.
+The sessions of Claude Code, Gemini CLI and Codex are read where these programs keep them, and not
+changed. All that Codex has of one trimpoint thread is one row; --agent codex lists each log.
 """
 CONTINUE = """\
 The new thread is Codex's and trimpoint's. It gets what the session's model would see next: text,
@@ -20,8 +20,7 @@ it is.
 """
 EXPORT = """\
 unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both.
-Messages that are no longer in the context are left out without --include-compacted. Threads of
-trimpoint's own are exported with --agent trimpoint.
+Messages that are no longer in the context are left out without --include-compacted.
 """
 
 
@@ -82,7 +81,7 @@ def _add_show(actions: Commands) -> None:
     parser.add_argument(
         "-n", "--limit", metavar="N", type=positive, default=200, help="the newest N entries"
     )
-    json_option(parser)
+    for_clients(parser)
 
 
 def _add_continue(actions: Commands) -> None:

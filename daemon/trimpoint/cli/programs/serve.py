@@ -9,7 +9,7 @@ from pathlib import Path
 import structlog
 from trimpoint_protocol.locations import HomeUnknown, codex_home
 
-from trimpoint import __version__
+from trimpoint import __version__, event_loop
 from trimpoint.cli.connection.serving.foreground import (
     StopSignals,
     daemon_on_socket,
@@ -18,6 +18,7 @@ from trimpoint.cli.connection.serving.foreground import (
     stop_asked,
 )
 from trimpoint.cli.connection.settings import Settings, codex_binary, settings_of
+from trimpoint.cli.connection.sockets import daemon_at
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.cli.programs.detach import close_stdout, detach
@@ -37,16 +38,45 @@ def run(arguments: argparse.Namespace) -> int:
 
     :raises CliError: when it could not start.
     """
+    if arguments.background and not arguments.detached:
+        return _leave_running(arguments)
     if arguments.background:
         detach()
     settings = settings_of(arguments)
-    codex = codex_binary(arguments)
-    named = settings.config.codex.home
-    home = Path(named).expanduser().absolute() if named else None
-    profile = LaunchProfile(codex, settings.config.codex.overrides, home)
+    profile = _profile(arguments, settings)
     about_codex = _look_at_codex(profile)
     said = None if arguments.json else about_codex
     return run_daemon(settings, partial(_serve, settings, profile, said, arguments.background))
+
+
+def _profile(arguments: argparse.Namespace, settings: Settings) -> LaunchProfile:
+    named = settings.config.codex.home
+    home = Path(named).expanduser().absolute() if named else None
+    return LaunchProfile(codex_binary(arguments), settings.config.codex.overrides, home)
+
+
+def _leave_running(arguments: argparse.Namespace) -> int:
+    """Starts a daemon as a command that needs one does, and returns once it can be used."""
+    # The daemon itself needs none of it.
+    from trimpoint.cli.connection.background import launch_of, socket_of_daemon
+
+    settings = settings_of(arguments)
+    if (running := event_loop.run(daemon_at, settings)) is not None:
+        said = f"A daemon runs already, at {running}."
+        raise CliError(said, "Stop it first: trimpoint daemon shutdown.", reason="daemon_runs")
+    about_codex = _look_at_codex(_profile(arguments, settings))
+    launch = launch_of(settings, arguments)
+    own = [word for one in arguments.overrides for word in ("-c", one)]
+    own += ["--codex", os.path.abspath(codex_binary(arguments))]
+    own += ["--as-codex-daemon"] if arguments.as_codex_daemon else []
+    socket = event_loop.run(socket_of_daemon, launch._replace(options=[*launch.options, *own]))
+    if arguments.json:
+        print_json({"listening": str(socket), "stateDir": str(settings.state_dir)})
+        return Exit.DONE
+    print(f"trimpoint {__version__} listens on {socket}, in the background")
+    print(*about_codex, sep="\n")
+    print("trimpoint daemon logs shows its log; trimpoint daemon shutdown ends it")
+    return Exit.DONE
 
 
 def _look_at_codex(profile: LaunchProfile) -> list[str]:

@@ -18,8 +18,8 @@ def chosen_session(wanted: str, agent: Agent | None) -> FoundSession:
     :raises UsageError: when no session or more than one matches.
     """
     if agent == "trimpoint":
-        problem = "A thread of trimpoint's is no session of another program."
-        raise UsageError(problem, f"trimpoint timeline -t {wanted} shows it.")
+        problem = f"There is no thread {wanted!r} of trimpoint's."
+        raise UsageError(problem, "trimpoint sessions --agent trimpoint lists them.")
     try:
         return session_named(homes_in(os.environ), wanted, agent)
     except Ambiguous as error:

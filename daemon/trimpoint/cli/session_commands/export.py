@@ -19,6 +19,7 @@ from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.session_commands.chosen import chosen_session, own_thread
+from trimpoint.cli.session_commands.own_threads import thread_named
 from trimpoint.cli.terminal import print_plain_line, printable
 from trimpoint.sessionlogs.export import document_of, exported
 from trimpoint.sessionlogs.markdown import markdown
@@ -27,7 +28,8 @@ from trimpoint.sessionlogs.opening import CannotRead
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the sessions to standard output or to a new file."""
-    if arguments.agent == "trimpoint":
+    own = [thread_named(arguments, wanted) for wanted in arguments.ids]
+    if arguments.agent == "trimpoint" or (arguments.agent is None and all(own)):
         return with_daemon(arguments, partial(_export_own, arguments))
     sessions = [chosen_session(wanted, arguments.agent) for wanted in arguments.ids]
     pieces = (

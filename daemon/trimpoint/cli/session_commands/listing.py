@@ -10,10 +10,13 @@ from trimpoint_protocol.shapes.agent_sessions import MAX_SESSIONS, SessionList, 
 
 from trimpoint.cli.connection.client import Client, ask
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.exits import Exit
+from trimpoint.cli.exits import CliError, Exit
+from trimpoint.cli.session_commands.own_threads import summaries_on_disk
 from trimpoint.cli.terminal import print_json, stdout_console
 from trimpoint.cli.views.sessions_view import sessions_table
-from trimpoint.sessionlogs.catalogue import Query, listed
+from trimpoint.codex.appserver.launch_requests import is_same_path
+from trimpoint.gateway.methods.agent_sessions.own_sessions import conversations
+from trimpoint.sessionlogs.catalogue import Query, is_wanted, listed, newest_first
 from trimpoint.sessionlogs.homes import cache_file, homes_in
 from trimpoint.sessionlogs.overviews import Overviews
 
@@ -24,23 +27,53 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.agent == "trimpoint":
         return with_daemon(arguments, partial(_list_own, arguments, cwd))
     query = Query(arguments.agent, cwd, arguments.since, arguments.search)
+    if arguments.agent is None and (found := _of_daemon(arguments, cwd)) is not None:
+        return _show(arguments, found)
     sessions = listed(homes_in(os.environ), Overviews(cache_file(os.environ)), query)
+    if arguments.agent is None:
+        everything = conversations(sessions, summaries_on_disk(arguments))
+        sessions = newest_first([one for one in everything if is_wanted(one, query)])
     return _show(arguments, sessions)
 
 
+def _of_daemon(arguments: argparse.Namespace, cwd: str | None) -> list[SessionOverview] | None:
+    """Returns what the running daemon lists; None if none runs, or its Codex has another home."""
+    found: list[SessionOverview] = []
+
+    async def ask_all(client: Client) -> int:
+        if not is_same_path(client.codex_home, str(homes_in(os.environ).codex)):
+            return Exit.SKIPPED
+        found.extend(await _listed_by(client, arguments, cwd))
+        return Exit.DONE
+
+    try:
+        is_told = with_daemon(arguments, ask_all, starts=False) == Exit.DONE
+    except CliError:  # no daemon, or a socket that cannot be used: the logs are there all the same
+        return None
+    return found if is_told else None
+
+
 async def _list_own(arguments: argparse.Namespace, cwd: str | None, client: Client) -> int:
-    since = arguments.since.isoformat() if arguments.since is not None else None
-    found = await ask(
-        client,
-        SessionList,
-        "sessions/list",
-        agent="trimpoint",
-        cwd=cwd,
-        since=since,
-        search=arguments.search,
-        limit=MAX_SESSIONS,
-    )
-    return _show(arguments, found.sessions)
+    return _show(arguments, await _listed_by(client, arguments, cwd))
+
+
+async def _listed_by(
+    client: Client, arguments: argparse.Namespace, cwd: str | None
+) -> list[SessionOverview]:
+    query = {
+        "agent": arguments.agent,
+        "cwd": cwd,
+        "since": arguments.since.isoformat() if arguments.since is not None else None,
+        "search": arguments.search,
+        "limit": MAX_SESSIONS,
+    }
+    found: list[SessionOverview] = []
+    cursor: str | None = None
+    while True:
+        page = await ask(client, SessionList, "sessions/list", **query, cursor=cursor)
+        found += page.sessions
+        if (cursor := page.next_cursor) is None:
+            return found
 
 
 def _show(arguments: argparse.Namespace, sessions: list[SessionOverview]) -> int:

@@ -12,7 +12,9 @@ from trimpoint_protocol.readmodel import TimelineEntry
 
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.session_commands.chosen import chosen_session
+from trimpoint.cli.session_commands.own_threads import thread_named
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
+from trimpoint.cli.thread_commands import timeline
 from trimpoint.cli.views.timeline_view import Marks, timeline_rows
 from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.sessions import FoundSession, Reading, survey
@@ -20,7 +22,12 @@ from trimpoint.sessionlogs.timeline import dividers_of, point_id, timeline_of
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Shows the newest entries of the session."""
+    """Shows the newest entries of the session; a thread of trimpoint's is shown whole, as
+    `trimpoint timeline` does.
+    """
+    if (thread_id := thread_named(arguments, arguments.id)) is not None:
+        arguments.thread, arguments.last = thread_id, False
+        return timeline.run(arguments)
     session = chosen_session(arguments.id, arguments.agent)
     try:
         shown = _newest(session, _expansion(arguments.expand), arguments.limit)

@@ -61,13 +61,15 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 
 async def carry_out(client: Client, thread_id: str, text: str) -> Exit:
     """Runs a slash command, shows its outcome, and returns the exit code that it has."""
-    async with _progress(client, text):
-        answer = await _answered(client, thread_id, text)
+    async with _progress(client, text) as spinner:
+        answer = await _answered(client, thread_id, text, spinner)
     outcome = msgspec.convert(answer, CommandOutcome)
     return _show(outcome, answer)
 
 
-async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]:
+async def _answered(
+    client: Client, thread_id: str, text: str, spinner: Spinner | None = None
+) -> dict[str, Any]:
     """Sends a command and returns the daemon's answer. Ctrl-C cancels a compaction whose summary
     the model is still writing, and prints the outcome.
     """
@@ -79,7 +81,10 @@ async def _answered(client: Client, thread_id: str, text: str) -> dict[str, Any]
         return dict(await begun.result())
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):
-            print_line(Text(await _cancelled(client, thread_id, begun), "yellow"))
+            said = await _cancelled(client, thread_id, begun)
+            if spinner is not None:
+                spinner.hide()  # it would share its line with the sentence
+            print_line(Text(said, "yellow"))
         raise
 
 
@@ -101,7 +106,7 @@ async def _cancelled(client: Client, thread_id: str, begun: PendingAnswer) -> st
 
 
 @asynccontextmanager
-async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
+async def _progress(client: Client, text: str) -> AsyncGenerator[Spinner]:
     """Shows the daemon's progress messages beside a spinner while the block runs; nothing if no
     person watches.
     """
@@ -118,7 +123,7 @@ async def _progress(client: Client, text: str) -> AsyncGenerator[None]:
         tasks.start_soon(follow)
         try:
             spinner.show()
-            yield
+            yield spinner
         finally:
             spinner.hide()
             tasks.cancel_scope.cancel()

@@ -5,6 +5,7 @@ thread of another place needs `--thread`. A thread that only Codex has is adopte
 """
 
 import argparse
+import os
 import re
 from typing import NamedTuple
 
@@ -154,7 +155,7 @@ async def _named(client: Client, name: str) -> KnownThread:
         return KnownThread(overview.id, None, "", overview.cwd, "", overview.archived, overview)
     if len(found) == 1:
         return found[0]
-    raise _ambiguous(name, found) if found else _unknown(name, own)
+    raise _ambiguous(name, found) if found else _elsewhere(name) or _unknown(name, own)
 
 
 def _ambiguous(name: str, found: list[KnownThread]) -> CliError:
@@ -162,6 +163,23 @@ def _ambiguous(name: str, found: list[KnownThread]) -> CliError:
         f"{name!r} could be any of {len(found)} threads.",
         f"Say which by its id:\n{_candidates(found)}",
         reason="ambiguous",
+    )
+
+
+def _elsewhere(name: str) -> CliError | None:
+    """Returns the error for a session of another agent; None if the name is not of one."""
+    from trimpoint.sessionlogs.catalogue import Ambiguous, session_named
+    from trimpoint.sessionlogs.homes import homes_in
+
+    try:
+        session = session_named(homes_in(os.environ), name)
+    except Ambiguous:
+        return None
+    return CliError(
+        f"{name} is a session of {session.agent}, not a thread.",
+        f"trimpoint sessions show {name} shows it; trimpoint sessions continue {name} goes on with "
+        "it in a thread.",
+        reason="thread_not_found",
     )
 
 

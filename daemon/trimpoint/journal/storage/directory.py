@@ -125,7 +125,11 @@ class StateDirectory:
             pid = _pid_in(fd)
             os.close(fd)
             raise StateDirectoryBusy(self.root, pid) from None
-        _write_pid(fd, f"{os.getpid()}\n")
+        try:
+            _write_pid(fd, f"{os.getpid()}\n")
+        except OSError as error:
+            os.close(fd)
+            raise OSError(error.errno, error.strerror, str(path)) from None
         self._lock_fd = fd
         return self._held(fd)
 

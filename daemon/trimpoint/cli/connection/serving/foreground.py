@@ -33,7 +33,7 @@ from trimpoint.cli.connection.serving.control_socket import (
 )
 from trimpoint.cli.connection.serving.log_stream import LogStream
 from trimpoint.cli.connection.settings import Settings
-from trimpoint.cli.exits import CliError, UsageError, sole_error
+from trimpoint.cli.exits import DISK_FULL, CliError, UsageError, sole_error
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import started_as_provider
 from trimpoint.gateway.transport.listeners import ListenError, serve_unix
@@ -160,6 +160,8 @@ def _explained(error: BaseException, state_dir: Path) -> CliError | None:
             return CliError(
                 f"{error}.", "See `trimpoint serve --help` for --state-dir.", reason="journal"
             )
+        case OSError() if error.errno in DISK_FULL:
+            return None  # the command line says so, and what to do
         case OSError(filename=str(path)) if state_dir.is_relative_to(path) or Path(
             path
         ).is_relative_to(state_dir):

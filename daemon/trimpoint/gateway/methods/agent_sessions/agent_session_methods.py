@@ -19,7 +19,7 @@ from trimpoint_protocol.unified import Agent
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import is_same_path
 from trimpoint.core.model.tokens import estimate_total
-from trimpoint.gateway.methods.agent_sessions.own_sessions import own_sessions
+from trimpoint.gateway.methods.agent_sessions.own_sessions import conversations
 from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.gateway.session.requests.errors import Refusal
@@ -33,6 +33,7 @@ from trimpoint.sessionlogs.catalogue import (
     is_wanted,
     listed,
     moment_of,
+    names,
     newest_first,
     session_named,
 )
@@ -102,8 +103,8 @@ class AgentSessionMethods:
         query = Query(params.agent, params.cwd, since, params.search)
         everything = await to_thread.run_sync(self._listed, query)
         if params.agent in (None, "trimpoint"):
-            own = own_sessions(self._engine.summaries.values())
-            everything = newest_first([*everything, *(one for one in own if is_wanted(one, query))])
+            found = conversations(everything, self._engine.summaries.values())
+            everything = newest_first([one for one in found if is_wanted(one, query)])
         start = _place(params.cursor)
         end = start + (params.limit or DEFAULT_PAGE)
         next_cursor = str(end) if end < len(everything) else None
@@ -172,7 +173,9 @@ class AgentSessionMethods:
 
     def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
         # A thread has the id of the first log that Codex wrote of it.
-        is_own = agent is None and session_id in self._engine.summaries
+        is_own = agent is None and any(
+            names(session_id, thread_id) for thread_id in self._engine.summaries
+        )
         if agent == "trimpoint" or is_own:
             problem = "A thread of trimpoint is not a session of another program."
             hint = "session/export has it in the same form; Codex's own log of it has agent codex."

@@ -1,7 +1,8 @@
 """Trimpoint's own threads as sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+import msgspec
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.core.model.clock import rfc3339
@@ -13,6 +14,39 @@ def own_sessions(summaries: Iterable[ThreadSummary]) -> list[SessionOverview]:
     trimpoint began to count.
     """
     return [_overview(summary) for summary in summaries]
+
+
+def conversations(
+    logs: Iterable[SessionOverview], summaries: Collection[ThreadSummary]
+) -> list[SessionOverview]:
+    """Returns the sessions as conversations: all logs that Codex has of one thread of ours are one
+    row, the thread's. A thread in which nothing was said has none.
+    """
+    owners = {
+        provider_id: summary.thread_id
+        for summary in summaries
+        for provider_id in (summary.thread_id, *summary.provider_thread_ids, *summary.scratch_ids)
+    }
+    of_others: list[SessionOverview] = []
+    of_ours: dict[str, list[SessionOverview]] = {}
+    for log in logs:
+        owner = owners.get(log.id) if log.agent == "codex" else None
+        (of_others if owner is None else of_ours.setdefault(owner, [])).append(log)
+    own = [
+        _with_logs(one, of_ours.get(one.id, []))
+        for one in own_sessions(summaries)
+        if one.title or one.first_prompt or one.turns
+    ]
+    return [*of_others, *own]
+
+
+def _with_logs(own: SessionOverview, logs: list[SessionOverview]) -> SessionOverview:
+    return msgspec.structs.replace(
+        own,
+        tokens=sum(log.tokens or 0 for log in logs) or None,
+        files=[name for log in logs for name in log.files],
+        bytes=sum(log.bytes for log in logs),
+    )
 
 
 def _overview(summary: ThreadSummary) -> SessionOverview:

@@ -1,0 +1,123 @@
+"""An id that one command shows can be given to every other, from any folder, and means the same."""
+
+import os
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+
+import anyio.to_thread
+import pytest
+from trimpoint.cli.main import main
+
+from tests.cli.stage import CliHarness, Ended
+from tests.sessionlogs.sessions import FIXTURES
+
+pytestmark = pytest.mark.codex
+
+Typed = Callable[..., Awaitable[Ended]]
+# The daemon of the test logs to the same stream.
+LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[.*\n", re.MULTILINE)
+CLAUDE = FIXTURES / "claude-code-2.1.332" / "cleared" / "projects"
+
+
+@pytest.fixture
+def typed(
+    stage: CliHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typed:
+    """Runs commands in this process, in a folder where no thread works."""
+    for name in set(os.environ).difference(stage.environment, {"PYTEST_CURRENT_TEST"}):
+        monkeypatch.delenv(name)
+    for name, value in stage.environment.items():
+        monkeypatch.setenv(name, value)
+    elsewhere = stage.folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    async def run(*words: str) -> Ended:
+        code = await anyio.to_thread.run_sync(main, list(words))
+        captured = capsys.readouterr()
+        return Ended(code, LOG_LINE.sub("", captured.out), captured.err)
+
+    return run
+
+
+# Each takes a thread, and answers with its id. None of them changes anything.
+OF_A_THREAD = (
+    "timeline --json -t",
+    "timeline --json --expand all -t",
+    "checkpoints --json -t",
+    "clear 1 --dry-run --json -t",
+    "compact --dry-run --force --json -t",
+    "compress --dry-run --json -t",
+    "revert 1 --dry-run --json -t",
+    "undo --json --dry-run -t",
+    "pins --json -t",
+    "context --json -t",
+    "context --json",
+    "diff 1 --json -t",
+    "search --json --limit 1 alpha -t",
+    "export --format json -t",
+    "sessions show --json",
+    "sessions export",
+)
+
+
+async def test_every_id_that_is_shown_can_be_given_to_every_command(
+    stage: CliHarness, typed: Typed
+) -> None:
+    await anyio.run_process(["git", "init", "--quiet"], cwd=stage.worktree)
+    async with stage.daemon() as client:
+        thread_id = await stage.thread(client)
+        for words in ("alpha one", "beta two"):
+            await stage.turn(client, thread_id, words)
+        other = await stage.thread(client)
+        await stage.turn(client, other, "gamma")
+        await client.request("commands/execute", threadId=thread_id, text="/clear 1")
+        await stage.turn(client, thread_id, "delta three")
+
+        listed = (await typed("threads", "--all")).out
+        assert thread_id[-8:] in listed
+        sessions = await typed("sessions")
+        rows = [line for line in sessions.out.splitlines() if thread_id[-8:] in line]
+        assert (len(rows), "alpha one" in rows[0]) == (1, True), sessions.out
+        assert "<" not in sessions.out
+        assert len((await typed("sessions", "--json")).json()["sessions"]) == 2
+
+        problems = []
+        for named, commands in (
+            (thread_id[-8:], OF_A_THREAD),
+            (thread_id, ("timeline --json -t", "sessions show --json")),
+            (thread_id[-8:-4], ("timeline --json -t", "sessions show --json")),
+        ):
+            for command in commands:
+                done = await typed(*command.split(), named)
+                about = done.out if done.code == 0 else done.err + done.out
+                if done.code not in (0, 3) or other in about:
+                    problems.append(f"{command} {named}: {done.code} {about[:200]}")
+                elif re.search(r'"(?:threadId|sessionId|id)"', about) and thread_id not in about:
+                    problems.append(f"{command} {named}: is about another: {about[:200]}")
+        assert problems == []
+
+        # A thread is shown whole, not only what Codex has of it since the clear.
+        shown = await typed("sessions", "show", thread_id[-8:], "--expand", "all")
+        assert all(words in shown.out for words in ("alpha one", "beta two", "delta three"))
+        [hit] = re.findall(rf"{thread_id[-8:]}:h\d+\.\d+", (await typed("search", "alpha")).out)[:1]
+        assert "alpha one" in (await typed("search", "--read", hit)).out
+        commits = re.findall(r"\b[0-9a-f]{10}\b", (await typed("checkpoints", "-t", thread_id)).out)
+        assert commits
+        for commit in commits:
+            assert (await typed("diff", commit, "now", "-t", thread_id)).code == 0
+
+
+async def test_a_session_of_another_agent_is_told_from_a_thread(
+    stage: CliHarness, typed: Typed
+) -> None:
+    shutil.copytree(CLAUDE, stage.folder / "home" / ".claude" / "projects")
+    async with stage.daemon() as client:
+        await stage.turn(client, await stage.thread(client), "alpha")
+        found = (await typed("sessions", "--agent", "claude", "--json")).json()["sessions"]
+        named = found[0]["id"][-8:]
+        assert (await typed("sessions", "show", named)).code == 0
+        refused = await typed("timeline", "-t", named)
+        assert refused.code == 1
+        assert f"trimpoint sessions show {named}" in " ".join(refused.err.split())

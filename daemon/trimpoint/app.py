@@ -16,7 +16,13 @@ from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import reap_orphans
 from trimpoint.config.sections import Config
-from trimpoint.core.model.decision import DiscardPolicy, Policy, SummarizerPolicy, counted
+from trimpoint.core.model.decision import (
+    CachePolicy,
+    DiscardPolicy,
+    Policy,
+    SummarizerPolicy,
+    counted,
+)
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.methods.extension.fleet_methods import FleetView, NoFleet
@@ -195,6 +201,15 @@ def policy_of(config: Config, profile: LaunchProfile) -> Policy:
         ),
         provider_compacts_at=compact_limit(profile.overrides),
         discard=DiscardPolicy(config.discard.floor_tokens, config.discard.target_tokens),
+        cache=CachePolicy(context.cached_price, context.cache_write_price, context.cache_minutes),
+        model_caches={
+            name: CachePolicy(
+                model.cached_price or context.cached_price,
+                model.cache_write_price or context.cache_write_price,
+                model.cache_minutes or context.cache_minutes,
+            )
+            for name, model in config.models.items()
+        },
     )
 
 

@@ -70,6 +70,7 @@ from trimpoint_protocol.shapes.slash_commands import (
     CompressionPreview,
     ExecuteParams,
     TokenChange,
+    TrimCost,
 )
 from trimpoint_protocol.shapes.structs import (
     Empty,
@@ -136,6 +137,7 @@ __all__ = [
     "TimelineParams",
     "TokenChange",
     "TrimAdvice",
+    "TrimCost",
 ]
 
 

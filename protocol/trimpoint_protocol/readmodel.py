@@ -175,6 +175,9 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     counts trim points with a summary, `providerCompactionCount` Codex's own compactions.
     `generation` and `auto` are null for a sub-agent's thread, which is not recorded. `note` says
     why `usedTokens` is an estimate or what it leaves out, null where it is measured.
+
+    `cachedPercent` is how much of the last call's input came from the provider's cache, which keeps
+    it until `cacheExpiresAt` if no other call is made; null where that is not known.
     """
 
     thread_id: str
@@ -202,6 +205,8 @@ class ContextStatus(WireStruct, frozen=True, kw_only=True):
     provider_compaction_count: int = 0
     auto: AutoCompaction | None = None
     note: str | None = None
+    cached_percent: float | None = None
+    cache_expires_at: Timestamp | None = None
 
 
 class ContextPin(WireStruct, frozen=True, kw_only=True):

@@ -342,6 +342,8 @@ export type ContextPin = {
  * `unknown`: Codex has not reported the size of the context yet, as after a trim, and `usedTokens` is the daemon's estimate. `estimated`: `usedTokens` was not measured by a model call; after an overflow it is the whole window. `windowTokens` is Codex's `modelContextWindow`, else the configured size for the model, else null. Where it is null, so are `percent` (used of window), `level` (ok | warning | critical) and `providerCompactsAtTokens` (where Codex would compact automatically). `leftPercent` is the figure that Codex's own interface shows: it leaves out the first 12,000 tokens, taken for instructions and tools, so that it and `percent` do not add up to 100.
  *
  * `current…` counts the model calls since the last trim, `total…` those of the whole thread; cached tokens are part of the input, reasoning tokens part of the output. `compactionCount` counts trim points with a summary, `providerCompactionCount` Codex's own compactions. `generation` and `auto` are null for a sub-agent's thread, which is not recorded. `note` says why `usedTokens` is an estimate or what it leaves out, null where it is measured.
+ *
+ * `cachedPercent` is how much of the last call's input came from the provider's cache, which keeps it until `cacheExpiresAt` if no other call is made; null where that is not known.
  */
 export type ContextStatus = {
     threadId: string;
@@ -369,6 +371,8 @@ export type ContextStatus = {
     providerCompactionCount?: number;
     auto?: AutoCompaction | null;
     note?: string | null;
+    cachedPercent?: number | null;
+    cacheExpiresAt?: string | null;
 };
 
 /**
@@ -1365,7 +1369,7 @@ export type TimelineParams = {
 /**
  * The size of the context before and after a trim, in the tokens of `context/status`.
  *
- * `after` is null where it cannot be known yet. `note` says why a figure is an estimate or what it leaves out; null where neither applies.
+ * `after` is null where it cannot be known yet. `note` says why a figure is an estimate or what it leaves out; null where neither applies. `cost` is null where `after` is, and where a context is too small to be cached.
  */
 export type TokenChange = {
     before: number;
@@ -1376,6 +1380,7 @@ export type TokenChange = {
     windowTokens?: number | null;
     beforePercent?: number | null;
     afterPercent?: number | null;
+    cost?: TrimCost | null;
 };
 
 /**
@@ -1404,6 +1409,19 @@ export type TrimContext = {
     summary?: string | null;
     trigger?: string | null;
     force?: boolean;
+};
+
+/**
+ * What it costs to go on with another context. The provider's cache holds the old one, if it is warm: the last call is not so long ago that it has forgotten it.
+ *
+ * The next call reads `readsAnewTokens` without the cache, and each call sends `savesTokens` less than it would have (more if it is negative, as after an undo). `paidOffAfterCalls` is null where nothing is saved. `said` is all of it for a person.
+ */
+export type TrimCost = {
+    cacheIsWarm: boolean;
+    readsAnewTokens: number;
+    savesTokens: number;
+    paidOffAfterCalls: number | null;
+    said: string;
 };
 
 /**

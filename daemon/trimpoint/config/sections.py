@@ -14,7 +14,8 @@ FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 subject.
 """
 Positive = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Above0 = Annotated[float, msgspec.Meta(gt=0)]
+Seconds = Above0
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 BACKGROUND_IDLE_EXIT_S = 60.0
@@ -81,6 +82,9 @@ class ContextSection(_Section, frozen=True):
     min_freed: Share = 0.10
     pins_share: Share = 0.25
     overflow_recovery: bool = True
+    cached_price: Share = 0.1
+    cache_write_price: Above0 = 1.0
+    cache_minutes: Above0 = 10
 
     def __post_init__(self) -> None:
         if self.warning_at > self.critical_at:
@@ -95,6 +99,9 @@ class ModelSection(_Section, frozen=True):
 
     max_context_tokens: Positive | None = None
     compaction_model: str | None = None
+    cached_price: Share | None = None
+    cache_write_price: Above0 | None = None
+    cache_minutes: Above0 | None = None
 
 
 class DiscardSection(_Section, frozen=True):

@@ -21,6 +21,7 @@ __all__ = [
     "CompressionPreview",
     "ExecuteParams",
     "TokenChange",
+    "TrimCost",
 ]
 
 
@@ -92,11 +93,28 @@ class CompressionPreview(Result, frozen=True, kw_only=True):
     floor_tokens: int
 
 
+class TrimCost(Result, frozen=True, kw_only=True):
+    """What it costs to go on with another context. The provider's cache holds the old one, if it is
+    warm: the last call is not so long ago that it has forgotten it.
+
+    The next call reads `readsAnewTokens` without the cache, and each call sends `savesTokens` less
+    than it would have (more if it is negative, as after an undo). `paidOffAfterCalls` is null where
+    nothing is saved. `said` is all of it for a person.
+    """
+
+    cache_is_warm: bool
+    reads_anew_tokens: int
+    saves_tokens: int
+    paid_off_after_calls: int | None
+    said: str
+
+
 class TokenChange(Result, frozen=True, kw_only=True):
     """The size of the context before and after a trim, in the tokens of `context/status`.
 
     `after` is null where it cannot be known yet. `note` says why a figure is an estimate or what it
-    leaves out; null where neither applies.
+    leaves out; null where neither applies. `cost` is null where `after` is, and where a context is
+    too small to be cached.
     """
 
     before: int
@@ -107,6 +125,7 @@ class TokenChange(Result, frozen=True, kw_only=True):
     window_tokens: int | None = None
     before_percent: float | None = None
     after_percent: float | None = None
+    cost: TrimCost | None = None
 
 
 CommandStatus = Literal["completed", "skipped", "failed", "cancelled"]

@@ -12,9 +12,9 @@ from trimpoint.cli.views.context_view import (
     context_line,
     context_table,
     small_context,
-    tokens,
 )
 from trimpoint.core.context.context_size import percent_text
+from trimpoint.core.model.tokens import short_count
 from trimpoint.testkit import Usage, say
 from trimpoint_protocol.readmodel import AutoCompaction, ContextStatus
 
@@ -52,7 +52,7 @@ def lines(context: ContextStatus, width: int = 110, *, colour: bool = False) -> 
      (258_400, "258k"), (999_499, "999k"), (999_500, "1M"), (1_250_000, "1.2M")],
 )  # fmt: skip
 def test_tokens_have_the_digits_that_matter_to_a_person(count: int, shown: str) -> None:
-    assert tokens(count) == shown
+    assert short_count(count) == shown
 
 
 @pytest.mark.parametrize(

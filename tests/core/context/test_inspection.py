@@ -184,7 +184,7 @@ def test_in_chat_it_is_a_bar_for_each_class_and_the_largest_items() -> None:
     thread = measured(750)
     sent = [text_item("developer", "word " * 40), *conversation_items(thread.state)]
     found = inspection(thread.state, WINDOW, sent, predicted=False)
-    lines = inspection_text(found, trim_advice(thread.state, WINDOW)).splitlines()
+    lines = inspection_text(found, trim_advice(thread.state, WINDOW, 0)).splitlines()
     assert lines[0] == "Context: 750 of 1,000 tokens (75%)."
     assert lines[1].split()[0] == "instructions"
     assert any(line.strip().startswith("tools, rest") for line in lines)
@@ -195,13 +195,13 @@ def test_in_chat_it_is_a_bar_for_each_class_and_the_largest_items() -> None:
 
 
 def test_there_is_no_advice_while_there_is_room_or_the_window_is_unknown() -> None:
-    assert trim_advice(measured(100).state, WINDOW).advice == []
-    assert trim_advice(started(turns=3).state, Policy()).advice == []
+    assert trim_advice(measured(100).state, WINDOW, 0).advice == []
+    assert trim_advice(started(turns=3).state, Policy(), 0).advice == []
 
 
 def test_advice_keeps_as_many_turns_as_are_comfortable() -> None:
     thread = measured(950, prompts=8)
-    advice = trim_advice(thread.state, WINDOW)
+    advice = trim_advice(thread.state, WINDOW, 0)
     assert advice.level == "critical"
     clear, compact = advice.advice
     assert compact.command == "/compact --keep 3"
@@ -213,11 +213,25 @@ def test_advice_keeps_as_many_turns_as_are_comfortable() -> None:
     assert context_size(thread.state, WINDOW).used == clear.after_tokens
 
 
+def test_advice_says_what_a_trim_of_a_large_context_costs() -> None:
+    policy = msgspec.structs.replace(WINDOW, model_windows={})
+    thread = started(policy=policy)
+    for _ in range(3):
+        thread.turn("word " * 20_000)
+    turn_id = thread.begin_turn()
+    thread.report(ev.UsageReported(turn_id, 95_000, 95_000, 100_000, 94_990, 90_000, 10, 0))
+    thread.report(ev.TurnCompleted(turn_id, "completed"))
+    clear = trim_advice(thread.state, policy, 0).advice[0]
+    assert clear.command.startswith("/clear ")
+    assert "The next call reads about" in clear.effect
+    assert clear.text == f"{clear.command} {clear.effect}"
+
+
 def test_no_trim_is_advised_when_instructions_alone_fill_the_window() -> None:
     thread = started(policy=WINDOW)
     report(thread, 950)
     thread.clear(0)
-    advice = trim_advice(thread.state, WINDOW)
+    advice = trim_advice(thread.state, WINDOW, 0)
     assert advice.level == "critical"
     assert advice.advice == []
 
@@ -228,7 +242,7 @@ def test_a_trim_that_frees_next_to_nothing_is_not_advised() -> None:
     turn_id = thread.state.turns[-1].id
     thread.report(ev.UsageReported(turn_id, 700, 720, 1_000, 695, 0, 5, 0))
     # What a summary frees is not known before it is written.
-    advised = [one.command for one in trim_advice(thread.state, WINDOW).advice]
+    advised = [one.command for one in trim_advice(thread.state, WINDOW, 0).advice]
     assert advised == ["/compact --keep 2"]
 
 
@@ -240,5 +254,5 @@ def test_a_compression_that_frees_enough_is_advised() -> None:
     items = [message("user", "a"), call("a", "cat x"), output("a", "word " * 400)]
     thread.turn("a", "b", items=map(msgspec.json.encode, [*items, message("assistant", "b")]))
     report(thread, 750)
-    commands = [one.command for one in trim_advice(thread.state, policy).advice]
+    commands = [one.command for one in trim_advice(thread.state, policy, 0).advice]
     assert "/compress" in commands

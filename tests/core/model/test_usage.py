@@ -13,7 +13,12 @@ from tests.core.usage import WINDOW, call, complete, made_up
 def counts(*given: int) -> TokenCounts:
     calls = len(given)
     return TokenCounts(
-        sum(given), sum(one // 2 for one in given), 10 * calls, 4 * calls, sum(given) + 10 * calls
+        sum(given),
+        sum(one // 2 for one in given),
+        10 * calls,
+        4 * calls,
+        sum(given) + 10 * calls,
+        calls,
     )
 
 

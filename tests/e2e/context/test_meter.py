@@ -29,6 +29,7 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness:
         ]
         told = [meter["usedTokens"] for meter in gauge.received]
         last = await gauge.meter()
+        trim = await talk.type("/clear 1 --dry-run")
     assert (fresh["unknown"], fresh["windowTokens"], fresh["usedTokens"]) == (True, None, 0)
     assert levels == ["ok", "ok", "warning", "warning", "critical"]
     assert [used for used in told if used] == [30_010, 180_010, 181_010, 232_010, 233_010]
@@ -38,6 +39,11 @@ async def test_the_meter_climbs_past_each_threshold_as_codex_reports_it(harness:
     assert last["totalTokens"] == gauge.codex["total"]["totalTokens"]
     assert last["totalCachedInputTokens"] == gauge.codex["total"]["cachedInputTokens"]
     assert last["totalReasoningOutputTokens"] == gauge.codex["total"]["reasoningOutputTokens"]
+    assert last["cachedPercent"] == 50.0
+    cost = trim["tokens"]["cost"]
+    assert cost["cacheIsWarm"]
+    assert cost["savesTokens"] == 233_010 - cost["readsAnewTokens"] > 0
+    assert trim["message"].count(cost["said"]) == 1
 
 
 async def test_each_call_of_a_turn_with_tools_moves_the_meter(harness: Harness) -> None:

@@ -12,6 +12,7 @@ from trimpoint.cli.terminal import one_line
 from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.decide.auto_compaction import ADVICE
 from trimpoint.core.model.spelling import Spelling, hint_text
+from trimpoint.core.model.tokens import short_count
 
 _COLOURS = {"ok": "green", "warning": "yellow", "critical": "red"}
 FILLED, EMPTY, MARK = "█", "░", "┃"
@@ -94,13 +95,16 @@ def context_table(context: ContextStatus, width: int) -> Table:
 def _rows(context: ContextStatus, cells: int) -> Iterator[tuple[str, Text]]:
     yield "Context", context_line(context, cells)
     if context.provider_compacts_at_tokens is not None:
-        at = tokens(context.provider_compacts_at_tokens)
+        at = short_count(context.provider_compacts_at_tokens)
         yield "", Text(f"Codex itself would compact at {at} ({MARK})", "dim")
     elif context.window_tokens is None:
         yield "", Text(_window_unknown(context), "dim")
     if context.note is not None:
         yield "", Text(one_line(context.note, 300), "dim")
     yield from _calls(context)
+    if context.cached_percent is not None:
+        share = percent_text(context.cached_percent)
+        yield "", Text(f"{share} of what the last call read came from the provider's cache", "dim")
     if times := _compacted(context):
         yield "", Text(times)
     yield from _automatic(context)
@@ -162,29 +166,16 @@ def _compacted(context: ContextStatus) -> str:
 def _share(context: ContextStatus) -> Text:
     about = "~" if context.estimated else ""
     if context.percent is None:
-        return Text(f"{about}{tokens(context.used_tokens)}")
+        return Text(f"{about}{short_count(context.used_tokens)}")
     return Text(f"{about}{percent_text(context.percent)}", _COLOURS.get(context.level or "", ""))
 
 
 def _used(context: ContextStatus) -> str:
     if context.window_tokens is None:
         return "tokens of a window that is not known"
-    return f"{tokens(context.used_tokens)} of {tokens(context.window_tokens)} tokens"
+    return f"{short_count(context.used_tokens)} of {short_count(context.window_tokens)} tokens"
 
 
 def _sum(given: int, cached: int, said: int) -> str:
-    of_which = f" ({tokens(cached)} cached)" if cached else ""
-    return f"{tokens(given)} in{of_which}, {tokens(said)} out"
-
-
-def tokens(count: int) -> str:
-    """Returns a number of tokens rounded for people: 812, 9.4k, 258k, 1.2M."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size - size // 2_000:
-            scaled = count / size
-            return (
-                f"{scaled:.0f}{unit}"
-                if scaled >= 99.95
-                else f"{scaled:.1f}".removesuffix(".0") + unit
-            )
-    return str(count)
+    of_which = f" ({short_count(cached)} cached)" if cached else ""
+    return f"{short_count(given)} in{of_which}, {short_count(said)} out"

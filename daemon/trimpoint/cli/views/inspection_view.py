@@ -8,7 +8,8 @@ from rich.text import Text
 from trimpoint_protocol.methods import ClassTotal, ContextInspection, InspectedItem
 
 from trimpoint.cli.terminal import one_line
-from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
+from trimpoint.cli.views.context_view import EMPTY, FILLED
+from trimpoint.core.model.tokens import short_count as tokens
 
 BAR_CELLS = 24
 _COLOURS = {

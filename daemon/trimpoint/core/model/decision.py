@@ -47,6 +47,17 @@ class SummarizerPolicy(msgspec.Struct, frozen=True):
         return self.by_model.get(model or "", self.model)
 
 
+class CachePolicy(msgspec.Struct, frozen=True):
+    """What the provider's cache of prompts costs. The prices are those of a token that is read from
+    it, and of one that is written into it, as shares of an uncached one. `minutes` is how long it
+    keeps what is not used.
+    """
+
+    cached_price: float = 0.1
+    write_price: float = 1.0
+    minutes: float = 10
+
+
 class Policy(msgspec.Struct, frozen=True):
     """The configured rules.
 
@@ -57,7 +68,8 @@ class Policy(msgspec.Struct, frozen=True):
     tokens at which Codex is configured to compact by itself, or None. `auto` says what happens at
     the critical level; an automatic compaction keeps `preserve_recent_turns` turns, and counts as
     useless if it frees less than the share `min_freed` of the window. Pins may take the share
-    `pins_share` of the window.
+    `pins_share` of the window. `cache` is the provider's cache, `model_caches` those of models for
+    which something else is configured.
     """
 
     min_messages: int = 6
@@ -72,6 +84,8 @@ class Policy(msgspec.Struct, frozen=True):
     pins_share: float = 0.25
     summarizer: SummarizerPolicy = SummarizerPolicy()
     discard: DiscardPolicy = DiscardPolicy()
+    cache: CachePolicy = CachePolicy()
+    model_caches: dict[str, CachePolicy] = {}
 
 
 class BusyReason(NamedTuple):

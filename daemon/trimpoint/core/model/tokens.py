@@ -79,6 +79,19 @@ def estimate_text_tokens(text: str) -> int:
     return max(1, round(weigh_text(text, SAMPLED_CHARS))) if text else 0
 
 
+def short_count(count: int) -> str:
+    """Returns a number of tokens rounded for people: 812, 9.4k, 258k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size - size // 2_000:
+            scaled = count / size
+            return (
+                f"{scaled:.0f}{unit}"
+                if scaled >= 99.95
+                else f"{scaled:.1f}".removesuffix(".0") + unit
+            )
+    return str(count)
+
+
 def _weigh(items: list[bytes], sampled_chars: int) -> float:
     texts: list[str] = []
     weight = sum(_take_texts(msgspec.json.decode(item), texts) for item in items)

@@ -42,6 +42,16 @@ class UsageSample(msgspec.Struct, frozen=True):
     basis: SampleSource
 
 
+class ModelCall(msgspec.Struct, frozen=True):
+    """A model call: of its `input` tokens, `cached_input` came from the provider's cache. `at_ms`
+    are milliseconds since the epoch.
+    """
+
+    input: int
+    cached_input: int
+    at_ms: int
+
+
 class TokenCounts(msgspec.Struct):
     """Sums of tokens over several model calls."""
 
@@ -50,6 +60,7 @@ class TokenCounts(msgspec.Struct):
     output: int = 0
     reasoning_output: int = 0
     total: int = 0
+    calls: int = 0
 
     def add(self, event: ev.UsageReported) -> None:
         """Adds the tokens of one model call."""
@@ -58,16 +69,22 @@ class TokenCounts(msgspec.Struct):
         self.output += event.output
         self.reasoning_output += event.reasoning_output
         self.total += event.last_total
+        self.calls += 1
 
 
 class UsageTotals(msgspec.Struct):
-    """The token counts of a thread. `report` and `era` are of the present generation (`report` is
-    None before its first report), `thread` is of all generations.
+    """The token counts of a thread. `report`, `last_call` and `era` are of the present generation
+    (the first two are None before its first report), `thread` is of all generations.
 
     `overhead` are the tokens of an empty session, measured earlier in this thread or in the one
     that it replaces; 0 if never measured. `window` is the size of the model's window in tokens, or
     None if Codex has not reported it for this model. `unreported` are the estimated tokens that
     were added to the context since the report, between turns.
+
+    Of the last trim, `before_trim` is the measured size of the context before it, 0 if it was not
+    measured, and `removed` is by how much the first call after it was smaller. `spared` are the
+    tokens that all trims have kept from being sent, counted with every call up to the next trim;
+    `read_anew` are those that the first calls after them did not find in the cache.
     """
 
     report: UsageSample | None = None
@@ -76,17 +93,32 @@ class UsageTotals(msgspec.Struct):
     era: TokenCounts = msgspec.field(default_factory=TokenCounts)
     thread: TokenCounts = msgspec.field(default_factory=TokenCounts)
     overhead: int = 0
+    last_call: ModelCall | None = None
+    before_trim: int = 0
+    removed: int = 0
+    spared: int = 0
+    read_anew: int = 0
 
 
-def add_report(usage: UsageTotals, event: ev.UsageReported, *, is_live: bool) -> None:
+def add_report(usage: UsageTotals, event: ev.UsageReported, at_ms: int, *, is_live: bool) -> None:
     """Adds one usage report. `is_live` says that it belongs to the running turn."""
     if _is_new_call(event, usage.report, is_live=is_live):
         usage.era.add(event)
         usage.thread.add(event)
+        if event.input > 0:
+            _count_trim(usage, event)
+            usage.last_call = ModelCall(event.input, event.cached_input, at_ms)
     if not _repeats(event, usage.report):
         usage.unreported = 0
     usage.report = UsageSample(event.last_total, event.total, _basis(event, usage.report))
     usage.window = event.window
+
+
+def _count_trim(usage: UsageTotals, event: ev.UsageReported) -> None:
+    if usage.last_call is None and usage.before_trim:
+        usage.removed = max(0, usage.before_trim - event.input)
+        usage.read_anew += event.input - event.cached_input if usage.removed else 0
+    usage.spared += usage.removed
 
 
 def is_repetition(usage: UsageTotals, event: ev.UsageReported) -> bool:
@@ -110,7 +142,11 @@ def begin_era(usage: UsageTotals) -> None:
     """Starts the counts of a new generation: no report and zero tokens. The size of the window
     stays, because it belongs to the model.
     """
+    last = usage.report
+    is_measured = last is not None and last.basis is SampleSource.MEASURED
+    usage.before_trim, usage.removed = last.used if last and is_measured else 0, 0
     usage.report, usage.unreported, usage.era = None, 0, TokenCounts()
+    usage.last_call = None
 
 
 def model_in(settings: bytes) -> str | None:

@@ -19,6 +19,7 @@ from trimpoint.core.context.context_size import (
     share_text,
     used_percent,
 )
+from trimpoint.core.context.cost import cache_of, trim_cost
 from trimpoint.core.decide.discarding import CompressionPlan, plan_compression, total_tokens
 from trimpoint.core.decide.trimming import compact, trim
 from trimpoint.core.model.decision import Accepted, Policy, Stamp
@@ -34,21 +35,26 @@ WORTH_IT: Final = 0.05
 _NOBODY = Stamp(0, "")
 
 
-def trim_advice(state: ThreadState, policy: Policy) -> ContextAdvice:
+def trim_advice(state: ThreadState, policy: Policy, now_ms: int) -> ContextAdvice:
     """Returns the suggested trims: first those with a known outcome, the most effective first, then
-    a compaction. Below the warning level there are none.
+    a compaction, each with what it costs at the time `now_ms`. Below the warning level there are
+    none.
     """
     status = context_status(state, policy)
     window = status.window_tokens
     if status.level not in ("warning", "critical") or window is None:
         return ContextAdvice(thread_id=state.id, level=status.level, advice=[])
-    known = [*_clear(state, policy, window), *_compress(state, policy, window)]
+    known = [
+        _advice(state, policy, command, after, now_ms)
+        for command, after in (*_clear(state, window), *_compress(state, policy))
+        if context_size(state, policy).used - after >= WORTH_IT * window
+    ]
     known.sort(key=lambda one: -(one.frees_tokens or 0))
     advice = [*known, *_compact(state, policy)]
     return ContextAdvice(thread_id=state.id, level=status.level, advice=advice)
 
 
-def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:
+def _clear(state: ThreadState, window: int) -> Iterator[tuple[str, int]]:
     overhead = overhead_tokens(state)
     newest_first = reversed(state.active_turns)
     weights = (estimate_total(turn_items(state, turn)) for turn in newest_first)
@@ -61,14 +67,14 @@ def _clear(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvi
     keep, after = max(fitting, default=(0, overhead))
     command = TrimContext(command_id="", thread_id=state.id, keep_last_n_turns=keep)
     if isinstance(trim(state, command, _NOBODY), Accepted):
-        yield from _advice(state, policy, f"/clear {keep}", after, window)
+        yield f"/clear {keep}", after
 
 
-def _compress(state: ThreadState, policy: Policy, window: int) -> Iterator[TrimAdvice]:
+def _compress(state: ThreadState, policy: Policy) -> Iterator[tuple[str, int]]:
     plan = plan_compression(state, None, policy.discard)
     if isinstance(plan, CompressionPlan) and plan.chosen:
         used = context_size(state, policy).used
-        yield from _advice(state, policy, "/compress", used - total_tokens(plan.chosen), window)
+        yield "/compress", used - total_tokens(plan.chosen)
 
 
 def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:
@@ -89,17 +95,20 @@ def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:
 
 
 def _advice(
-    state: ThreadState, policy: Policy, command: str, after: int, window: int
-) -> Iterator[TrimAdvice]:
-    freed = context_size(state, policy).used - after
-    if freed >= WORTH_IT * window:
-        percent = used_percent(after, window)
-        effect = f"frees {share_text(freed, window)} of the window: to {percent_text(percent)}."
-        yield TrimAdvice(
-            command=command,
-            frees_tokens=freed,
-            after_tokens=after,
-            percent=percent,
-            text=f"{command} {effect}",
-            effect=effect,
-        )
+    state: ThreadState, policy: Policy, command: str, after: int, now_ms: int
+) -> TrimAdvice:
+    used = context_size(state, policy).used
+    window = context_status(state, policy).window_tokens or 1
+    percent = used_percent(after, window)
+    effect = f"frees {share_text(used - after, window)} of the window: to {percent_text(percent)}."
+    cache = cache_of(state.settings, policy)
+    cost = trim_cost(used, after, state.usage.last_call, cache, now_ms)
+    effect = f"{effect} {cost.said}" if cost else effect
+    return TrimAdvice(
+        command=command,
+        frees_tokens=used - after,
+        after_tokens=after,
+        percent=percent,
+        text=f"{command} {effect}",
+        effect=effect,
+    )

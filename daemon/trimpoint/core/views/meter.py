@@ -14,7 +14,9 @@ from trimpoint.core.context.context_size import (
     used_percent,
     window_of,
 )
+from trimpoint.core.context.cost import cache_of, cached_percent, expires_at_ms
 from trimpoint.core.decide.auto_compaction import auto_status
+from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import UsageTotals, compact_limit_in, model_in
@@ -28,8 +30,11 @@ def context_status(state: ThreadState, policy: Policy) -> rm.ContextStatus:
     window = window_of(usage, model, policy)
     metered = status_of(state.id, usage, model, context_size(state, policy), policy)
     limit = compact_limit_in(state.settings) or policy.provider_compacts_at
+    expires = expires_at_ms(usage.last_call, cache_of(state.settings, policy))
     return msgspec.structs.replace(
         metered,
+        cached_percent=cached_percent(usage),
+        cache_expires_at=None if expires is None else rfc3339(expires),
         provider_compacts_at_tokens=None if window is None else provider_compacts_at(window, limit),
         generation=state.generation.number,
         compaction_count=state.compaction_count,

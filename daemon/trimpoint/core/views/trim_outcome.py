@@ -74,7 +74,8 @@ def tokens_text(change: TokenChange) -> str:
     percent = ""
     if change.before_percent is not None and change.after_percent is not None:
         percent = _shares_text(change.before_percent, change.after_percent)
-    return f"Context: {before} tokens before, {after} after{percent}."
+    cost = f" {change.cost.said}" if change.cost else ""
+    return f"Context: {before} tokens before, {after} after{percent}.{cost}"
 
 
 def _shares_text(before: float, after: float) -> str:

@@ -2,7 +2,6 @@
 ends (docs/spec/clients.md).
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -20,13 +19,14 @@ from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
 from trimpoint.core.commands.pins import Pin, Unpin
 from trimpoint.core.commands.registry import help_text
 from trimpoint.core.context.context_size import ContextSize, context_size, window_of
+from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import nothing_to_discard, plan_compression, total_tokens
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy, Rejected, Stamp
+from trimpoint.core.model.decision import DiscardPolicy, Rejected
 from trimpoint.core.model.operations import Phase
-from trimpoint.core.model.usage import model_in
+from trimpoint.core.model.usage import ModelCall, model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.outcome_text import operation_said
 from trimpoint.core.views.pins_view import pin_names, pins_weight
@@ -56,6 +56,7 @@ from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
+from trimpoint.threads.writing.sequencer import new_stamp
 from trimpoint.threads.writing.writer import ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
@@ -67,6 +68,11 @@ class CommandViews(NamedTuple):
     previews: RevertPreviews
     inspections: ContextInspections
     searches: HistorySearches
+
+
+class _Before(NamedTuple):
+    size: ContextSize
+    last_call: ModelCall | None
 
 
 class SlashRunner:
@@ -155,7 +161,10 @@ class SlashRunner:
         self, parsed: Change, ids: CommandIds, progress: Progress
     ) -> CommandOutcome:
         writer = await self._engine.thread(ids.thread_id)
-        before, sequence = context_size(writer.state, self._engine.policy), writer.state.sequence
+        sequence = writer.state.sequence
+        before = _Before(
+            context_size(writer.state, self._engine.policy), writer.state.usage.last_call
+        )
         try:
             result = await self._sessions.dispatch(parsed.request(ids))
         except CommandRefused as refused:
@@ -191,21 +200,23 @@ class SlashRunner:
         return f"{said} {pins_weight(done.state, self._engine.policy)}"
 
     async def _change_of(
-        self, ended: CommandOutcome, writer: ThreadWriter, before: ContextSize
+        self, ended: CommandOutcome, writer: ThreadWriter, before: _Before
     ) -> TokenChange:
         """Returns the change of the context's size; after `/new`, the new thread has it."""
         new_id = ended.new_thread_id
         state = (writer if new_id is None else await self._engine.thread(new_id)).state
         policy = self._engine.policy
         window = window_of(state.usage, model_in(state.settings), policy)
-        return token_change(before, context_size(state, policy), window)
+        change = token_change(before.size, context_size(state, policy), window)
+        return with_cost(
+            change, before.last_call, cache_of(state.settings, policy), new_stamp().now_ms
+        )
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
         """Returns what a command would do, without writing anything to the journal."""
         writer = await self._engine.thread(request.thread_id)
         await self._sessions.complete_context(writer)
-        stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
-        decision = decide(writer.state, request, stamp, self._engine.policy)
+        decision = decide(writer.state, request, new_stamp(), self._engine.policy)
         if isinstance(decision, Rejected):
             return with_members(refused_outcome(command, CommandRefused(*decision)), dry_run=True)
         if isinstance(request, UndoTrim):
@@ -214,7 +225,9 @@ class SlashRunner:
             command,
             planned_text(writer.state, request),
             sequence=writer.state.sequence,
-            tokens=planned_change(writer.state, request, self._engine.policy),
+            tokens=self._with_cost(
+                planned_change(writer.state, request, self._engine.policy), writer
+            ),
             dry_run=True,
         )
 
@@ -236,9 +249,13 @@ class SlashRunner:
             parsed.command,
             preview_text(plan),
             compression=preview,
-            tokens=change,
+            tokens=self._with_cost(change, writer),
             dry_run=True,
         )
+
+    def _with_cost(self, change: TokenChange, writer: ThreadWriter) -> TokenChange:
+        cache = cache_of(writer.state.settings, self._engine.policy)
+        return with_cost(change, writer.state.usage.last_call, cache, new_stamp().now_ms)
 
     async def _after_operation(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress

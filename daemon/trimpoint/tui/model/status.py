@@ -5,8 +5,8 @@ from typing import NamedTuple
 from trimpoint_protocol.readmodel import ContextStatus
 
 from trimpoint.cli.terminal import one_line
-from trimpoint.cli.views.context_view import tokens
 from trimpoint.core.context.context_size import percent_text
+from trimpoint.core.model.tokens import short_count as tokens
 
 Style = str
 LEVELS: dict[str, Style] = {"ok": "green", "warning": "yellow", "critical": "bold red"}

@@ -14,10 +14,11 @@ from textual.widgets import Static
 from trimpoint_protocol.methods import InspectedItem
 
 from trimpoint.cli.terminal import one_line
-from trimpoint.cli.views.context_view import EMPTY, FILLED, tokens
+from trimpoint.cli.views.context_view import EMPTY, FILLED
 from trimpoint.cli.views.inspection_view import class_colour
 from trimpoint.core.context.context_size import percent_text
 from trimpoint.core.model.decision import counted
+from trimpoint.core.model.tokens import short_count as tokens
 from trimpoint.tui.model.choosing import rows_around
 from trimpoint.tui.model.inspection import Inspection
 from trimpoint.tui.session.chat import Chat

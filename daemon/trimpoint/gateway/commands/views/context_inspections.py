@@ -22,6 +22,7 @@ from trimpoint.gateway.commands.slash_outcomes import outcome
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.sequencer import new_stamp
 from trimpoint.threads.writing.writer import ThreadWriter
 
 
@@ -43,15 +44,17 @@ class ContextInspections:
         """
         writer = await self._with_items(thread_id)
         found = await self._inspected(writer)
-        message = inspection_text(found, trim_advice(writer.state, self._engine.policy))
-        return outcome(Context.command, message)
+        return outcome(Context.command, inspection_text(found, self._advice(writer)))
 
     async def _inspect(self, call: Call, params: ThreadParams) -> ContextInspection:
         return await self._inspected(await self._with_items(params.thread_id))
 
     async def _advise(self, call: Call, params: ThreadParams) -> ContextAdvice:
         writer = await self._with_items(params.thread_id)
-        return trim_advice(writer.state, self._engine.policy)
+        return self._advice(writer)
+
+    def _advice(self, writer: ThreadWriter) -> ContextAdvice:
+        return trim_advice(writer.state, self._engine.policy, new_stamp().now_ms)
 
     async def _with_items(self, thread_id: str) -> ThreadWriter:
         owner: str | None = self._engine.owner_of(thread_id)

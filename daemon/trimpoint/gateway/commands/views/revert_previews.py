@@ -2,8 +2,6 @@
 shape of a revert's outcome.
 """
 
-import time
-
 from trimpoint_protocol.commands import RevertToCheckpoint
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.hints import CommandHint
@@ -11,9 +9,10 @@ from trimpoint_protocol.methods import CommandOutcome, CommandStatus, TokenChang
 from trimpoint_protocol.shapes.checkpoints import RevertedFiles, RevertPreviewParams
 
 from trimpoint.core.commands.revert import Revert
+from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.decide.reverting import resolve_target, revert_to_checkpoint
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Rejected, Stamp, when_idle
+from trimpoint.core.model.decision import Rejected, when_idle
 from trimpoint.core.model.state import Reverting
 from trimpoint.core.views.trim_outcome import planned_revert_change
 from trimpoint.gateway.commands.slash_outcomes import outcome
@@ -25,6 +24,7 @@ from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import Preview, WorktreeRefuses, Worktrees
+from trimpoint.threads.writing.sequencer import new_stamp
 from trimpoint.threads.writing.writer import ThreadWriter
 
 _NO_FILES = Preview((), (), (), ())
@@ -49,7 +49,7 @@ class RevertPreviews:
         """
         writer = await self._engine.thread(command.thread_id)
         await self._sessions.prepare(writer, command)
-        stamp = Stamp(time.time_ns() // 1_000_000, new_uuid7())
+        stamp = new_stamp()
         decision = when_idle(writer.state, "revert") or revert_to_checkpoint(
             writer.state, command, stamp
         )
@@ -77,12 +77,14 @@ class RevertPreviews:
         target = resolve_target(writer.state, reverting)
         if target is not None:
             await complete_context(writer, target.active)
-        return _outcome(
-            writer,
-            reverting,
-            files,
-            planned_revert_change(writer.state, reverting, self._engine.policy),
+        state, policy = writer.state, self._engine.policy
+        change = with_cost(
+            planned_revert_change(state, reverting, policy),
+            state.usage.last_call,
+            cache_of(state.settings, policy),
+            stamp.now_ms,
         )
+        return _outcome(writer, reverting, files, change)
 
     async def _preview(self, call: Call, params: RevertPreviewParams) -> CommandOutcome:
         thread_id = self._identity.thread_of(params.thread_id) or params.thread_id

@@ -32,7 +32,7 @@ from trimpoint.config.loading import parse_config
         ("rename", "trimpoint threads rename needs NAME. See trimpoint threads rename --help."),
         ("delete", "trimpoint threads delete needs a THREAD."),
         ("-x", "trimpoint does not take '-x'. See trimpoint --help."),
-        ("statsu", "Did you mean daemon status? trimpoint help all lists all commands."),
+        ("statuss", "Did you mean daemon status? trimpoint help all lists all commands."),
         ("timelin", "Did you mean timeline?"),
         ("threads renam x", "There are: list, rename, fork, archive, unarchive, delete."),
         ("timeline --expand", "--expand takes a value."),

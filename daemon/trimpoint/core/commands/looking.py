@@ -1,4 +1,4 @@
-"""`/context`, `/search` and `/timeline`: what the agent knows, and what was said.
+"""`/context`, `/search`, `/stats` and `/timeline`: what the agent knows, and what was said.
 
 The shell has commands of these names with more options (`trimpoint search --pruned`).
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trimpoint.core.commands.arguments import TURNS_LISTED, text, word
-from trimpoint.core.commands.declaration import Command, Reading
+from trimpoint.core.commands.declaration import Command, Group, Reading
 from trimpoint.core.model.spelling import Said
 
 if TYPE_CHECKING:
@@ -64,3 +64,23 @@ class Timeline(Reading):
         from trimpoint.core.views.timeline_text import timeline_text
 
         return Said(timeline_text(state, self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Reading):
+    """Counts the model calls of the thread, and what its trims have saved."""
+
+    command: ClassVar = "stats"
+    summary: ClassVar = "Count the model's calls, and what trims have kept from being sent"
+    details: ClassVar = (
+        "Calls, tokens in and out, how much came from the provider's cache, and the trims: how "
+        "many tokens they have kept from being sent until now, by an estimate, and what the first "
+        "calls after them read anew. Nothing changes."
+    )
+    shell_group: ClassVar[Group | None] = "context"
+
+    def answer(self, state: "ThreadState", policy: "Policy") -> Said:
+        """Returns the counts as text."""
+        from trimpoint.core.views.stats_text import stats_text
+
+        return Said(stats_text(state))

@@ -9,7 +9,7 @@ from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.compress import Compress
 from trimpoint.core.commands.declaration import Command
 from trimpoint.core.commands.helping import Help
-from trimpoint.core.commands.looking import Context, Search, Timeline
+from trimpoint.core.commands.looking import Context, Search, Stats, Timeline
 from trimpoint.core.commands.new import New
 from trimpoint.core.commands.pins import Pin, Pins, Unpin
 from trimpoint.core.commands.revert import Revert
@@ -22,6 +22,7 @@ REGISTRY: dict[str, type[Command]] = {
         Context,
         Timeline,
         Search,
+        Stats,
         Pins,
         Compact,
         Compress,

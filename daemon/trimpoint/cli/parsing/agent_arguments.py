@@ -20,8 +20,8 @@ Without a thread it continues the last one of this folder, or begins one. ? show
 """
 
 TUI = """\
-Runs codex --remote on the daemon, in this folder. Type a colon before a command there, such as
-:clear 3 (docs/codex-tui.md).
+Runs codex --remote on the daemon, in this folder. A command of trimpoint begins with a colon
+there, not with a slash (docs/codex-tui.md).
 examples:
   trimpoint tui
   trimpoint --last tui            go on in the thread that was used last

@@ -159,7 +159,7 @@ class ChatApp(OtherScreens):
         self._status.show(self._state, self.size.width)
 
     def _spin(self) -> None:
-        if not self.screen_stack:
+        if not self._card.is_attached:
             return  # the program ends
         if not self.is_headless and not is_there():
             self.exit()  # the window was closed

@@ -1,21 +1,23 @@
-"""The faces in which a person answers the agent, behind the same few actions: the chat and Neovim.
+"""The faces in which a person talks to the agent, behind the same few actions: the chat and Neovim.
 
 Time is the test's own: it passes only where a test lets it.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 from textual.pilot import Pilot
 from trimpoint.tui.model.questions import COMMAND, card_of
-from trimpoint.tui.model.state import ChatState, LinkState, Question
+from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
+from trimpoint_protocol.shapes.slash_commands import CommandOutcome
 
 from tests.deadlines import STEP_S
 from tests.neovim.editor import Editor, opened_editor
@@ -25,6 +27,24 @@ ASKED: dict[str, Any] = {
     "threadId": "t", "command": "echo one", "cwd": "/work/shop", "reason": "to see it",
     "availableDecisions": ["accept", RULE, "cancel"],
 }  # fmt: skip
+
+
+UNKNOWN = CommandOutcome(
+    handled=True, command="claer", status="failed", reason="usage",
+    message="There is no command /claer. Do you mean /clear?",
+    said="There is no command /claer. Do you mean /clear?",
+)  # fmt: skip
+REFUSAL = "The thread is archived."
+
+
+class Outcome(StrEnum):
+    """What becomes of a prompt or a command that is sent."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    LOST = "lost with the connection"
+    UNANSWERED = "not answered"
+    UNKNOWN = "not known as a command"
 
 
 class Face(Protocol):
@@ -54,6 +74,12 @@ class Face(Protocol):
     async def screen(self) -> str:
         """Returns what is on the screen."""
 
+    async def decides(self, outcome: Outcome) -> None:
+        """Decides what becomes of what is sent from now on."""
+
+    async def sends(self) -> None:
+        """Presses the key that sends."""
+
 
 class ChatFace:
     """`trimpoint chat` without a terminal and a daemon."""
@@ -63,12 +89,35 @@ class ChatFace:
     def __init__(self, pilot: Pilot[None], chat: Chat, clock: list[float]) -> None:
         self._pilot, self._chat, self._clock = pilot, chat, clock
         self._answers: list[Any] = []
+        self._outcome = Outcome.TAKEN
         chat.answer = self._answer  # type: ignore[method-assign]
+        chat.attempt = self._attempt  # type: ignore[method-assign, assignment]
 
     def _answer(self, question: Question, result: Any) -> None:
         self._answers.append(result["decision"])
         self._chat.state.withdraw(question.id)
         self._chat.changes.note()
+
+    async def _attempt(self, act: object) -> object:
+        match self._outcome:
+            case Outcome.TAKEN:
+                return True
+            case Outcome.REFUSED:
+                self._chat.state.tell(Tone.PROBLEM, REFUSAL)
+            case Outcome.LOST:
+                self._chat.state.tell(Tone.PROBLEM, "The connection was lost.")
+            case Outcome.UNANSWERED:
+                await anyio.sleep_forever()
+            case Outcome.UNKNOWN:
+                return UNKNOWN
+        return None
+
+    async def decides(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+
+    async def sends(self) -> None:
+        await self._pilot.press("enter")
+        await self._pilot.pause()
 
     async def asks(self, number: int = 1, **params: Any) -> None:
         card = card_of(COMMAND, ASKED | params, {})
@@ -163,6 +212,23 @@ _ASK = """
 local id, method, params = ...
 require("trimpoint.ui.chat").last_used().talk:on_question(id, method, params)
 """
+_DECIDE = """
+local outcome, refusal, unknown = ...
+local chat = require("trimpoint.ui.chat").last_used()
+chat.talk.id = "t"
+require("trimpoint.client.session").request = function(method)
+  if outcome == "not answered" then
+    return require("trimpoint.task").await(function() end)
+  elseif outcome == "refused" then
+    return nil, { message = refusal, reason = "usage" }
+  elseif outcome == "lost with the connection" then
+    return nil, { message = "The connection was lost.", reason = "disconnected" }
+  elseif outcome == "not known as a command" then
+    return { handled = true, status = "failed", message = unknown }, nil
+  end
+  return {}, nil
+end
+"""
 _PROMPT = """
 local chat = require("trimpoint.ui.chat").last_used()
 return table.concat(vim.api.nvim_buf_get_lines(chat.prompt, 0, -1, false), "\\n")
@@ -208,6 +274,13 @@ class NeovimFace:
     async def takes(self, choice: str) -> None:
         await self._editor.keys(self.KEYS[choice])
         await self._editor.lua("vim.wait(0)")
+
+    async def decides(self, outcome: Outcome) -> None:
+        await self._editor.lua(_DECIDE, outcome, REFUSAL, UNKNOWN.message)
+
+    async def sends(self) -> None:
+        await self._editor.keys("<C-s>")
+        await self._editor.lua("vim.wait(50)")
 
     async def answers(self) -> list[Any]:
         await self._editor.lua("vim.wait(20)")

@@ -1,21 +1,11 @@
 """An approval is a deliberate act, in each face that has keys."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from tests.faces.approvals import RULE, Face, chat_face, neovim_face
+from tests.faces.approvals import RULE, Face
 
 SENTENCE = "why? yes, a 12"
 SETTLED_S = 0.8
-
-
-@pytest.fixture(params=["chat", pytest.param("neovim", marks=pytest.mark.processes)])
-async def face(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Face]:
-    opened = chat_face() if request.param == "chat" else neovim_face(tmp_path)
-    async with opened as ready:
-        yield ready
 
 
 # What a person does after the agent has asked, and the decisions that are sent. A number is a time

@@ -33,20 +33,19 @@ end
 ---@param entry table
 ---@return string
 local function title_of(entry)
-  local detail = type(entry.detail) == "table" and entry.detail or {}
+  local title, detail = text.string(entry.title), text.object(entry.detail)
   if entry.activity == "contextCompaction" then
-    return "The context was compacted"
+    return title ~= "" and text.one_line(title, 200) or "The context is being compacted"
   elseif entry.activity == "commandExecution" then
-    return (text.printable(M.typed(entry.title or "")):gsub("%s*\n%s*", " ⏎ "))
-  elseif entry.activity == "fileChange" and detail.changes then
+    return (text.printable(M.typed(title)):gsub("%s*\n%s*", " ⏎ "))
+  elseif entry.activity == "fileChange" and #text.list(detail.changes) > 0 then
     local paths = vim.tbl_map(function(change)
-      return vim.fn.fnamemodify(text.one_line(change.path or "?", 300), ":~:.")
+      return vim.fn.fnamemodify(text.one_line(text.object(change).path or "?", 300), ":~:.")
     end, detail.changes)
     return table.concat(paths, ", ")
   end
-  local first = text.printable(entry.title or ""):gsub("%*%*", ""):match("%S[^\n]*")
-    or entry.activity
-  return first
+  return text.printable(title):gsub("%*%*", ""):match("%S[^\n]*")
+    or text.one_line(entry.activity, 80)
 end
 
 local SIGN_OF_KIND = { add = "+", delete = "-" }
@@ -57,7 +56,7 @@ local SIGN_OF_KIND = { add = "+", delete = "-" }
 ---@return string[] lines, integer added, integer removed
 function M.change_lines(change)
   local kind = type(change.kind) == "table" and change.kind.type or change.kind
-  local sign, diff = SIGN_OF_KIND[kind] or "", change.diff or ""
+  local sign, diff = SIGN_OF_KIND[text.string(kind)] or "", text.string(change.diff)
   local lines = diff ~= "" and vim.split(diff:gsub("\n$", ""), "\n", { plain = true }) or {}
   local signs = { ["+"] = 0, ["-"] = 0 }
   for index, line in ipairs(lines) do
@@ -73,7 +72,8 @@ end
 ---@return string[]
 function M.diff_lines(detail)
   local lines = {}
-  for _, change in ipairs(detail.changes or {}) do
+  for _, change in ipairs(text.list(detail.changes)) do
+    change = text.object(change)
     local found, added, removed = M.change_lines(change)
     local moved = type(change.kind) == "table" and change.kind.move_path
     lines[#lines + 1] = ("%s%s  +%d −%d"):format(
@@ -90,17 +90,17 @@ end
 ---@param entry table
 ---@return string[]
 local function body_of(entry)
-  local detail = type(entry.detail) == "table" and entry.detail or {}
+  local detail = text.object(entry.detail)
   if entry.activity == "commandExecution" then
-    local output = detail.aggregatedOutput
-    return output and output ~= "" and text.lines(output) or {}
+    local output = text.string(detail.aggregatedOutput)
+    return output ~= "" and text.lines(output) or {}
   elseif entry.activity == "fileChange" then
     return M.diff_lines(detail)
   elseif entry.activity == "mcpToolCall" or entry.activity == "dynamicToolCall" then
     local shown = { arguments = detail.arguments, result = detail.result, error = detail.error }
-    return next(shown) and text.lines(vim.json.encode(shown)) or {}
+    return next(shown) and text.lines(text.json(shown)) or {}
   end
-  local lines = text.lines(entry.title or "")
+  local lines = text.lines(text.string(entry.title))
   return #lines > 1 and lines or {}
 end
 
@@ -108,13 +108,14 @@ end
 ---@param entry table
 ---@return string
 local function outcome_of(entry)
-  local detail = type(entry.detail) == "table" and entry.detail or {}
+  local detail = text.object(entry.detail)
+  local code = detail.exitCode
   if entry.is_live then
     return "…"
   elseif detail.status == "declined" then
     return "declined"
-  elseif type(detail.exitCode) == "number" and detail.exitCode ~= 0 then
-    return ("exit %d"):format(detail.exitCode)
+  elseif type(code) == "number" and code ~= 0 then
+    return ("exit %s"):format(code)
   end
   return detail.status == "failed" and "failed" or ""
 end
@@ -138,7 +139,7 @@ function M.shown(entry)
     body[#body + 1] = ("… %s more"):format(text.counted(left_out, "line"))
   end
   return {
-    sign = SIGNS[entry.activity] or "⚒",
+    sign = SIGNS[text.string(entry.activity)] or "⚒",
     title = title_of(entry),
     outcome = outcome,
     is_bad = outcome ~= "" and outcome ~= "…",

@@ -1,5 +1,7 @@
 --- What the running turn has said so far, by Codex's notifications; gone once the daemon has
 --- recorded it. Pure.
+local text = require("trimpoint.model.text")
+
 local M = {}
 
 ---@class trimpoint.LiveItem
@@ -24,23 +26,32 @@ function M.new()
   return { items = {}, by_id = {}, notice = "" }
 end
 
+---@param parts any
+---@param separator string
+---@return string
+local function joined(parts, separator)
+  local words = {}
+  for _, part in ipairs(text.list(parts)) do
+    if type(part) == "table" then
+      part = part.text or ("[%s]"):format(text.string(part.type))
+    end
+    words[#words + 1] = text.string(part)
+  end
+  return table.concat(words, separator)
+end
+
 ---@param item table
 ---@return string
 local function text_of(item)
   if item.type == "userMessage" then
-    local parts = vim.tbl_map(function(part)
-      return part.text or ("[%s]"):format(part.type)
-    end, item.content or {})
-    return table.concat(parts, "\n")
+    return joined(item.content, "\n")
   elseif item.type == "reasoning" then
-    return table.concat(
-      vim.list_extend(vim.list_extend({}, item.summary or {}), item.content or {}),
-      "\n\n"
-    )
+    local parts = vim.list_extend({}, text.list(item.summary))
+    return joined(vim.list_extend(parts, text.list(item.content)), "\n\n")
   elseif item.type == "commandExecution" then
-    return item.command or ""
+    return text.string(item.command)
   end
-  return item.text or ""
+  return text.string(item.text)
 end
 
 ---@param live trimpoint.Live
@@ -61,20 +72,23 @@ end
 ---@param params table
 ---@param is_done boolean
 local function note_item(live, params, is_done)
-  local item = params.item
+  local item = text.object(params.item)
+  if type(item.id) ~= "string" then
+    return
+  end
   local known = live.by_id[item.id]
   if is_done and item.type == "contextCompaction" then
     -- The history says whose compaction it was.
     M.forget(live, item.id)
     return
   end
-  local text = text_of(item)
+  local words = text_of(item)
   local fresh = {
     id = item.id,
     turnId = params.turnId,
-    kind = MESSAGES[item.type] and "message" or "activity",
-    role = MESSAGES[item.type] or item.type,
-    parts = text ~= "" and { text } or known and known.parts or {},
+    kind = MESSAGES[text.string(item.type)] and "message" or "activity",
+    role = MESSAGES[text.string(item.type)] or text.string(item.type),
+    parts = words ~= "" and { words } or known and known.parts or {},
     output = known and known.output or {},
     detail = item,
     is_done = is_done,
@@ -92,25 +106,42 @@ local function note_item(live, params, is_done)
   end
 end
 
+--- Takes in what a running turn has said so far, by the daemon's account.
 ---@param live trimpoint.Live
----@param params table
----@param member "parts"|"output"
-local function append(live, params, member)
-  local item = live.by_id[params.itemId]
-  if item then
-    table.insert(item[member], params.delta)
+---@param said { turnId: string, item: table }[]?
+function M.take(live, said)
+  for _, one in ipairs(said or {}) do
+    note_item(live, one, false)
+    local item = live.by_id[one.item.id]
+    if item then
+      local output = one.item.aggregatedOutput
+      item.parts = { text_of(one.item) }
+      item.output = type(output) == "string" and { output } or {}
+    end
   end
 end
 
 ---@param live trimpoint.Live
+---@param params table
+---@param member "parts"|"output"
+local function append(live, params, member)
+  local item = live.by_id[text.string(params.itemId)]
+  if item and type(params.delta) == "string" then
+    table.insert(item[member], params.delta)
+  end
+end
+
+--- What was finished is on its way as an event; of the rest, what was said is kept.
+---@param live trimpoint.Live
 local function end_turn(live)
   live.notice = ""
   for _, item in ipairs(live.items) do
-    if not item.is_done then
+    if not item.is_done and item.kind == "message" and #item.parts > 0 then
+      item.is_done = true
+    elseif not item.is_done then
       live.by_id[item.id] = nil
     end
   end
-  -- What was finished is on its way as an event.
   live.items = vim.tbl_filter(function(item)
     return item.is_done
   end, live.items)
@@ -144,7 +175,8 @@ local NOTES = {
   end,
   ["turn/completed"] = end_turn,
   ["error"] = function(live, params)
-    local said = params.error and params.error.message or "The model did not answer"
+    local said = text.string(text.object(params.error).message)
+    said = said ~= "" and said or "The model did not answer"
     live.notice = params.willRetry and said .. "; trying again …" or ""
   end,
 }
@@ -166,7 +198,7 @@ end
 ---@param item trimpoint.LiveItem
 ---@return table
 function M.entry(item)
-  local text = table.concat(item.parts)
+  local words = table.concat(item.parts)
   local detail = item.detail
   if #item.output > 0 then
     detail = vim.tbl_extend("force", {}, detail, { aggregatedOutput = table.concat(item.output) })
@@ -177,8 +209,8 @@ function M.entry(item)
     turnId = item.turnId,
     role = item.role,
     activity = item.role,
-    text = text,
-    title = text,
+    text = words,
+    title = words,
     detail = detail,
     trimmed = false,
     is_live = not item.is_done,

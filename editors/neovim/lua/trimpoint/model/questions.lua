@@ -101,7 +101,7 @@ function M.is_known(question)
   local params = question.params
   return params.command ~= nil
     or vim.tbl_get(params, "networkApprovalContext", "host") ~= nil
-    or #((question.item or {}).changes or {}) > 0
+    or #text.list(text.object(question.item).changes) > 0
 end
 
 local DECLINES = { decline = true, cancel = true }
@@ -157,25 +157,28 @@ function M.subject(question)
     lines[#lines + 1] = "in " .. text.one_line(params.cwd, 2000)
   end
   if question.method == PERMISSIONS then
-    vim.list_extend(lines, text.whole_lines(vim.json.encode(params.permissions)))
+    vim.list_extend(lines, text.whole_lines(text.json(params.permissions)))
   elseif params.command then
-    vim.list_extend(lines, text.whole_lines("$ " .. activities.typed(params.command)))
+    vim.list_extend(
+      lines,
+      text.whole_lines("$ " .. activities.typed(text.printable(params.command)))
+    )
   elseif question.method == FILES and M.is_known(question) then
     vim.list_extend(lines, activities.diff_lines(question.item))
   elseif question.method == FILES then
     lines[#lines + 1] = "What it would do is not known in this window: it cannot be allowed here."
   end
-  for _, asked in ipairs(question.method == USER_INPUT and params.questions or {}) do
-    vim.list_extend(lines, text.lines(asked.question))
+  for _, asked in ipairs(question.method == USER_INPUT and text.list(params.questions) or {}) do
+    vim.list_extend(lines, text.lines(text.object(asked).question))
   end
   if params.grantRoot then
     lines[#lines + 1] = "and to write below " .. text.one_line(params.grantRoot, 2000)
   end
   if params.additionalPermissions then
-    lines[#lines + 1] = "and for " .. vim.json.encode(params.additionalPermissions)
+    lines[#lines + 1] = "and for " .. text.json(params.additionalPermissions)
   end
   if params.reason then
-    vim.list_extend(lines, text.whole_lines("The agent says: " .. params.reason))
+    vim.list_extend(lines, text.whole_lines("The agent says: " .. text.printable(params.reason)))
   end
   return lines
 end

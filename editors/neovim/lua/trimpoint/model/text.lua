@@ -49,7 +49,8 @@ end
 ---@param text any
 ---@return string
 function M.printable(text)
-  local shown = (type(text) == "string" and text or tostring(text)):gsub("\r\n", "\n")
+  local given = type(text) == "table" and M.json(text) or tostring(text)
+  local shown = given:gsub("\r\n", "\n")
   shown = shown:gsub("\27%[[%d;]*m", ""):gsub("[%z\1-\8\11-\31\127]", VISIBLE)
   return without(shown, MISLEADING)
 end
@@ -141,6 +142,35 @@ function M.thousands(number)
     parts[#parts + 1] = digits:sub(at, at + 2)
   end
   return table.concat(parts, ",")
+end
+
+--- Returns `value` if it is a list, else an empty one: of what others send no shape is certain.
+---@param value any
+---@return any[]
+function M.list(value)
+  return type(value) == "table" and vim.islist(value) and value or {}
+end
+
+--- Returns `value` if it is a table, else an empty one.
+---@param value any
+---@return table
+function M.object(value)
+  return type(value) == "table" and value or {}
+end
+
+--- Returns `value` if it is a text, else an empty one.
+---@param value any
+---@return string
+function M.string(value)
+  return type(value) == "string" and value or ""
+end
+
+--- Returns `value` as JSON, or that it is none.
+---@param value any
+---@return string
+function M.json(value)
+  local is_json, encoded = pcall(vim.json.encode, value)
+  return is_json and encoded or "(no JSON)"
 end
 
 --- Returns a count with its noun.

@@ -80,15 +80,21 @@ function Peer:decline(id)
   })
 end
 
---- Takes bytes that have come.
+--- Takes bytes that have come. A message that cannot be taken in costs no other: its fault is
+--- raised when all are.
 ---@param bytes string
 function Peer:receive(bytes)
+  local fault
   for _, line in ipairs(self._lines:push(bytes)) do
     local is_json, message =
       pcall(vim.json.decode, line, { luanil = { object = true, array = true } })
     if is_json and type(message) == "table" then
-      self:_dispatch(message)
+      local is_taken, problem = xpcall(self._dispatch, debug.traceback, self, message)
+      fault = fault or not is_taken and problem or nil
     end
+  end
+  if fault then
+    error(fault, 0)
   end
 end
 

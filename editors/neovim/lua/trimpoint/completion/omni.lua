@@ -1,5 +1,6 @@
 --- 'omnifunc' of a prompt.
 local commands = require("trimpoint.completion.commands")
+local places = require("trimpoint.completion.places")
 
 local M = {}
 
@@ -21,7 +22,10 @@ function M.complete(find_start, base)
   if find_start == 1 then
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
     local is_command = vim.api.nvim_win_get_cursor(0)[1] == 1 and before:match("^[/:]%a*$") ~= nil
-    return is_command and 0 or -3
+    local _, column = places.typed_in(before)
+    return is_command and 0 or column or -3
+  elseif base:find("^[@#]") then
+    return places.now(base)
   end
   return items_of(base, commands.now(base))
 end

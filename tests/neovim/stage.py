@@ -71,14 +71,14 @@ class Chat:
             await self.ask(prompt, say(answer))
             await self.editor.history_has(answer)
 
-    async def type(self, text: str) -> None:
+    async def type(self, text: str, send: str = "<C-s>") -> None:
         """Types a text into the prompt and sends it."""
         await self.editor.command("Trimpoint chat")
         await self.editor.until("vim.bo.filetype == 'trimpoint_prompt'")
         await self.editor.lua(
             "vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", text
         )
-        await self.editor.keys("<C-s>")
+        await self.editor.keys(send)
 
     async def checkpoint_of(self, turn: int) -> None:
         """Waits until the files after a turn are captured."""

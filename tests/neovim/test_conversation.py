@@ -85,20 +85,6 @@ async def test_a_revert_is_previewed_and_takes_files_and_context_back() -> None:
         await editor.history_has("And now?")
 
 
-async def test_prompts_wait_for_the_turn_and_an_interrupt_ends_it() -> None:
-    async with opened_chat() as chat:
-        editor = chat.editor
-        chat.house.script.then(hang("thinking aloud"))
-        await chat.type("One?")
-        await editor.shows("thinking aloud")
-        chat.house.script.then(say("second answer"))
-        await chat.type("Two?")
-        await editor.shows("… waits: Two?")
-        await editor.command("Trimpoint interrupt")
-        await editor.history_has("second answer")
-        assert "■ The turn was interrupted." in await editor.history()
-
-
 async def test_new_continues_in_an_empty_thread_of_the_same_chat() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
@@ -126,7 +112,7 @@ async def test_the_context_can_be_looked_at_and_the_thread_searched() -> None:
     async with opened_chat() as chat:
         editor = chat.editor
         await chat.turns("One?|An answer.\n\nIt has theNeedle in a haystack", "Two?|second answer")
-        await editor.command("Trimpoint clear")
+        await editor.command("Trimpoint! clear")
         await editor.shows("✓ ")
         await editor.command("Trimpoint search haystack needle")
         await editor.shows("[Location List] trimpoint: haystack needle")
@@ -149,3 +135,13 @@ async def test_the_thread_of_the_folder_is_opened_again() -> None:
             # What one client does, the other sees.
             await chat.turns("Two?|second answer")
             await other.shows("second answer")
+        # A window that opens in mid-turn shows what was said so far.
+        chat.house.script.then(hang("half an answer"))
+        await chat.type("Three?")
+        await chat.editor.history_has("half an answer")
+        async with opened_editor(environment, chat.house.worktree) as other:
+            await other.command("Trimpoint chat")
+            await other.shows("half an answer")
+            await other.command("Trimpoint interrupt")
+            await other.shows("■ The turn was interrupted.")
+            assert "half an answer" in await chat.editor.history()

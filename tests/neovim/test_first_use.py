@@ -100,7 +100,7 @@ async def test_the_plugin_loads_under_each_plugin_manager(install) -> None:  # n
             await editor.command("Trimpoint chat")
             await editor.shows("Ask, or type")
             assert await editor.lua("return vim.fn.exists(':Trimpoint')") == 2
-            house.script.then(say("here"))
+            house.script.then(say("I am"))
             await Chat(house, editor).type("Are you there?")
-            await editor.history_has("here")
+            await editor.history_has("I am")
             assert "❯ Are you there?" in await editor.history()

@@ -1,5 +1,6 @@
 -- A thread as lines: the same block for the same state, dividers above what was kept, folds for what left.
 local blocks = require("trimpoint.model.blocks")
+local rows = require("trimpoint.model.rows")
 local live = require("trimpoint.model.live")
 
 local function message(turn, id, role, words, trimmed)
@@ -10,7 +11,7 @@ local divider = {
   expanded = true, trimKind = "boundary", pinnedCount = 0,
 }
 local thread = {
-  id = "t", cwd = "/w", requests = {}, revision = 0,
+  id = "t", cwd = "/w", requests = {}, queue = {}, revision = 0,
   turns = { a = { number = 1, status = "completed" }, b = { number = 2, status = "failed", error = "no\nmodel" } },
   entries = {
     message("a", "1", "user", "one", true),
@@ -43,7 +44,7 @@ for _, line in ipairs(lines) do
 end
 assert(first[2].trimmed and first[3].trimmed and not first[4].trimmed and not first[5].trimmed)
 assert(vim.deep_equal(first[4].lines, { "" }), "a divider is no text")
-assert(blocks.divider_words(divider) == "Earlier messages · 2 pruned")
+assert(rows.divider_words(divider) == "Earlier messages · 2 pruned")
 
 local second = builder:build(scene)
 for index, block in ipairs(second) do

@@ -58,3 +58,25 @@ threads.add_older(thread, {
 })
 assert(thread.entries[1].id == "a0" and #thread.entries == 5, "what is loaded already comes once")
 assert(thread.cursor == "more")
+
+local function queued()
+  return table.concat(vim.tbl_map(function(prompt)
+    return threads.queued_text(prompt)
+  end, thread.queue), " ")
+end
+local function text(words)
+  return { { type = "text", text = words } }
+end
+for number, words in ipairs({ "one", "two", "three" }) do
+  apply(50 + number, "thread.prompt-queued", { promptId = words, input = text(words) })
+end
+assert(queued() == "one two three")
+apply(54, "thread.queue-held", { reason = "failed", message = "it broke" })
+apply(55, "thread.prompts-reordered", { promptIds = { "three", "gone" } })
+assert(queued() == "three one two")
+apply(56, "thread.prompt-edited", { promptId = "one", input = { { type = "image" }, { type = "text", text = "ONE" } } })
+apply(57, "thread.prompt-sent", { promptId = "three", turnId = "x" })
+apply(58, "thread.prompt-withdrawn", { promptId = "two" })
+assert(queued() == "ONE" and thread.queue_hold.reason == "failed")
+apply(59, "thread.queue-released", {})
+assert(thread.queue_hold == nil)

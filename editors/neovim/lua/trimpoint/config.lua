@@ -9,6 +9,7 @@ local M = {}
 ---@field height integer lines of a chat below
 ---@field prompt_height integer
 ---@field page integer entries of history that are loaded at once
+---@field notify boolean say when a thread that is not open asks
 ---@field complete_slash boolean open the menu of commands when `/` is typed in an empty prompt
 M.defaults = {
   program = "trimpoint",
@@ -18,6 +19,7 @@ M.defaults = {
   height = 24,
   prompt_height = 5,
   page = 200,
+  notify = true,
   complete_slash = true,
 }
 

@@ -4,11 +4,13 @@ local hub = require("trimpoint.client.hub")
 local live = require("trimpoint.model.live")
 local model = require("trimpoint.model.thread")
 local session = require("trimpoint.client.session")
+local settings = require("trimpoint.model.settings")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
 
 local M = {}
 
+local JOIN_AFTER_MS = 600
 local STARTS_WORK = {
   ["thread.turn-requested"] = true,
   ["thread.turn-started"] = true,
@@ -20,6 +22,8 @@ local STARTS_WORK = {
 ---@field on_question fun(question: trimpoint.Question)
 ---@field on_resolved fun(question: trimpoint.Question)
 ---@field on_turn_end fun(status: string)
+---@field on_begun fun() a command is carried out
+---@field on_ready fun() the daemon can be asked again
 
 ---@class trimpoint.Conversation
 ---@field id? string nil until the first prompt begins the thread
@@ -27,13 +31,12 @@ local STARTS_WORK = {
 ---@field thread? trimpoint.Thread
 ---@field live trimpoint.Live
 ---@field questions trimpoint.Question[]
----@field queue string[] prompts that wait for the turn to end
+---@field settings? trimpoint.Settings what the thread works with, once that is known
 ---@field progress string what a command says of its progress
 ---@field problem string why the thread cannot be shown
 ---@field private _page integer
 ---@field private _listener trimpoint.ConversationListener
 ---@field private _joined boolean
----@field private _sending boolean
 ---@field private _was_lost boolean
 ---@field private _reloading boolean
 ---@field private _reload_again boolean
@@ -51,13 +54,11 @@ function M.open(thread_id, cwd, page, listener)
     cwd = cwd,
     live = live.new(),
     questions = {},
-    queue = {},
     progress = "",
     problem = "",
     _page = page,
     _listener = listener,
     _joined = false,
-    _sending = false,
     _was_lost = false,
     _reloading = false,
     _reload_again = false,
@@ -104,12 +105,27 @@ function Conversation:follow()
   self.problem = refusal and refusal.message or ""
   self:_changed()
   if not refusal then
+    live.take(self.live, answer.live)
     if self:is_busy() then
       self:join()
+    else
+      self:_join_later()
     end
-    self:_send_queued()
   end
   return refusal
+end
+
+--- The settings come with it. It makes Codex load the thread, which is not worth it where a person
+--- only passes by.
+---@private
+function Conversation:_join_later()
+  vim.defer_fn(function()
+    if hub.has(self) and session.state() == "ready" and not self.thread.read_only then
+      task.run(function()
+        self:join()
+      end)
+    end
+  end, JOIN_AFTER_MS)
 end
 
 --- In a task: gets a daemon again, and what became of the thread: a turn ended with its daemon.
@@ -132,8 +148,8 @@ end
 ---@private
 ---@return trimpoint.Refusal?
 function Conversation:_adopt()
-  local refusal = threads.join(self.id)
-  self._joined = refusal == nil
+  local answer, refusal = threads.join(self.id)
+  self._joined, self.settings = refusal == nil, settings.of(answer)
   return refusal
 end
 
@@ -179,7 +195,6 @@ function Conversation:reload()
       end
     until refusal or not self._reload_again
     self._reloading = false
-    self:_send_queued()
   end)
 end
 
@@ -190,11 +205,22 @@ function Conversation:join()
     return nil
   end
   self._joined = true
-  local refusal = threads.join(self.id)
+  local answer, refusal = threads.join(self.id)
   if refusal then
     self._joined = false
+    return refusal
   end
-  return refusal
+  self.settings = settings.of(answer)
+  -- What was said before this client took part.
+  local now = self:is_busy()
+      and session.request("orchestration/snapshot", { threadId = self.id, turns = 0 })
+    or {}
+  live.take(self.live, now.live)
+  for _, question in ipairs(self.questions) do
+    question.item = question.item or self:_item_of(question)
+  end
+  self:_changed()
+  return nil
 end
 
 ---@return boolean
@@ -205,66 +231,22 @@ end
 ---@private
 ---@return trimpoint.Refusal?
 function Conversation:_begin()
-  local id, refusal = threads.start(self.cwd)
+  local answer, refusal = threads.start(self.cwd)
   if refusal then
     return refusal
   end
-  self.id, self._joined = id, true
+  self.id, self._joined, self.settings = answer.thread.id, true, settings.of(answer)
   return self:follow()
 end
 
----@private
----@param text string
+--- In a task: makes sure of a daemon, and of a thread: one begins if there is none yet.
 ---@return trimpoint.Refusal?
-function Conversation:_send_now(text)
-  local refusal
-  if self.id then
-    refusal = self:join()
-  else
+function Conversation:prepare()
+  local refusal = self:_come_back()
+  if not refusal and not self.id then
     refusal = self:_begin()
   end
-  if refusal then
-    return refusal
-  end
-  local input = { { type = "text", text = text } }
-  return select(2, session.request("turn/start", { threadId = self.id, input = input }))
-end
-
---- In a task: sends a prompt; while the agent works, or another prompt is on its way, it waits for
---- its turn.
----@param text string
----@return trimpoint.Refusal?
-function Conversation:send(text)
-  local gone = self:_come_back()
-  if gone then
-    return gone
-  end
-  if self._sending or self:is_busy() then
-    table.insert(self.queue, text)
-    self:_changed()
-    return nil
-  end
-  self._sending = true
-  local refusal = self:_send_now(text)
-  self._sending = false
-  self:_send_queued()
   return refusal
-end
-
----@private
-function Conversation:_send_queued()
-  if #self.queue == 0 or self._sending or self:is_busy() or self._reloading then
-    return
-  end
-  local text = table.remove(self.queue, 1)
-  task.run(function()
-    local refusal = self:send(text)
-    if refusal then
-      table.insert(self.queue, 1, text)
-      self.problem = refusal.message
-    end
-    self:_changed()
-  end)
 end
 
 --- In a task: has a slash command carried out.
@@ -336,7 +318,6 @@ function Conversation:on_event(envelope)
   end
   if was_busy and not model.is_busy(thread) then
     self.progress = ""
-    self:_send_queued()
   end
   self:_changed()
 end
@@ -350,6 +331,10 @@ local NOTIFICATIONS = {
   end,
   ["commands/progress"] = function(self, params)
     self.progress = params.message or ""
+    self._listener.on_begun()
+  end,
+  ["thread/settings/updated"] = function(self, params)
+    self.settings = settings.of(params.threadSettings)
   end,
   ["serverRequest/resolved"] = function(self, params)
     local question = self:_withdraw(params.requestId)
@@ -371,13 +356,20 @@ function Conversation:on_notification(method, params)
   end
 end
 
+---@private
+---@param question trimpoint.Question
+---@return table? item that it is about
+function Conversation:_item_of(question)
+  local about = self.live.by_id[question.params.itemId or ""]
+  return about and about.detail
+end
+
 ---@param id string|integer
 ---@param method string
 ---@param params table
 function Conversation:on_question(id, method, params)
-  local about = params.itemId and self.live.by_id[params.itemId]
-  local question =
-    { id = id, method = method, params = params, item = about and about.detail or nil }
+  local question = { id = id, method = method, params = params }
+  question.item = self:_item_of(question)
   self:_withdraw(id)
   table.insert(self.questions, question)
   self:_changed()
@@ -390,7 +382,10 @@ function Conversation:on_state(state)
     self._was_lost = false
     task.run(function()
       self:follow()
+      self._listener.on_ready()
     end)
+  elseif state == "ready" then
+    self._listener.on_ready()
   elseif state == "lost" then
     self._joined, self._was_lost, self.questions, self.progress = false, true, {}, ""
   end

@@ -17,6 +17,12 @@ function M.remove(conversation)
   open[conversation] = nil
 end
 
+---@param conversation trimpoint.Conversation
+---@return boolean
+function M.has(conversation)
+  return open[conversation] ~= nil
+end
+
 ---@param thread_id string?
 ---@return trimpoint.Conversation?
 local function of(thread_id)

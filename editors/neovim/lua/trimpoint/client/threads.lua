@@ -17,6 +17,7 @@ local SHORT_ID_CHARS = 8
 ---@field is_own boolean trimpoint has it in its books; else Codex alone knows it
 ---@field updated_at string
 ---@field context? table
+---@field state string what is under way: asks, working or nothing
 
 ---@param thread_id string
 ---@return string
@@ -57,6 +58,7 @@ local function own(row)
     is_own = true,
     updated_at = row.updatedAt,
     context = row.context,
+    state = row.asks and "asks" or row.busy and "working" or "",
   }
 end
 
@@ -70,6 +72,7 @@ local function codex_own(row)
     cwd = row.cwd or "",
     archived = false,
     is_own = false,
+    state = "",
     updated_at = os.date("!%Y-%m-%dT%H:%M:%SZ", at) --[[@as string]],
   }
 end
@@ -132,21 +135,19 @@ function M.last_at(place)
   return first_at(threads, place) or first_at(M.codex(threads), place), nil
 end
 
---- In a task: begins a thread.
+--- In a task: begins a thread; the answer has its settings, too.
 ---@param cwd string
----@return string? thread_id, trimpoint.Refusal? refusal
+---@return table? answer, trimpoint.Refusal? refusal
 function M.start(cwd)
-  local answer, refusal = session.request("thread/start", { cwd = cwd })
-  return answer and answer.thread.id, refusal
+  return session.request("thread/start", { cwd = cwd })
 end
 
 --- In a task: takes part in a thread, so that its answers and questions come here. A thread that
---- Codex alone knew is adopted by it.
+--- Codex alone knew is adopted by it. The answer has its settings.
 ---@param thread_id string
----@return trimpoint.Refusal?
+---@return table? answer, trimpoint.Refusal? refusal
 function M.join(thread_id)
-  local _, refusal = session.request("thread/resume", { threadId = thread_id, excludeTurns = true })
-  return refusal
+  return session.request("thread/resume", { threadId = thread_id, excludeTurns = true })
 end
 
 --- Returns the refusal of what needs a thread where there is none.

@@ -1,30 +1,12 @@
 --- A thread as the lines of a buffer: a list of blocks, each with its lines, marks and folds. Pure.
 ---
 --- A block is made once for each state of what it shows, so that a redraw costs what has changed.
-local activities = require("trimpoint.model.activities")
 local live = require("trimpoint.model.live")
-local questions = require("trimpoint.model.questions")
+local rows = require("trimpoint.model.rows")
 local text = require("trimpoint.model.text")
 local threads = require("trimpoint.model.thread")
 
 local M = {}
-
----@class trimpoint.Mark
----@field row integer from 0, within the block
----@field options table those of nvim_buf_set_extmark; `end_col` -1 is the end of the line
----@field col integer
-
----@class trimpoint.Block
----@field key string
----@field stamp string what tells the states of one block apart
----@field lines string[]
----@field marks trimpoint.Mark[]
----@field folded table<integer, boolean> rows that a fold of their own hides
----@field trimmed boolean no longer in the agent's context
----@field markdown? { first: integer, last: integer } rows, from 0
----@field turn_id? string
----@field act? string what <CR> does here: older | answer | new-thread
----@field fold_words? string
 
 ---@class trimpoint.Scene
 ---@field thread? trimpoint.Thread
@@ -32,138 +14,6 @@ local M = {}
 ---@field questions trimpoint.Question[]
 ---@field notices { words: string, group: string }[] at the end
 ---@field hint string[] for a thread without a word yet
-
----@param row integer
----@param group string
----@return trimpoint.Mark
-local function whole(row, group)
-  return { row = row, col = 0, options = { end_col = -1, hl_group = group } }
-end
-
----@param row integer
----@param words string
----@param group string
----@return trimpoint.Mark
-local function at_right(row, words, group)
-  return {
-    row = row,
-    col = 0,
-    options = { virt_text = { { words .. " ", group } }, virt_text_pos = "right_align" },
-  }
-end
-
----@param block table
----@return trimpoint.Block
-local function finished(block)
-  block.marks = block.marks or {}
-  block.folded = block.folded or {}
-  block.trimmed = block.trimmed or false
-  for row = 0, block.trimmed and #block.lines - 1 or -1 do
-    block.marks[#block.marks + 1] = {
-      row = row,
-      col = 0,
-      options = { end_col = -1, hl_group = "TrimpointPruned", priority = 5000 },
-    }
-  end
-  return block
-end
-
----@param entry table
----@param number integer?
----@return trimpoint.Block
-local function prompt_block(entry, number)
-  local lines, marks = { "" }, {}
-  for index, line in ipairs(text.lines(entry.text)) do
-    lines[#lines + 1] = (index == 1 and "❯ " or "  ") .. line
-    marks[#marks + 1] = whole(index, "TrimpointPrompt")
-  end
-  marks[#marks + 1] = number and at_right(1, ("turn %d"):format(number), "TrimpointQuiet") or nil
-  return finished({ lines = lines, marks = marks, trimmed = entry.trimmed })
-end
-
----@param entry table
----@return trimpoint.Block
-local function answer_block(entry)
-  local lines = vim.list_extend({ "" }, text.lines(entry.text))
-  return finished({
-    lines = lines,
-    trimmed = entry.trimmed,
-    markdown = { first = 1, last = #lines - 1 },
-  })
-end
-
----@param line string
----@return string
-local function diff_group(line)
-  local sign = line:sub(1, 1)
-  return sign == "+" and "TrimpointAdded" or sign == "-" and "TrimpointRemoved" or "TrimpointOutput"
-end
-
----@param entry table
----@param is_first boolean no activity stands right above it
----@return trimpoint.Block
-local function activity_block(entry, is_first)
-  local shown = activities.shown(entry)
-  local row = is_first and 1 or 0
-  local lines = is_first and { "" } or {}
-  lines[#lines + 1] = ("%s %s"):format(shown.sign, shown.title)
-  local marks = { whole(row, "TrimpointActivity") }
-  if shown.outcome ~= "" then
-    marks[#marks + 1] =
-      at_right(row, shown.outcome, shown.is_bad and "TrimpointWarning" or "TrimpointQuiet")
-  end
-  local folded = {}
-  for _, line in ipairs(shown.body) do
-    lines[#lines + 1] = "  │ " .. line
-    marks[#marks + 1] = whole(#lines - 1, shown.is_diff and diff_group(line) or "TrimpointOutput")
-    folded[#lines - 1] = true
-  end
-  local words = ("  │ %s"):format(text.counted(#shown.body, "line"))
-  return finished({
-    lines = lines,
-    marks = marks,
-    folded = folded,
-    trimmed = entry.trimmed,
-    fold_words = words,
-  })
-end
-
----@param entry table
----@return trimpoint.Block
-local function banner_block(entry)
-  local lines, marks, folded =
-    { "", "▎ " .. text.one_line(entry.header, 80) }, { whole(1, "TrimpointDivider") }, {}
-  for _, line in ipairs(text.lines(entry.summary)) do
-    lines[#lines + 1] = "▎ " .. line
-    marks[#marks + 1] = whole(#lines - 1, "TrimpointSummary")
-    folded[#lines - 1] = true
-  end
-  local words = "▎ " .. text.one_line(entry.summary, 200)
-  return finished({ lines = lines, marks = marks, folded = folded, fold_words = words })
-end
-
---- Returns the words of a divider.
----@param entry table
----@return string
-function M.divider_words(entry)
-  local label = text.one_line(entry.label, 60)
-  local count = text.thousands(entry.hiddenMessageCount)
-  if entry.trimKind == "discard" then
-    return ("%s · %s taken out above"):format(label, count)
-  end
-  local pinned = (entry.pinnedCount or 0) > 0 and (", %d pinned"):format(entry.pinnedCount) or ""
-  return ("%s · %s pruned%s"):format(label, count, pinned)
-end
-
---- An empty line with a rule over it: no line of the text, and in no fold.
----@param entry table
----@return trimpoint.Block
-local function divider_block(entry)
-  local group = entry.trimKind == "discard" and "TrimpointQuiet" or "TrimpointDivider"
-  local rule = ("── %s %s"):format(M.divider_words(entry), ("─"):rep(300))
-  local options = { virt_text = { { rule, group } }, virt_text_pos = "overlay" }
-  return finished({ lines = { "" }, marks = { { row = 0, col = 0, options = options } } })
-end
 
 ---@class trimpoint.Builder
 ---@field private _old table<string, trimpoint.Block> what was made for this part the last time
@@ -197,7 +47,7 @@ end
 function Builder:_add(key, stamp, make)
   local block = self._old[key]
   if not block or block.stamp ~= stamp then
-    block = make()
+    block = rows.made(make)
     block.key, block.stamp = key, stamp
   end
   self._next[key] = block
@@ -213,14 +63,18 @@ function Builder:_header(scene)
   local lines = { "trimpoint" .. (title ~= "" and " · " .. title or "") }
   local where = thread and vim.fn.fnamemodify(text.one_line(thread.cwd, 200), ":~") or nil
   self:_add("header", lines[1] .. (where or ""), function()
-    local marks = { whole(0, "TrimpointTitle") }
-    marks[#marks + 1] = where and at_right(0, where, "TrimpointQuiet") or nil
-    return finished({ lines = lines, marks = marks })
+    local marks = { rows.whole(0, "TrimpointTitle") }
+    marks[#marks + 1] = where and rows.at_right(0, where, "TrimpointQuiet") or nil
+    return rows.finished({ lines = lines, marks = marks })
   end)
   if thread and thread.cursor then
     self:_add("older", "", function()
       local words = "↑ Older entries: <CR> here loads them"
-      return finished({ lines = { words }, marks = { whole(0, "TrimpointQuiet") }, act = "older" })
+      return rows.finished({
+        lines = { words },
+        marks = { rows.whole(0, "TrimpointQuiet") },
+        act = "older",
+      })
     end)
   end
 end
@@ -231,8 +85,8 @@ end
 ---@param size integer
 function Builder:_entry(thread, entry, size)
   if entry.kind == "contextTrimPointDivider" then
-    self:_add(threads.key(entry), M.divider_words(entry), function()
-      return divider_block(entry)
+    self:_add(threads.key(entry), rows.divider_words(entry), function()
+      return rows.divider(entry)
     end)
     self._last_kind = entry.kind
     return
@@ -243,13 +97,13 @@ function Builder:_entry(thread, entry, size)
   local stamp = ("%s %s %s %d %s"):format(entry.trimmed, is_first, number, size, entry.is_live)
   local block = self:_add(threads.key(entry), stamp, function()
     if entry.kind == "contextSummaryBanner" then
-      return banner_block(entry)
+      return rows.banner(entry)
     elseif entry.kind == "activity" then
-      return activity_block(entry, is_first)
+      return rows.activity(entry, is_first)
     elseif entry.role == "user" then
-      return prompt_block(entry, number)
+      return rows.prompt(entry, number)
     end
-    return answer_block(entry)
+    return rows.answer(entry)
   end)
   block.turn_id = entry.turnId
   self._last_kind = entry.kind
@@ -264,16 +118,12 @@ function Builder:_turn_end(thread, turn_id, trimmed)
   if not turn or (turn.status ~= "failed" and turn.status ~= "interrupted") then
     return
   end
-  local reason = turn.error and ": " .. text.one_line(turn.error, 500) or "."
-  local words = turn.status == "failed" and "✗ The turn failed" .. reason
-    or "■ The turn was interrupted."
-  self:_add("end " .. turn_id, words .. tostring(trimmed), function()
-    return finished({
-      lines = { "", words },
-      marks = { whole(1, "TrimpointWarning") },
-      trimmed = trimmed,
-    })
-  end)
+  local act = turn.number == thread.turn_count and not trimmed and "again" or nil
+  local words = rows.end_words(turn)
+  self:_add("end " .. turn_id, ("%s %s %s"):format(words, trimmed, act), function()
+    return rows.turn_end(words, act, trimmed)
+  end).turn_id =
+    turn_id
   self._last_kind = "end"
 end
 
@@ -295,19 +145,20 @@ end
 ---@param question trimpoint.Question
 function Builder:_question(question)
   self:_add("question " .. tostring(question.id), tostring(question.item ~= nil), function()
-    local lines, marks =
-      { "", "? " .. questions.title(question) }, { whole(1, "TrimpointQuestion") }
-    for _, line in ipairs(questions.subject(question)) do
-      lines[#lines + 1] = "  " .. line
-      marks[#marks + 1] = whole(
-        #lines - 1,
-        diff_group(line) ~= "TrimpointOutput" and diff_group(line) or "TrimpointPrompt"
-      )
-    end
-    lines[#lines + 1] = "  <CR> here, <Tab> in the prompt, or :Trimpoint answer"
-    marks[#marks + 1] = whole(#lines - 1, "TrimpointQuiet")
-    return finished({ lines = lines, marks = marks, act = "answer" })
+    return rows.question(question)
   end)
+end
+
+---@private
+---@param thread trimpoint.Thread
+function Builder:_queue(thread)
+  for _, prompt in ipairs(thread.queue) do
+    local words = threads.queued_text(prompt)
+    local block = self:_add("queued " .. tostring(prompt.id), words, function()
+      return rows.queued(words)
+    end)
+    block.prompt_id = prompt.id
+  end
 end
 
 ---@private
@@ -317,12 +168,12 @@ function Builder:_footer(scene)
   for _, notice in ipairs(scene.notices) do
     for _, line in ipairs(text.lines(notice.words)) do
       lines[#lines + 1] = line
-      marks[#marks + 1] = whole(#lines - 1, notice.group)
+      marks[#marks + 1] = rows.whole(#lines - 1, notice.group)
     end
   end
   local act = scene.thread and scene.thread.new_thread_id and "new-thread" or nil
   self:_add("footer", table.concat(lines, "\n"), function()
-    return finished({ lines = lines, marks = marks, act = act })
+    return rows.finished({ lines = lines, marks = marks, act = act })
   end)
 end
 
@@ -333,9 +184,9 @@ function Builder:_hint(hint)
     local lines, marks = { "" }, {}
     for _, line in ipairs(hint) do
       lines[#lines + 1] = line
-      marks[#marks + 1] = whole(#lines - 1, "TrimpointQuiet")
+      marks[#marks + 1] = rows.whole(#lines - 1, "TrimpointQuiet")
     end
-    return finished({ lines = lines, marks = marks })
+    return rows.finished({ lines = lines, marks = marks })
   end)
 end
 
@@ -370,11 +221,15 @@ function Builder:_make_tail(scene)
       self:_entry(thread --[[@as trimpoint.Thread]], live.entry(item), #item.parts + #item.output)
     end
   end
-  if (not thread or #thread.entries == 0) and #scene.live.items == 0 then
+  local is_empty = not thread or #thread.entries == 0 and #thread.queue == 0
+  if is_empty and #scene.live.items == 0 then
     self:_hint(scene.hint)
   end
   for _, question in ipairs(scene.questions) do
     self:_question(question)
+  end
+  if thread then
+    self:_queue(thread)
   end
   self:_footer(scene)
 end

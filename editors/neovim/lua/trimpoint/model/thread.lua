@@ -28,7 +28,13 @@ local ENDED = { ready = true, failed = true, cancelled = true }
 ---@field requests table[]
 ---@field context? table
 ---@field entries table[] of `timeline/read`, oldest first, all sections expanded
+---@field queue trimpoint.Queued[] prompts that wait in the daemon
+---@field queue_hold? { reason: string, message: string } why they are not sent
 ---@field cursor? string where the next older page begins; nil when all is loaded
+
+---@class trimpoint.Queued
+---@field id string
+---@field input table[]
 
 --- Returns what a snapshot says, without entries.
 ---@param snapshot table
@@ -53,6 +59,8 @@ function M.new(snapshot)
     operation = snapshot.operation,
     requests = vim.deepcopy(snapshot.pendingRequests),
     context = snapshot.context,
+    queue = vim.deepcopy(snapshot.queue or {}),
+    queue_hold = snapshot.queueHold,
     entries = {},
     cursor = nil,
   }
@@ -126,6 +134,33 @@ local function keeping(change)
   end
 end
 
+---@param thread trimpoint.Thread
+---@param payload table
+local function leave_queue(thread, payload)
+  thread.queue = vim.tbl_filter(function(prompt)
+    return prompt.id ~= payload.promptId
+  end, thread.queue)
+end
+
+---@param thread trimpoint.Thread
+---@param prompt_ids string[]
+local function reorder(thread, prompt_ids)
+  local rest, first = {}, {}
+  for _, prompt in ipairs(thread.queue) do
+    first[prompt.id] = prompt
+  end
+  for _, prompt in ipairs(thread.queue) do
+    if not vim.tbl_contains(prompt_ids, prompt.id) then
+      rest[#rest + 1] = prompt
+    end
+  end
+  local order = {}
+  for _, id in ipairs(prompt_ids) do
+    order[#order + 1] = first[id]
+  end
+  thread.queue = vim.list_extend(order, rest)
+end
+
 local function reload()
   return "reload"
 end
@@ -156,12 +191,14 @@ local FOLDS = {
       thread.turn_count = thread.turn_count + 1
       thread.turns[payload.turnId] = { number = thread.turn_count, status = "running" }
     end
+    thread.queue_hold = nil
   end),
   ["thread.turn-retried"] = keeping(function(thread, payload)
     local turn = thread.turns[payload.turnId]
     if turn then
       turn.status, turn.error = "running", nil
     end
+    thread.queue_hold = nil
   end),
   ["thread.turn-completed"] = keeping(function(thread, payload)
     local turn = thread.turns[payload.turnId]
@@ -199,6 +236,26 @@ local FOLDS = {
       return request.id ~= payload.requestId
     end, thread.requests)
   end),
+  ["thread.prompt-queued"] = keeping(function(thread, payload)
+    thread.queue_hold = #thread.queue > 0 and thread.queue_hold or nil
+    table.insert(thread.queue, { id = payload.promptId, input = payload.input })
+  end),
+  ["thread.prompt-edited"] = keeping(function(thread, payload)
+    for _, prompt in ipairs(thread.queue) do
+      prompt.input = prompt.id == payload.promptId and payload.input or prompt.input
+    end
+  end),
+  ["thread.prompts-reordered"] = keeping(function(thread, payload)
+    reorder(thread, payload.promptIds)
+  end),
+  ["thread.prompt-withdrawn"] = keeping(leave_queue),
+  ["thread.prompt-sent"] = keeping(leave_queue),
+  ["thread.queue-held"] = keeping(function(thread, payload)
+    thread.queue_hold = { reason = payload.reason, message = payload.message }
+  end),
+  ["thread.queue-released"] = keeping(function(thread)
+    thread.queue_hold = nil
+  end),
   ["thread.trim-point-created"] = reload,
   ["thread.context-summarized"] = reload,
   ["thread.context-discarded"] = reload,
@@ -222,6 +279,30 @@ function M.apply(thread, envelope)
   thread.revision = thread.revision + 1
   local fold = FOLDS[envelope.type]
   return true, fold ~= nil and fold(thread, envelope.payload, envelope) == "reload"
+end
+
+--- Returns the prompt that a turn began with, nil where it is not loaded.
+---@param thread trimpoint.Thread
+---@param turn_id string
+---@return string?
+function M.prompt_of(thread, turn_id)
+  for _, entry in ipairs(thread.entries) do
+    if entry.turnId == turn_id and entry.role == "user" then
+      return entry.text
+    end
+  end
+  return nil
+end
+
+--- Returns the text of a queued prompt.
+---@param prompt trimpoint.Queued
+---@return string
+function M.queued_text(prompt)
+  local parts = {}
+  for _, part in ipairs(type(prompt.input) == "table" and prompt.input or {}) do
+    parts[#parts + 1] = type(part.text) == "string" and part.text or nil
+  end
+  return table.concat(parts, "\n")
 end
 
 --- Returns the turns that run.

@@ -2,8 +2,11 @@
 local chats = require("trimpoint.ui.chat")
 local meter = require("trimpoint.model.meter")
 local model = require("trimpoint.model.thread")
+local queue = require("trimpoint.client.queue")
 local session = require("trimpoint.client.session")
+local settings = require("trimpoint.model.settings")
 local text = require("trimpoint.model.text")
+local waiting = require("trimpoint.ui.waiting")
 
 local M = {}
 
@@ -41,8 +44,41 @@ function M.winbar()
   local context = chat.talk.thread and chat.talk.thread.context
   local busy = busy_words(chat.talk)
   local left = piece("TrimpointQuestion", busy ~= "" and ("⟳ %s "):format(busy) or "")
+  local others = waiting.count()
+  left = left .. piece("TrimpointQuestion", others > 0 and ("? %d elsewhere "):format(others) or "")
   local right = context and ("context %s"):format(meter.long(context)) or ""
   return " " .. left .. "%=" .. piece(meter.group(context), right) .. " "
+end
+
+--- Returns which key does what with a prompt now.
+---@param chat trimpoint.Chat
+---@return string
+local function keys_words(chat)
+  local send = vim.fn.mode():find("^i") and "<C-s>" or "<CR>"
+  local thread = chat.talk.thread
+  if session.state() == "lost" then
+    return "not connected: it is kept"
+  elseif #chat.sending > 0 then
+    return "not sent yet …"
+  elseif queue.steerable(thread) then
+    return send .. " steers · <M-CR> queues"
+  elseif thread and model.is_busy(thread) then
+    return send .. " queues"
+  end
+  return send .. " sends"
+end
+
+--- For the 'winbar' of a prompt: what the thread works with, and what the keys do.
+---@return string
+function M.prompt()
+  local chat = chats.of_buffer(vim.api.nvim_get_current_buf())
+  if not chat then
+    return ""
+  end
+  local now = chat.talk.settings
+  local group = settings.is_open(now) and "TrimpointWarning" or "TrimpointQuiet"
+  local keys = piece("TrimpointQuiet", keys_words(chat))
+  return " %<" .. piece(group, settings.line(now)) .. "%= " .. keys .. " "
 end
 
 --- For a statusline: how full the context is, and whether the agent works. Empty where there is no
@@ -63,6 +99,8 @@ function M.statusline()
   elseif busy_words(chat.talk) ~= "" then
     signs[#signs + 1] = "⟳"
   end
+  local others = waiting.count()
+  signs[#signs + 1] = others > 0 and ("%d waits for you"):format(others) or nil
   local shown = vim.tbl_filter(function(sign)
     return sign ~= ""
   end, signs)

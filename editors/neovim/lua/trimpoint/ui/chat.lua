@@ -2,15 +2,15 @@
 local blocks = require("trimpoint.model.blocks")
 local config = require("trimpoint.config")
 local conversation = require("trimpoint.client.conversation")
+local drawing = require("trimpoint.ui.drawing")
 local folds = require("trimpoint.ui.folds")
 local highlights = require("trimpoint.ui.highlights")
-local markdown = require("trimpoint.ui.markdown")
-local notices = require("trimpoint.ui.notices")
 local opening = require("trimpoint.ui.opening")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
 local render = require("trimpoint.ui.render")
 local say = require("trimpoint.ui.say")
+local sending = require("trimpoint.ui.sending")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
 local windows = require("trimpoint.ui.windows")
@@ -18,20 +18,21 @@ local windows = require("trimpoint.ui.windows")
 local M = {}
 
 local FRAME_MS = 33
-local HINT = {
-  "Ask something below: <CR> in normal mode sends, <C-s> in any.",
-  "/ begins a command, such as /clear. g? lists the keys.",
-}
-
 ---@class trimpoint.Chat
 ---@field buffer integer
 ---@field prompt integer the buffer of the prompt
 ---@field talk trimpoint.Conversation
 ---@field canvas trimpoint.Canvas
----@field private _builder trimpoint.Builder
+---@field sending trimpoint.Outgoing[] what the daemon has not acknowledged yet
+---@field known_ids table<string, string> ids of texts that may have been sent
+---@field is_sending boolean
+---@field is_keeping boolean
+---@field kept_as? string
+---@field on_begun? fun() called once the daemon carries out a command
+---@field builder trimpoint.Builder
 ---@field private _drawing boolean
 ---@field private _drawn_at integer
----@field private _said? trimpoint.Said
+---@field said? trimpoint.Said
 local Chat = {}
 Chat.__index = Chat
 
@@ -41,32 +42,24 @@ local by_buffer = {}
 local last_used
 local opened = 0
 
----@param name string
----@param filetype string
----@return integer
-local function scratch(name, filetype)
-  local buffer = vim.api.nvim_create_buf(false, true)
-  vim.bo[buffer].bufhidden = "hide"
-  vim.bo[buffer].swapfile = false
-  -- What a model writes must not set options of the editor.
-  vim.bo[buffer].modeline = false
-  vim.bo[buffer].undolevels = -1
-  pcall(vim.api.nvim_buf_set_name, buffer, name)
-  vim.api.nvim_buf_call(buffer, function()
-    vim.bo[buffer].filetype = filetype
-  end)
-  return buffer
-end
-
 ---@param thread_id string?
 ---@param cwd string
 ---@return trimpoint.Chat
 local function new(thread_id, cwd)
   highlights.define()
-  local self = setmetatable({ _drawing = false, _drawn_at = 0, _builder = blocks.builder() }, Chat)
+  local self = setmetatable({ _drawing = false, _drawn_at = 0, builder = blocks.builder() }, Chat)
+  self.sending, self.known_ids = {}, {}
   self.talk = conversation.open(thread_id, cwd, config.get().page, {
     on_change = function()
       self:draw_soon()
+    end,
+    on_begun = function()
+      if self.on_begun then
+        self.on_begun()
+      end
+    end,
+    on_ready = function()
+      self:go_on_sending()
     end,
     on_question = questions.on_question,
     on_resolved = function()
@@ -78,15 +71,16 @@ local function new(thread_id, cwd)
   })
   opened = opened + 1
   local name = ("chat-%d"):format(opened)
-  self.buffer = scratch("trimpoint://" .. name, "trimpoint")
+  self.buffer = windows.scratch("trimpoint://" .. name, "trimpoint")
   vim.bo[self.buffer].modifiable = false
   self.prompt =
-    prompt.create(scratch("trimpoint://" .. name .. "/prompt", "trimpoint_prompt"), self)
+    prompt.create(windows.scratch("trimpoint://" .. name .. "/prompt", "trimpoint_prompt"), self)
   vim.bo[self.prompt].undolevels = vim.go.undolevels
   self.canvas = render.new(self.buffer)
   folds.register(self.canvas)
   by_buffer[self.buffer], by_buffer[self.prompt] = self, self
   self:_watch()
+  sending.watch(self)
   return self
 end
 
@@ -143,6 +137,7 @@ end
 
 ---@private
 function Chat:_forget()
+  sending.keep(self)
   self.talk:close()
   by_buffer[self.buffer], by_buffer[self.prompt] = nil, nil
   if last_used == self then
@@ -176,13 +171,13 @@ end
 ---@param words string
 ---@param tone trimpoint.Tone
 function Chat:say(words, tone)
-  self._said = { words = words, tone = tone }
+  self.said = { words = words, tone = tone }
   self:draw_soon()
 end
 
 --- Takes back what was said.
 function Chat:say_nothing()
-  self._said = nil
+  self.said = nil
   self:draw_soon()
 end
 
@@ -201,46 +196,9 @@ function Chat:draw_soon()
   end, pause)
 end
 
----@private
----@return integer[] windows whose cursor is at the end: they go along with what comes
-function Chat:_following()
-  local last = vim.api.nvim_buf_line_count(self.buffer)
-  return vim.tbl_filter(function(window)
-    return vim.api.nvim_win_get_cursor(window)[1] >= last
-  end, vim.fn.win_findbuf(self.buffer))
-end
-
 --- Shows what is known now.
 function Chat:draw()
-  local talk = self.talk
-  local following = self:_following()
-  local is_loading = opening.is_waiting(self) or talk.id and not talk.thread
-  local hint = is_loading and { "Loading …" } or HINT
-  local opened_folds
-  local scene = {
-    thread = talk.thread,
-    live = talk.live,
-    questions = talk.questions,
-    notices = notices.of(self.talk, self._said),
-    hint = hint,
-  }
-  local has_changed, folds_changed = self.canvas:show(self._builder:build(scene), function()
-    opened_folds = folds.opened(self.canvas)
-  end)
-  if has_changed then
-    if folds_changed then
-      folds.refresh(self.canvas, opened_folds)
-    end
-    markdown.highlight(self.canvas)
-    local last = vim.api.nvim_buf_line_count(self.buffer)
-    for _, window in ipairs(following) do
-      vim.api.nvim_win_call(window, function()
-        vim.api.nvim_win_set_cursor(window, { last, 0 })
-        vim.cmd.normal({ "zb", bang = true })
-      end)
-    end
-  end
-  vim.cmd.redrawstatus({ bang = true })
+  drawing.draw(self, opening.is_waiting(self))
 end
 
 ---@private
@@ -286,26 +244,22 @@ function Chat:hide()
   end
 end
 
---- In a task: sends what was typed, a command or a prompt.
----@param typed string
----@return boolean is_taken
-function Chat:submit(typed)
-  local known = opening.known(self)
-  if known ~= self then
-    return known:submit(typed)
-  end
-  self:say_nothing()
-  if typed:match("^[/:]%a") then
-    local is_handled, is_done = require("trimpoint.ui.slash").run(self, typed)
-    if is_handled then
-      return is_done
-    end
-  end
-  local refusal = self.talk:send(typed)
-  if refusal then
-    say.refusal(refusal, self)
-  end
-  return refusal == nil
+--- Sends what was typed, a command or a prompt.
+---@param mode "enter"|"queue" whether it goes into the turn that runs, or waits for its end
+function Chat:submit(mode)
+  sending.typed(self, mode)
+end
+
+--- Sends a text that was not typed in the prompt.
+---@param text string
+function Chat:send(text)
+  sending.text(self, text)
+end
+
+--- Sends what could not be sent before.
+function Chat:go_on_sending()
+  sending.pump(self)
+  self:draw_soon()
 end
 
 --- In a task: goes on with another thread in the windows of this one; returns its chat.
@@ -320,7 +274,7 @@ function Chat:go_on_as(thread_id)
   end
   if not self.talk.id then
     -- What was typed before the thread was known goes along.
-    prompt.take_over(self.prompt, other.prompt)
+    sending.move(self, other)
   end
   exchange(self.buffer, other.buffer)
   exchange(self.prompt, other.prompt)
@@ -342,6 +296,26 @@ end
 ---@return trimpoint.Chat?
 function M.of_buffer(buffer)
   return by_buffer[buffer]
+end
+
+--- Returns the ids of the threads that have a chat.
+---@return table<string, boolean>
+function M.known()
+  local found = {}
+  for _, chat in pairs(by_buffer) do
+    found[chat.talk.id or ""] = true
+  end
+  return found
+end
+
+--- Returns the ids of the threads that this tab shows.
+---@return table<string, boolean>
+function M.in_sight()
+  local found = {}
+  for _, chat in pairs(by_buffer) do
+    found[chat.talk.id or ""] = found[chat.talk.id or ""] or chat:is_in_sight()
+  end
+  return found
 end
 
 --- Returns the chat of a thread; it begins to follow the thread if there was none.

@@ -1,15 +1,19 @@
 --- `:Trimpoint`: the editor's own commands, and the daemon's slash commands for all the rest.
 local chats = require("trimpoint.ui.chat")
 local commands = require("trimpoint.completion.commands")
+local context = require("trimpoint.ui.context")
 local interrupt = require("trimpoint.client.interrupt")
 local opening = require("trimpoint.ui.opening")
 local pages = require("trimpoint.ui.pages")
 local pickers = require("trimpoint.ui.pickers")
 local prompt = require("trimpoint.ui.prompt")
 local questions = require("trimpoint.ui.questions")
+local queue = require("trimpoint.ui.queue")
+local review = require("trimpoint.ui.review")
 local say = require("trimpoint.ui.say")
 local search = require("trimpoint.ui.search")
 local session = require("trimpoint.client.session")
+local settings = require("trimpoint.ui.settings")
 local slash = require("trimpoint.ui.slash")
 local task = require("trimpoint.task")
 local threads = require("trimpoint.client.threads")
@@ -103,7 +107,7 @@ local function run_chat(call)
     chat = opened()
   end
   if chat and call.rest ~= "" then
-    chat:submit(call.rest)
+    chat:send(call.rest)
   end
 end
 
@@ -116,7 +120,7 @@ local function run_ask(call)
   local words = call.selection and (call.rest .. "\n\n" .. call.selection) or call.rest
   chat:show()
   if call.rest ~= "" then
-    chat:submit(vim.trim(words))
+    chat:send(vim.trim(words))
   elseif call.selection then
     prompt.fill(chat.prompt, "\n\n" .. call.selection)
     vim.api.nvim_win_set_cursor(0, { 1, 0 })
@@ -207,6 +211,25 @@ local function run_answer()
   end
 end
 
+--- Returns what does something with the chat of this folder.
+---@param act fun(chat: trimpoint.Chat)
+---@param may_begin boolean
+---@return fun()
+local function with_chat(act, may_begin)
+  return function()
+    local chat = chat_here(may_begin)
+    if chat then
+      act(chat)
+    end
+  end
+end
+
+local run_queue = with_chat(queue.ask, false)
+local run_review = with_chat(review.show, false)
+local run_accept, run_reject = review.accept, review.reject
+local run_model = with_chat(settings.model, true)
+local run_permissions = with_chat(settings.permissions, true)
+
 local function run_fresh()
   if not reached() then
     return
@@ -238,6 +261,7 @@ end
 
 ---@type table<string, fun(call: trimpoint.Call)>
 local OWN = {
+  accept = run_accept,
   answer = run_answer,
   ask = run_ask,
   chat = run_chat,
@@ -245,6 +269,11 @@ local OWN = {
   diff = run_diff,
   fresh = run_fresh,
   interrupt = run_interrupt,
+  model = run_model,
+  permissions = run_permissions,
+  queue = run_queue,
+  reject = run_reject,
+  review = run_review,
   search = run_search,
   threads = run_threads,
   timeline = run_timeline,
@@ -256,22 +285,7 @@ local function selection_of(options)
   if options.range == 0 then
     return nil
   end
-  local lines = vim.api.nvim_buf_get_lines(0, options.line1 - 1, options.line2, false)
-  local name = vim.api.nvim_buf_get_name(0)
-  local place = name ~= "" and vim.fn.fnamemodify(name, ":.") or "a buffer without a name"
-  local fence = "```"
-  while table.concat(lines, "\n"):find(fence, 1, true) do
-    fence = fence .. "`"
-  end
-  return ("%s, lines %d to %d:\n%s%s\n%s\n%s"):format(
-    place,
-    options.line1,
-    options.line2,
-    fence,
-    vim.bo.filetype,
-    table.concat(lines, "\n"),
-    fence
-  )
+  return context.quoted(0, options.line1, options.line2)
 end
 
 --- Carries out `:Trimpoint`.

@@ -1,4 +1,5 @@
 --- The keys of a history.
+local model = require("trimpoint.model.thread")
 local slash = require("trimpoint.ui.slash")
 local say = require("trimpoint.ui.say")
 local task = require("trimpoint.task")
@@ -17,7 +18,7 @@ local function toggle_fold()
   end
 end
 
----@type table<string, fun(chat: trimpoint.Chat)>
+---@type table<string, fun(chat: trimpoint.Chat, block: trimpoint.Block)>
 local ACTS = {
   older = function(chat)
     task.run(function()
@@ -27,6 +28,19 @@ local ACTS = {
   answer = function(chat)
     task.run(function()
       require("trimpoint.ui.questions").ask(chat)
+    end)
+  end,
+  again = function(chat, block)
+    local prompt = model.prompt_of(chat.talk.thread, block.turn_id)
+    if prompt then
+      chat:send(prompt)
+    else
+      say.info("The prompt of this turn is not loaded.")
+    end
+  end,
+  queued = function(chat, block)
+    task.run(function()
+      require("trimpoint.ui.queue").ask(chat, block.prompt_id)
     end)
   end,
   ["new-thread"] = function(chat)
@@ -39,7 +53,7 @@ local function enter()
   local chat = chat_here()
   local block = chat and chat.canvas:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
   if chat and block and block.act then
-    ACTS[block.act](chat)
+    ACTS[block.act](chat, block)
   else
     toggle_fold()
   end

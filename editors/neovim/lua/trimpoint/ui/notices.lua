@@ -12,6 +12,12 @@ local GROUPS = {
   problem = "TrimpointWarning",
 }
 
+local HOLDS = {
+  interrupted = "The queue waits because the turn was interrupted.",
+  failed = "The queue waits because the turn failed.",
+  refused = "The queue waits because its first prompt was refused.",
+}
+
 --- Returns the lines below a history: what was said, what waits, what is wrong.
 ---@param talk trimpoint.Conversation
 ---@param said trimpoint.Said?
@@ -28,14 +34,18 @@ function M.of(talk, said)
   if talk.live.notice ~= "" then
     add("⟳ " .. talk.live.notice, "TrimpointWarning")
   end
-  for _, waiting in ipairs(talk.queue) do
-    add("… waits: " .. text.one_line(waiting, 200), "TrimpointQuiet")
+  local hold = thread and #thread.queue > 0 and thread.queue_hold
+  if hold then
+    local words = HOLDS[hold.reason] or "The queue waits."
+    local why = text.one_line(hold.message or "", 300)
+    add(("– %s %s :Trimpoint queue sends it."):format(words, why), "TrimpointWarning")
   end
   if session.state() == "lost" then
     add(
       "✗ Not connected to the daemon; it is tried again. The next prompt starts one.",
       "TrimpointWarning"
     )
+    add("– What you type is kept, and sent then.", "TrimpointQuiet")
   elseif talk.problem ~= "" then
     add("✗ " .. talk.problem, "TrimpointWarning")
   end

@@ -2,6 +2,7 @@
 --- closes.
 local meter = require("trimpoint.model.meter")
 local text = require("trimpoint.model.text")
+local windows = require("trimpoint.ui.windows")
 
 local M = {}
 
@@ -48,8 +49,7 @@ function M.show(name, lines, filetype)
   end
   local window = vim.fn.bufwinid(buffer)
   if window == -1 then
-    vim.cmd("botright split")
-    vim.api.nvim_win_set_buf(0, buffer)
+    windows.open_below(buffer)
   else
     vim.api.nvim_set_current_win(window)
   end

@@ -40,6 +40,7 @@ end
 local function thread_line(thread)
   local title = text.one_line(thread.title, 50)
   local parts = {
+    thread.state == "asks" and "? asks" or thread.state,
     threads.short_id(thread.id),
     title ~= "" and title or "(nothing said yet)",
     age(thread.updated_at),
@@ -80,6 +81,36 @@ function M.thread(is_everywhere)
   end
   local options = { prompt = "Threads", kind = "trimpoint_thread", format_item = thread_line }
   return (choose.from(shown, options))
+end
+
+local MOST_KEPT = 20
+
+--- In a task: has a person choose what a clear keeps.
+---@param thread_id string
+---@return integer? turns nil if nothing is to be cleared
+function M.kept(thread_id)
+  local found, refusal = session.request("checkpoint/list", { threadId = thread_id })
+  if refusal then
+    say.refusal(refusal)
+    return nil
+  end
+  local offers = { { turns = 0, words = "Clear everything" } }
+  for index = #found.turns, 1, -1 do
+    local turn, kept = found.turns[index], #offers
+    if turn.number > 0 and not turn.trimmed and kept <= MOST_KEPT then
+      local what = kept == 1 and "the last turn" or ("the last %d turns, from"):format(kept)
+      local words = ("Keep %s: %s"):format(what, text.one_line(turn.prompt, 50))
+      offers[#offers + 1] = { turns = kept, words = words }
+    end
+  end
+  local chosen = choose.from(offers, {
+    prompt = "The agent forgets all but what is kept",
+    kind = "trimpoint_clear",
+    format_item = function(offer)
+      return offer.words
+    end,
+  })
+  return chosen and chosen.turns
 end
 
 ---@param turn table of `checkpoint/list`

@@ -1,5 +1,6 @@
 --- Where a person types: a prompt of any number of lines, or a command.
 local config = require("trimpoint.config")
+local draft = require("trimpoint.model.draft")
 local omni = require("trimpoint.completion.omni")
 local task = require("trimpoint.task")
 
@@ -8,16 +9,17 @@ local M = {}
 local NAMESPACE = vim.api.nvim_create_namespace("trimpoint.prompt")
 local PLACEHOLDER = "Ask, or type / for commands. <CR> in normal mode or <C-s> sends."
 
+--- Returns what stands in a prompt.
 ---@param buffer integer
 ---@return string
-local function typed_in(buffer)
-  return vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n"))
+function M.text(buffer)
+  return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n")
 end
 
 ---@param buffer integer
 local function show_placeholder(buffer)
   vim.api.nvim_buf_clear_namespace(buffer, NAMESPACE, 0, -1)
-  if typed_in(buffer) == "" then
+  if vim.trim(M.text(buffer)) == "" then
     local words = { { PLACEHOLDER, "TrimpointQuiet" } }
     vim.api.nvim_buf_set_extmark(
       buffer,
@@ -42,47 +44,53 @@ function M.fill(buffer, words)
   end
 end
 
---- Moves what is typed from one prompt to another.
----@param from integer
----@param to integer
-function M.take_over(from, to)
-  local words = table.concat(vim.api.nvim_buf_get_lines(from, 0, -1, false), "\n")
-  if vim.trim(words) ~= "" then
-    M.fill(to, words)
-    M.fill(from, "")
-  end
-end
-
---- Sends what is typed; it comes back where it was refused, if nothing else was typed meanwhile.
----@param chat trimpoint.Chat
-function M.send(chat)
-  local buffer = chat.prompt
-  local typed = typed_in(buffer)
-  if typed == "" then
+--- Takes a text out that a prompt begins with; what is typed behind it stays, with its cursor.
+---@param buffer integer
+---@param words string
+function M.take_out(buffer, words)
+  local text = M.text(buffer)
+  local length = draft.length_of(text, words)
+  if not length then
+    return
+  elseif length == #text then
+    M.fill(buffer, "")
     return
   end
-  local sent = vim.b[buffer].trimpoint_sent or {}
-  table.insert(sent, typed)
-  vim.b[buffer].trimpoint_sent, vim.b[buffer].trimpoint_recalled = sent, nil
-  M.fill(buffer, "")
-  task.run(function()
-    if not chat:submit(typed) and vim.api.nvim_buf_is_valid(buffer) and typed_in(buffer) == "" then
-      M.fill(buffer, typed)
-    end
-  end)
+  local gone = vim.split(text:sub(1, length), "\n", { plain = true })
+  vim.api.nvim_buf_set_text(buffer, 0, 0, #gone - 1, #gone[#gone], {})
 end
 
---- Brings back what was sent before, or after that.
----@param chat trimpoint.Chat
----@param step integer -1 is older
-function M.recall(chat, step)
-  local buffer = chat.prompt
+--- Puts a text before what stands in a prompt.
+---@param buffer integer
+---@param words string
+function M.put_before(buffer, words)
+  local rest = M.text(buffer)
+  M.fill(buffer, vim.trim(rest) == "" and words or words .. "\n" .. rest)
+end
+
+--- Notes that a text was sent, to be recalled.
+---@param buffer integer
+---@param text string
+function M.remember(buffer, text)
   local sent = vim.b[buffer].trimpoint_sent or {}
-  local at = (vim.b[buffer].trimpoint_recalled or #sent + 1) + step
-  if at >= 1 and at <= #sent + 1 then
-    vim.b[buffer].trimpoint_recalled = at
-    M.fill(buffer, sent[at] or "")
+  table.insert(sent, text)
+  vim.b[buffer].trimpoint_sent, vim.b[buffer].trimpoint_recalled = sent, nil
+end
+
+--- Brings back what was sent before, or after that; behind the last one is what was being typed.
+---@param buffer integer
+---@param step integer -1 is older
+local function recall(buffer, step)
+  local sent = vim.b[buffer].trimpoint_sent or {}
+  local from = vim.b[buffer].trimpoint_recalled or #sent + 1
+  local at = from + step
+  if at < 1 or at > #sent + 1 then
+    return
+  elseif from == #sent + 1 then
+    vim.b[buffer].trimpoint_typed = M.text(buffer)
   end
+  vim.b[buffer].trimpoint_recalled = at
+  M.fill(buffer, sent[at] or vim.b[buffer].trimpoint_typed or "")
 end
 
 --- Opens the menu of commands while one is typed. blink.cmp and nvim-cmp open menus of their own.
@@ -136,19 +144,24 @@ function M.create(buffer, chat)
     vim.keymap.set(modes, keys, act, { buffer = buffer, desc = description })
   end
   local function send()
-    M.send(chat)
+    chat:submit("enter")
   end
   map("n", "<CR>", send, "Send")
   map({ "n", "i" }, "<C-s>", send, "Send")
+  for _, key in ipairs({ "<M-CR>", "<C-CR>" }) do
+    map({ "n", "i" }, key, function()
+      chat:submit("queue")
+    end, "Send after the turn that runs")
+  end
   map("n", "<C-c>", "<Cmd>Trimpoint interrupt<CR>", "Interrupt the turn")
   map("n", "q", function()
     chat:hide()
   end, "Hide the chat")
   map({ "n", "i" }, "<M-p>", function()
-    M.recall(chat, -1)
+    recall(buffer, -1)
   end, "The prompt before")
   map({ "n", "i" }, "<M-n>", function()
-    M.recall(chat, 1)
+    recall(buffer, 1)
   end, "The prompt after")
   map("n", "<Tab>", "<Cmd>Trimpoint answer<CR>", "Answer the agent")
   map("n", "g?", "<Cmd>help trimpoint-keys<CR>", "The keys")

@@ -2,6 +2,7 @@
 --- written, and told what came of it.
 local choose = require("trimpoint.ui.choose")
 local pages = require("trimpoint.ui.pages")
+local pickers = require("trimpoint.ui.pickers")
 local say = require("trimpoint.ui.say")
 local text = require("trimpoint.model.text")
 
@@ -108,6 +109,13 @@ end
 ---@return boolean is_handled, boolean is_done
 function M.run(chat, typed, is_sure)
   chat:say_nothing()
+  if typed:match("^[/:]clear%s*$") and chat.talk.id and not is_sure then
+    local kept = pickers.kept(chat.talk.id)
+    if not kept then
+      return true, true
+    end
+    typed = kept > 0 and ("/clear %d"):format(kept) or typed
+  end
   if writes_files(typed) and not is_sure and not preview(chat, typed) then
     return true, true
   end

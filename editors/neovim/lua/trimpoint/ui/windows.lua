@@ -42,6 +42,23 @@ local PLAIN = {
   statuscolumn = "",
 }
 
+--- Returns a buffer for what others write: it sets no options of the editor.
+---@param name string
+---@param filetype string
+---@return integer
+function M.scratch(name, filetype)
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[buffer].bufhidden = "hide"
+  vim.bo[buffer].swapfile = false
+  vim.bo[buffer].modeline = false
+  vim.bo[buffer].undolevels = -1
+  pcall(vim.api.nvim_buf_set_name, buffer, name)
+  vim.api.nvim_buf_call(buffer, function()
+    vim.bo[buffer].filetype = filetype
+  end)
+  return buffer
+end
+
 --- Returns the window of this tab that shows a buffer.
 ---@param buffer integer
 ---@return integer?
@@ -72,17 +89,54 @@ function M.dress_history(window)
   set(window, { conceallevel = 2, concealcursor = "nc", cursorline = false })
 end
 
+--- Shows a buffer in a window of its own below the others; when it is closed, those that have a
+--- height of their own have it again.
+---@param buffer integer
+function M.open_below(buffer)
+  local heights = {}
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    heights[window] = vim.wo[window].winfixheight and vim.api.nvim_win_get_height(window) or nil
+  end
+  vim.cmd("botright split")
+  vim.api.nvim_win_set_buf(0, buffer)
+  vim.wo.winfixheight = false
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(vim.api.nvim_get_current_win()),
+    once = true,
+    callback = vim.schedule_wrap(function()
+      for window, height in pairs(heights) do
+        if vim.api.nvim_win_is_valid(window) then
+          vim.api.nvim_win_set_height(window, height)
+        end
+      end
+    end),
+  })
+end
+
+--- Goes to a window of this tab that shows a file; one is made if there is none.
+function M.leave_chat()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(window)].buftype == "" then
+      vim.api.nvim_set_current_win(window)
+      return
+    end
+  end
+  vim.cmd("topleft vnew")
+end
+
 --- Shows the prompt below the history; returns its window.
 ---@param history integer the window
 ---@param buffer integer
 ---@return integer
 function M.open_prompt(history, buffer)
   vim.api.nvim_set_current_win(history)
-  vim.cmd(("belowright %dsplit"):format(config.get().prompt_height))
+  -- One line more, for the line above it.
+  vim.cmd(("belowright %dsplit"):format(config.get().prompt_height + 1))
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, buffer)
   set(window, PLAIN)
-  set(window, { winfixheight = true, cursorline = false, foldenable = false, winbar = "" })
+  set(window, { winfixheight = true, cursorline = false, foldenable = false })
+  set(window, { winbar = "%{%v:lua.require'trimpoint.ui.bar'.prompt()%}" })
   return window
 end
 

@@ -1,0 +1,102 @@
+--- All threads in short, asked for anew when something has changed: which wait for a person.
+local session = require("trimpoint.client.session")
+local task = require("trimpoint.task")
+
+local M = {}
+
+local REFRESH_MS = 200 -- once for many changes
+-- A long list costs much, and need not be as new.
+local MANY, REFRESH_MANY_MS = 300, 3000
+local CHANGES_LIST = {
+  ["thread/started"] = true,
+  ["thread/archived"] = true,
+  ["thread/unarchived"] = true,
+  ["thread/deleted"] = true,
+  ["thread/name/updated"] = true,
+  ["thread/status/changed"] = true,
+}
+
+---@type table<string, table> of `orchestration/snapshot`, by their ids
+local threads = {}
+---@type fun(asking: table[])[]
+local listeners = {}
+local count, is_known, is_asked = 0, false, false
+
+---@param thread table
+---@return boolean
+function M.waits(thread)
+  return thread.asks ~= nil and not thread.archived
+end
+
+---@param rows table[]
+local function take(rows)
+  local fresh, asking = {}, {}
+  for _, thread in ipairs(rows) do
+    local before = threads[thread.id]
+    fresh[thread.id] = thread
+    if M.waits(thread) and not (before and M.waits(before)) then
+      asking[#asking + 1] = thread
+    end
+  end
+  threads, count, is_known = fresh, #rows, true
+  for _, listener in ipairs(listeners) do
+    listener(asking)
+  end
+end
+
+local function refresh_soon()
+  if is_asked then
+    return
+  end
+  is_asked = true
+  vim.defer_fn(function()
+    is_asked = false
+    if session.state() ~= "ready" then
+      return
+    end
+    task.run(function()
+      local answer = session.request("orchestration/snapshot", {})
+      if answer then
+        take(answer.threads)
+      end
+    end)
+  end, count > MANY and is_known and REFRESH_MANY_MS or REFRESH_MS)
+end
+
+--- Returns the threads that wait for a person, but for those with these ids.
+---@param without table<string, boolean>
+---@return table[]
+function M.waiting(without)
+  local found = {}
+  for id, thread in pairs(threads) do
+    if M.waits(thread) and not without[id] then
+      found[#found + 1] = thread
+    end
+  end
+  return found
+end
+
+--- Adds what is called with the threads that have begun to ask, after each look.
+---@param listener fun(asking: table[])
+function M.listen(listener)
+  listeners[#listeners + 1] = listener
+end
+
+session.listen({
+  on_state = function(state)
+    if state == "ready" then
+      refresh_soon()
+    end
+  end,
+  on_notification = function(method)
+    if CHANGES_LIST[method] then
+      refresh_soon()
+    end
+  end,
+})
+
+if session.state() == "ready" then
+  refresh_soon()
+end
+
+return M

@@ -167,7 +167,7 @@ async def test_a_deleted_session_is_listed_no_more_and_says_how_to_have_it_back(
 
 
 @pytest.mark.parametrize("unknown", ["nonsense", "019dd000-0000-7000-8000-000000000000"])
-async def test_an_unknown_session_is_said_to_be_unknown(
+async def test_an_unknown_session_is_refused(
     harness: Harness, editor: Editor, unknown: str
 ) -> None:
     with pytest.raises(Refused) as refused:

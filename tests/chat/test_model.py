@@ -341,7 +341,7 @@ def test_questions_wait_in_order_and_are_asked_once() -> None:
     assert not state.withdraw(2)
 
 
-def test_how_a_command_ended_is_said() -> None:
+def test_the_outcome_of_a_command_is_shown() -> None:
     state = ChatState("/work", "t")
     state.tell(Tone.PROBLEM, "no", "why")
     assert state.notice == Notice(Tone.PROBLEM, "no", "why")

@@ -108,7 +108,7 @@ async def printed(program: Program, *, straight: bool) -> tuple[list[str], list[
 
 
 @pytest.mark.parametrize("program", [WEBSOCKET_SDK, RAW], ids=lambda program: program.package)
-async def test_a_websocket_client_is_told_the_same_and_has_the_commands(program: Program) -> None:
+async def test_a_websocket_client_gets_the_same_messages_and_commands(program: Program) -> None:
     if not program.needs.exists():
         missing(program.package)
     with anyio.fail_after(SCENARIO_S):

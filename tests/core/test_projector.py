@@ -147,7 +147,7 @@ def test_name_and_settings_are_the_last_reported_ones() -> None:
     assert thread.write(ev.ThreadRenamed(None)).state.name is None
 
 
-def test_a_new_binding_is_not_ready_before_it_is_said_to_be() -> None:
+def test_a_new_binding_is_not_ready_before_its_ready_event() -> None:
     thread = started().write(ev.ProviderThreadBound(1, "codex-thread-2", None, raw_events=False))
     generation = thread.state.generation
     assert (generation.provider_thread_id, generation.rollout_path) == ("codex-thread-2", None)

@@ -11,7 +11,7 @@ from trimpoint_protocol.locations import HomeUnknown
 from tests.doctor.stage import Machine, program
 
 
-def test_without_a_home_folder_a_check_says_so_and_the_others_go_on(machine: Machine) -> None:
+def test_without_a_home_folder_one_check_reports_it_and_the_others_run(machine: Machine) -> None:
     def homeless(_: Installation) -> Iterator[Finding]:
         raise HomeUnknown
         yield

@@ -55,7 +55,7 @@ def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(
     assert sole(codex.check(machine.installation())).status == "fail"
 
 
-def test_a_named_codex_that_is_none_is_said(machine: Machine) -> None:
+def test_a_configured_program_that_is_no_codex_is_reported(machine: Machine) -> None:
     for installation in (
         machine.installation(flags={"codex.path": "/nowhere"}),
         machine.installation(text='[codex]\npath = "/nowhere"\n'),
@@ -75,7 +75,7 @@ def test_a_named_codex_that_is_none_is_said(machine: Machine) -> None:
         ("half a fi-secret", 0o600, "warn", "cannot be read"),
     ],
 )
-def test_the_login_is_told_and_nothing_of_it_shown(
+def test_the_kind_of_login_is_reported_without_its_secrets(
     machine: Machine, auth: str | None, mode: int, status: str, words: str
 ) -> None:
     machine.make("codex-home")

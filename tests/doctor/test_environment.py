@@ -49,7 +49,9 @@ def test_git_is_new_enough_or_there_are_no_checkpoints(
 
 
 @pytest.mark.processes
-def test_a_git_that_cannot_run_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_cannot_run_is_reported(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program(machine.folder / "bin", "git", "").write_bytes(b"\x7fELF nonsense")
     monkeypatch.setenv("PATH", str(machine.folder / "bin"))
     assert "does not run" in sole(environment.check_git(machine.installation())).text
@@ -114,7 +116,7 @@ def test_more_clients_than_descriptors_are_warned_of(machine: Machine) -> None:
     assert sole(environment.check_descriptors(machine.installation(config))).status == "warn"
 
 
-def test_the_units_are_told_apart(machine: Machine) -> None:
+def test_absent_own_and_foreign_units_are_distinguished(machine: Machine) -> None:
     installation = machine.installation()
     look: Callable[[], Finding] = lambda: sole(environment.check_service(installation))  # noqa: E731
     assert look().text == "not installed"

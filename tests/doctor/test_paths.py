@@ -71,7 +71,7 @@ def test_a_state_directory_of_someone_else_is_a_failure(
     assert (f"belongs to uid {owner}" in found.text, "chmod" in found.hint) == (True, False)
 
 
-def test_root_with_the_state_directory_of_a_user_is_told_to_be_that_user(
+def test_root_with_a_users_state_directory_is_advised_to_run_as_that_user(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.make("state")
@@ -104,7 +104,7 @@ def test_a_state_directory_that_cannot_be_written_is_a_failure(
 @pytest.mark.parametrize(
     ("free_bytes", "status"), [(10**12, "ok"), (100 * 1024**2, "warn"), (1024**2, "fail")]
 )
-def test_a_disk_that_fills_up_is_told_in_time(
+def test_a_nearly_full_disk_is_reported(
     machine: Machine, free_bytes: int, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.make("state")
@@ -127,7 +127,7 @@ def test_the_process_that_holds_the_state_directory_is_named(machine: Machine) -
     assert found.facts == {"pid": os.getpid()}
 
 
-def test_a_holder_that_cannot_be_seen_is_said_to_be_one(
+def test_an_invisible_holder_of_the_lock_is_reported(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "lock_holders", lambda _: [0])

@@ -74,7 +74,7 @@ def test_doctor_says_where_conversations_need_not_be_encrypted(tmp_path: Path) -
 
 
 @pytest.mark.processes
-async def test_a_hub_that_is_there_is_said_to_be(tmp_path: Path) -> None:
+async def test_a_reachable_hub_is_reported_as_reachable(tmp_path: Path) -> None:
     async with running_server(tmp_path / "hub") as server:
         finding = await anyio.to_thread.run_sync(found, tmp_path, server.url)
     assert finding.status == "ok"

@@ -268,7 +268,7 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
     await capture(repository)
 
 
-async def test_a_work_tree_that_is_gone_is_said(tmp_path: Path) -> None:
+async def test_a_missing_work_tree_is_reported(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     repository = await found(folder)
     folder.rename(tmp_path / "elsewhere")
@@ -323,7 +323,7 @@ def _without_status(side: dict[str, bytes | None]) -> dict[str, bytes | None]:
     return {name: value for name, value in side.items() if not name.endswith("/index")}
 
 
-async def test_a_private_folder_that_vanishes_under_a_capture_is_said(
+async def test_a_private_folder_that_vanishes_during_a_capture_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository = await found(new_repository(tmp_path / "tree", {"a": "x"}))

@@ -7,7 +7,7 @@ from trimpoint.git.plumbing.compare import Change, changes, diff
 from tests.git.worktrees import captured, found, git, new_repository, write
 
 
-async def test_every_kind_of_change_is_told_with_its_lines(tmp_path: Path) -> None:
+async def test_every_kind_of_change_is_reported_with_its_line_counts(tmp_path: Path) -> None:
     folder = new_repository(
         tmp_path / "tree",
         {"a": "1\n2\n3\n", "gone": "1\n", "type": "x\n", "bin": b"\0\1", "mode": "m\n"},
@@ -62,7 +62,7 @@ async def test_a_long_diff_is_cut_and_says_so(tmp_path: Path) -> None:
     assert (len(cut.text), cut.truncated) == (1000, True)
 
 
-async def test_a_checkpoint_that_is_gone_is_said(tmp_path: Path) -> None:
+async def test_a_missing_checkpoint_is_reported(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     first = await captured(folder)
     with pytest.raises(GitFailed, match="could not compare checkpoints"):

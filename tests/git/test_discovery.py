@@ -93,15 +93,15 @@ async def test_a_git_directory_that_claims_the_common_directory_of_another_is_re
     assert f"is part of {other / '.git'}, and is not" in (await _refused(folder)).reason
 
 
-async def test_a_folder_outside_of_any_repository_is_said(tmp_path: Path) -> None:
+async def test_a_folder_outside_of_any_repository_is_reported(tmp_path: Path) -> None:
     assert (await _refused(tmp_path)).reason == f"{tmp_path} does not lie in a git repository."
 
 
-async def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     assert "does not exist any more" in (await _refused(tmp_path / "gone")).reason
 
 
-async def test_missing_git_is_said_with_what_to_do(
+async def test_a_missing_git_is_reported_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -110,9 +110,7 @@ async def test_missing_git_is_said_with_what_to_do(
     assert "Install git" in refusal.hint
 
 
-async def test_a_git_that_is_too_old_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_old_git_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "git").write_text("#!/bin/sh\necho git version 1.8.3\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -120,7 +118,7 @@ async def test_a_git_that_is_too_old_is_said(
     assert "git version 1.8.3" in (await _refused(tmp_path)).reason
 
 
-async def test_a_git_directory_that_is_not_understood_is_said_in_gits_words(tmp_path: Path) -> None:
+async def test_an_unreadable_git_directory_is_reported_in_gits_words(tmp_path: Path) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})
     git(folder, "config", "core.repositoryFormatVersion", "99")
     assert "99" in (await _refused(folder)).reason
@@ -161,7 +159,7 @@ async def test_a_repository_of_the_other_hash_is_known_as_such(tmp_path: Path) -
     shutil.rmtree(tmp_path / "tree")
 
 
-async def test_settings_in_a_pipe_cost_a_deadline_and_are_said(
+async def test_settings_in_a_pipe_are_reported_after_a_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = new_repository(tmp_path / "tree", {"a": "x"})

@@ -54,7 +54,7 @@ def test_a_commit_message_of_another_author_is_not_read() -> None:
         read_message("Fix it\n\nPlease.\n")
 
 
-def test_each_is_said_in_a_sentence() -> None:
+def test_each_omission_is_worded_with_its_reason() -> None:
     said = [str(Omission(b"new\nline/", reason, 1234)) for reason in _REASONS]
     assert said == [
         "'new\\nline/' is too large (1,234 bytes)",

@@ -56,7 +56,7 @@ def test_leaked_variables_go_and_ours_come() -> None:
     assert "GIT_TRACE" not in environment
 
 
-async def test_a_git_that_cannot_be_run_is_said(tmp_path: Path) -> None:
+async def test_a_git_that_cannot_be_run_is_reported(tmp_path: Path) -> None:
     run = GitRun(git=tmp_path / "none", arguments=(), doing="do it", cwd=tmp_path)
     with pytest.raises(GitFailed, match=r"it cannot be run \(No such file or directory\)"):
         await run_git(run)

@@ -113,7 +113,7 @@ async def test_a_full_disk_is_met_before_anything_is_touched(
     assert setup.leftovers() == []
 
 
-async def test_content_that_was_collected_is_said_before_anything_is_touched(setup: Scene) -> None:
+async def test_content_that_git_collected_is_reported_before_any_file_changes(setup: Scene) -> None:
     plan = await setup.plan()
     blob = next(
         step.target.blob for step in plan.write if step.target and step.path == b"gone/deep/d"

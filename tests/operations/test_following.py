@@ -71,7 +71,7 @@ async def never_rest(writer: ThreadWriter, ended: anyio.Event, chance: random.Ra
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_follower_that_reconnects_misses_nothing_and_hears_nothing_twice(seed: int) -> None:
+async def test_a_follower_that_reconnects_gets_every_event_once(seed: int) -> None:
     chance = random.Random(seed)
     async with opened_stage() as stage:
         writer, published = await stage.thread(), list[int]()

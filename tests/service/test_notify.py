@@ -27,7 +27,7 @@ def test_notifications_reach_a_path_and_an_abstract_address(manager: Manager) ->
     assert manager.heard() == ["STATUS=two lines, one", "READY=1", "WATCHDOG=1", "STOPPING=1"]
 
 
-def test_a_status_is_said_when_it_changes_and_cut_when_it_is_long(manager: Manager) -> None:
+def test_a_status_is_sent_when_it_changes_and_cut_when_it_is_long(manager: Manager) -> None:
     with closing(Notifier(manager.address)) as notifier:
         for text in ("one", "one", "x" * 5000):
             notifier.status(text)
@@ -66,7 +66,7 @@ def test_a_watchdog_is_ours_if_it_waits_for_this_process(
 
 
 @pytest.mark.parametrize("address", ["", "relative/path", "vsock:2:1234"])
-def test_without_a_service_manager_nothing_is_said(address: str) -> None:
+def test_without_a_service_manager_nothing_is_sent(address: str) -> None:
     notifier = notifier_from({"NOTIFY_SOCKET": address}, 1)
     assert not notifier.has_receiver
     notifier.ready()

@@ -128,7 +128,7 @@ def test_a_window_larger_than_any_models_is_not_held() -> None:
     assert any("oldest messages" in line for line in carried(window, max_tokens=100).left_out)
 
 
-def test_an_encrypted_summary_is_said_and_never_made_up() -> None:
+def test_an_encrypted_summary_is_reported_and_never_invented() -> None:
     done = given(Summary(None, 7), *talk(1))
     assert shown(done)[0] == "[An encrypted summary of 7 messages is left out.]"
     assert done.left_out == ["1 × an encrypted summary"]

@@ -46,7 +46,7 @@ def texts_of(folder: Path) -> list[str]:
     return [message.text for message in document_of(only_session(folder)).messages]
 
 
-def test_events_for_a_user_interface_double_no_message(tmp_path: Path) -> None:
+def test_ui_events_do_not_duplicate_messages(tmp_path: Path) -> None:
     item = {"type": "AgentMessage", "id": "a", "content": [{"type": "Text", "text": "hello"}]}
     write_rollout(
         tmp_path,

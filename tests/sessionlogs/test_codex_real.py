@@ -60,7 +60,7 @@ def test_a_second_compaction_replaces_only_what_is_new() -> None:
     assert texts(document, second.kept_message_indices) == ["first", "second", "third", "fourth"]
 
 
-def test_a_sealed_summary_is_said_to_be_encrypted() -> None:
+def test_a_sealed_summary_is_shown_as_encrypted() -> None:
     document = document_of(only_session(NEWEST / "compacted-by-hand-sealed"))
     for boundary in document.compaction.boundaries:
         assert (boundary.summary, boundary.summary_encrypted) == (None, True)

@@ -132,7 +132,7 @@ def test_a_part_of_many_ids_tells_some_of_them_and_how_many_there_are(tmp_path: 
     assert str(told.value).endswith(f" or {THREAD}4 (codex) or one of 3 more.")
 
 
-def test_a_thread_that_is_not_there_is_told(
+def test_a_missing_thread_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TRIMPOINT_STATE_DIR", str(tmp_path))

@@ -294,7 +294,7 @@ def test_a_bad_configuration_names_line_and_nearest_key(
     assert "Did you mean 'path'?" in said
 
 
-def test_a_codex_that_is_none_is_said_with_what_to_do(
+def test_a_program_that_is_no_codex_is_reported_with_what_to_do(
     tmp_path: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert (
@@ -329,7 +329,7 @@ def test_a_full_disk_is_a_sentence_and_never_a_traceback(words: list[str]) -> No
     assert "Exception ignored" not in done.stderr
 
 
-def test_a_full_disk_elsewhere_is_told_in_json_too(
+def test_a_full_disk_elsewhere_is_reported_in_json_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(arguments: argparse.Namespace) -> int:

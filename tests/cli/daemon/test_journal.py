@@ -54,7 +54,7 @@ def harness(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Harness:
     return Harness(tmp_path / "state", capsys)
 
 
-def test_a_sound_directory_is_said_to_be_sound(harness: Harness) -> None:
+def test_a_sound_directory_is_reported_as_sound(harness: Harness) -> None:
     code, out, _ = harness.run("verify")
     assert (code, out) == (0, f"✓ 1 journal with {len(harness.thread.records)} records: sound")
     code, document = harness.document("verify")

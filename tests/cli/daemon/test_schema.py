@@ -33,7 +33,7 @@ def test_a_second_time_nothing_differs_and_json_names_the_files(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_folder_that_cannot_be_is_said(
+def test_an_impossible_folder_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()

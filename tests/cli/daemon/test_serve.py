@@ -187,7 +187,7 @@ async def test_serve_refuses_to_start_itself_as_codex(stage: CliHarness) -> None
     assert "would start another in its turn" in done.err
 
 
-async def test_ready_is_said_as_json_too(stage: CliHarness) -> None:
+async def test_readiness_is_reported_as_json_too(stage: CliHarness) -> None:
     async with stage.running("serve", "--json", *stage.flags) as serve:
         await serve.said("\n")
         ready = json.loads(serve.out)

@@ -115,7 +115,7 @@ def test_a_dry_run_shows_everything_and_does_nothing(
     assert (place.units.exists(), place.asked()) == (False, [])
 
 
-def test_a_running_service_is_not_restarted_and_that_is_said(
+def test_a_running_service_is_not_restarted_and_the_output_says_so(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.says(service="ActiveState=active\n", socket="ActiveState=active\n")
@@ -170,7 +170,7 @@ def test_a_unit_of_someone_else_is_left_alone(
     assert place.asked() == []
 
 
-def test_a_folder_that_cannot_be_written_is_said(
+def test_a_folder_that_cannot_be_written_is_reported(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.units.parent.parent.mkdir()

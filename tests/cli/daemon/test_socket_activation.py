@@ -130,7 +130,7 @@ async def test_a_client_on_stdio_joins_the_daemon_that_its_question_starts(
         assert await command.ended() == 0
 
 
-async def test_its_service_manager_is_told_that_it_is_ready_how_it_is_and_that_it_ends(
+async def test_the_service_manager_is_notified_of_readiness_status_and_end(
     stage: CliHarness,
 ) -> None:
     with closing(Manager(str(stage.folder / "n"))) as manager:

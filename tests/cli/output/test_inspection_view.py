@@ -58,7 +58,7 @@ def test_each_item_has_a_line_and_the_sums_add_up() -> None:
     assert shown[-1] == sums
 
 
-def test_an_estimate_and_an_unknown_window_are_said() -> None:
+def test_an_estimate_and_an_unknown_window_are_shown_as_such() -> None:
     shown = lines(found(-10, estimated=True, window_tokens=None, note="Not known yet."))
     assert shown[-2].startswith("~990 tokens = 1k in items by estimate - 10 for tools")
     assert shown[-1] == "Not known yet."

@@ -200,7 +200,7 @@ def context_facts(used: int) -> dict[str, object]:
 COUNTS = ("Input", "CachedInput", "Output", "ReasoningOutput", "Total")
 
 
-def test_why_a_turn_failed_is_told_once(view: LiveView, file: io.StringIO) -> None:
+def test_the_reason_of_a_failed_turn_is_shown_once(view: LiveView, file: io.StringIO) -> None:
     error = {"message": "The model is broken."}
     view.show(said("turn/started", turn={"id": "t"}))
     view.show(said("error", error={"message": "Reconnecting 1/5"}, willRetry=True))

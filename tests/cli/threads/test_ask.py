@@ -77,7 +77,7 @@ async def test_ask_refuses_options_that_exclude_each_other(
     assert (done.code, said in done.err) == (2, True)
 
 
-async def test_a_context_that_fills_up_is_said_with_what_to_do(
+async def test_a_context_that_fills_up_is_reported_with_what_to_do(
     stage: CliHarness, terminal: Terminal
 ) -> None:
     stage.script.then(say("answer-1.", usage=Usage(input_tokens=200_000)))

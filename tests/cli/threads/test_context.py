@@ -121,7 +121,7 @@ def test_the_context_shows_one_percentage_and_not_codexs_other_one() -> None:
     assert not any("left" in line for line in lines(context(12)))
 
 
-def test_calls_since_the_last_trim_are_told_where_there_was_one() -> None:
+def test_tokens_since_the_last_trim_are_shown_after_a_trim() -> None:
     counted: dict[str, Any] = {
         "total_input_tokens": 200_000,
         "total_output_tokens": 20,

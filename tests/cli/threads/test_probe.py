@@ -153,7 +153,7 @@ async def test_a_question_that_another_client_answers_is_withdrawn(
     assert (stage.worktree / "made-it").exists()
 
 
-async def test_a_daemon_that_ends_under_a_command_is_said(stage: CliHarness) -> None:
+async def test_a_daemon_that_ends_during_a_command_is_reported(stage: CliHarness) -> None:
     stage.script.then(hang("I begin"))
     with anyio.fail_after(SCENARIO_S):
         async with stage.serving() as serve, stage.running("probe", "--prompt", "one") as probe:

@@ -132,7 +132,7 @@ async def test_the_last_thread_here_may_be_one_of_codexs_own(stage: CliHarness) 
 
 
 @pytest.mark.codex
-async def test_a_thread_that_another_process_holds_is_said_with_the_process_and_the_way_out(
+async def test_a_thread_held_by_another_process_is_reported_with_the_process_and_what_to_do(
     stage: CliHarness,
 ) -> None:
     async with stage.daemon("other", "o.sock") as holder, stage.daemon():

@@ -60,7 +60,7 @@ def test_the_list_fits_the_terminal_and_keeps_the_end_of_each_id(width: int) -> 
         ("", ""),
     ],
 )
-def test_why_a_thread_is_busy_is_said_in_words(busy: str, words: str) -> None:
+def test_the_reason_why_a_thread_is_busy_is_shown_in_words(busy: str, words: str) -> None:
     assert busy_words(busy) == words
 
 

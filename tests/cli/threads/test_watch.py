@@ -34,7 +34,7 @@ async def test_turns_and_trims_appear_as_they_happen_until_ctrl_c(stage: CliHarn
     assert "\x1b" not in watch.out
 
 
-async def test_for_a_script_it_is_json_lines(stage: CliHarness) -> None:
+async def test_watch_prints_json_lines_when_stdout_is_no_terminal(stage: CliHarness) -> None:
     async with stage.daemon() as client:
         thread = await stage.thread(client)
         async with stage.running("watch", "--json", "--thread", thread) as watch:

@@ -125,7 +125,7 @@ async def test_the_binary_is_asked_once_and_again_when_it_has_changed(tmp_path: 
         'for last; do :; done; mkdir -p "$last"; echo {} > "$last/ClientRequest.json"',
     ],
 )
-async def test_a_binary_that_does_not_print_its_protocol_is_said(
+async def test_a_binary_that_does_not_print_its_protocol_is_reported(
     tmp_path: Path, script: str
 ) -> None:
     binary = tmp_path / "codex"
@@ -136,6 +136,6 @@ async def test_a_binary_that_does_not_print_its_protocol_is_said(
     assert caught.value.reason
 
 
-async def test_a_binary_that_is_not_there_is_said(tmp_path: Path) -> None:
+async def test_a_missing_binary_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SchemaUnavailable, match="FileNotFoundError"):
         await experimental_api(LaunchProfile(tmp_path / "codex"))

@@ -260,7 +260,9 @@ def test_when_nothing_is_found_the_hint_lists_every_try(tmp_path: Path, no_bundl
     assert "bundled package: openai-codex-cli-bin is not installed" in missing.value.hint
 
 
-def test_an_empty_path_and_a_damaged_bundle_are_both_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_path_and_a_damaged_bundle_are_both_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def damaged() -> Path:
         raise FileNotFoundError("missing its packaged binary")
 

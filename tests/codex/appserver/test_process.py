@@ -204,7 +204,7 @@ async def test_stopping_twice_at_once_is_harmless(tmp_path: Path) -> None:
         ("os.kill(os.getpid(), 40)", ChildExit(signal=40), "was ended by signal 40"),
     ],
 )
-async def test_the_way_it_ended_is_told(
+async def test_the_exit_code_or_signal_is_reported(
     tmp_path: Path, body: str, exit_: ChildExit, said: str
 ) -> None:
     with anyio.fail_after(STEP_S):

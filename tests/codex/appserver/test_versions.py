@@ -192,7 +192,7 @@ def test_commands_without_a_new_context_need_no_minimum_version_of_codex() -> No
 
 
 @pytest.mark.parametrize("version", [None, (0, 120, 0)])
-def test_an_old_or_unknown_codex_is_told_what_is_needed(
+def test_the_error_for_an_old_or_unknown_codex_names_the_version_that_is_needed(
     version: tuple[int, int, int] | None,
 ) -> None:
     assert lacking("thread/fork", version).endswith(

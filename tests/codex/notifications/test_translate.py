@@ -99,7 +99,9 @@ def test_a_failed_turn_says_of_which_kind_its_error_is(info: Any, message: str, 
 
 
 @ERRORS
-def test_so_does_a_turn_that_is_read_back(info: Any, message: str, kind: str) -> None:
+def test_a_failed_turn_that_is_read_back_has_its_kind_of_error(
+    info: Any, message: str, kind: str
+) -> None:
     *_, ended = turn_facts(failed_turn(info, message), 1, NO_ITEMS)
     assert ended == ev.TurnCompleted("t", "failed", message, False, kind)
 

@@ -197,7 +197,7 @@ def test_a_lost_session_gets_its_summary_again(keep: int | None) -> None:
     assert opened.turn_ids == (*before.turn_ids, "turn-4")
 
 
-def test_a_sealed_summary_that_is_lost_is_said_to_be_lost() -> None:
+def test_a_lost_sealed_summary_is_reported_as_lost() -> None:
     thread = started(turns=3)
     thread.compact(None)
     thread.turn()

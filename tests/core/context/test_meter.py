@@ -118,7 +118,7 @@ def test_codex_itself_would_compact_at_nine_tenths_of_the_raw_window() -> None:
     )  # of 272,000, of which Codex gives 258,400
 
 
-def test_or_earlier_where_it_is_told_to() -> None:
+def test_codex_compacts_earlier_at_a_lower_configured_limit() -> None:
     assert (
         meter(used(1_000), Policy(provider_compacts_at=5_000)).provider_compacts_at_tokens == 5_000
     )
@@ -128,7 +128,7 @@ def test_or_earlier_where_it_is_told_to() -> None:
     )
 
 
-def test_or_where_its_thread_is_told_to() -> None:
+def test_the_compaction_limit_of_a_thread_comes_before_the_configured_one() -> None:
     thread = used(1_000)
     config = {"model_auto_compact_token_limit": 6_000}
     thread.report(ev.SettingsChanged(raw(start={"config": config}, current={"model": "gpt-5"})))

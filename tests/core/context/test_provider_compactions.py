@@ -88,7 +88,7 @@ def test_a_compaction_that_would_bring_them_back_is_skipped_too(thread: Conversa
 
 
 @pytest.mark.parametrize("keep", [0, 1, 2])
-def test_turns_that_the_model_sees_are_kept_as_ever(thread: Conversation, keep: int) -> None:
+def test_turns_that_the_model_sees_are_kept(thread: Conversation, keep: int) -> None:
     thread.clear(keep)
     assert len(thread.state.active_turns) == keep
 
@@ -98,7 +98,9 @@ def test_more_turns_than_there_are_is_the_old_refusal(thread: Conversation) -> N
     assert said == "Nothing to trim: the agent's context holds 5 turns and 5 would be kept."
 
 
-def test_a_person_who_insists_gets_them_and_is_told(thread: Conversation) -> None:
+def test_with_force_turns_that_codex_compacted_come_back_word_for_word(
+    thread: Conversation,
+) -> None:
     thread.do(trim(3, force=True))
     operation = thread.state.operation
     assert operation is not None

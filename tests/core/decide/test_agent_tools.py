@@ -155,7 +155,7 @@ def test_looking_and_choosing_go_with_what_was_chosen_if_the_floor_lets_them() -
     assert to_discard(thread.state, POLICY, ["turn-9#x"]) == []
 
 
-def test_names_go_on_meaning_the_same_when_an_id_is_given_out_again() -> None:
+def test_names_keep_their_meaning_when_an_id_is_reused() -> None:
     thread = at_work("one", "two")
     names = chosen(thread, "m1.2").names
     turn(thread, "three?", "three!", (call("one"), output("one"), ran("", "one")))

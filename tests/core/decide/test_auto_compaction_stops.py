@@ -118,7 +118,7 @@ def test_after_three_that_helped_but_won_no_turn_it_stops_and_says_so() -> None:
     assert poke(thread) == NOTHING
 
 
-def test_compactions_that_win_a_turn_go_on() -> None:
+def test_automatic_compaction_continues_while_each_one_frees_a_turn() -> None:
     thread = filled(20_000, 91_000)
     assert rounds_until_it_stops(thread, (30_000, 60_000), (61_000, 92_000)) == 12
 
@@ -169,7 +169,7 @@ def test_inherited_trims_and_recoveries_do_not_count_as_attempts() -> None:
     assert len(thread.state.auto_attempts) == 2
 
 
-def test_so_does_usage_that_falls_by_itself() -> None:
+def test_usage_that_falls_by_itself_restarts_automatic_compaction() -> None:
     thread = stopped()
     filled(80_000, thread=thread)
     assert shown(thread).state == "idle"
@@ -177,7 +177,7 @@ def test_so_does_usage_that_falls_by_itself() -> None:
     assert begins(thread)
 
 
-def test_so_does_a_revert() -> None:
+def test_a_revert_restarts_automatic_compaction() -> None:
     thread = filled(30_000, 91_000)
     for _ in range(2):
         poke(thread)
@@ -187,7 +187,7 @@ def test_so_does_a_revert() -> None:
     assert begins(thread)
 
 
-def test_so_does_another_model() -> None:
+def test_another_model_restarts_automatic_compaction() -> None:
     thread = stopped()
     thread.report(ev.SettingsChanged(raw(start={}, current={"model": "larger"})))
     assert thread.state.auto_attempts == []

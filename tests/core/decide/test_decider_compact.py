@@ -55,7 +55,7 @@ def test_a_short_conversation_that_fills_the_window_is_compacted(used: int, acce
         when.rejected(Reason.NOT_ENOUGH_MESSAGES)
 
 
-def test_a_message_alone_is_said_in_the_singular() -> None:
+def test_one_message_is_named_in_the_singular() -> None:
     thread = started()
     thread.begin_turn()
     thread.report(ev.TurnCompleted("turn-1", "interrupted"))
@@ -85,7 +85,7 @@ def test_keeping_every_turn_leaves_nothing_to_compact(keep: int) -> None:
     started(turns=3).when(compact(keep)).rejected(Reason.NOTHING_TO_TRIM)
 
 
-def test_a_second_compaction_is_told_that_one_is_running() -> None:
+def test_a_second_compaction_is_refused_while_one_is_running() -> None:
     thread = started(turns=3)
     operation_id = thread.begin_compaction()
     rejected = thread.when(compact()).rejected(Reason.ALREADY_IN_PROGRESS)

@@ -111,7 +111,7 @@ def test_checkpoints_of_another_worktree_do_not_count() -> None:
     assert history(thread, turn_count=0).legs == [Leg("a1", "thread")]
 
 
-def test_without_the_target_the_author_is_unknown() -> None:
+def test_the_author_is_unknown_without_the_target_checkpoint() -> None:
     thread = started()
     turn = captured_turn(thread, "b1", "a1")
     assert file_history(

@@ -164,7 +164,7 @@ def test_a_turn_that_is_repeated_after_an_overflow_holds_nothing() -> None:
     assert thread.state.hold is None
 
 
-def test_a_queue_goes_on_after_the_daemon_has_died_in_a_turn() -> None:
+def test_a_queue_continues_after_the_daemon_died_in_a_turn() -> None:
     thread = queued("one")
     thread.do(internal.AbandonOpenWork("The daemon was restarted."))
     assert next_prompt(thread.state) is not None

@@ -67,7 +67,7 @@ def test_a_failure_says_why() -> None:
     )
 
 
-def test_an_operation_is_told_of_when_it_ends_and_once() -> None:
+def test_an_operation_is_reported_once_when_it_ends() -> None:
     records = cleared().records
     assert heard(records[:-1]) == []
     assert heard([*records, records[-1]]) == heard(records)

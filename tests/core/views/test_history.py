@@ -256,7 +256,7 @@ def test_a_long_text_is_read_in_parts() -> None:
     assert read == text
 
 
-def test_an_entry_that_is_not_there_is_said() -> None:
+def test_a_missing_entry_is_reported() -> None:
     answer = read_answer(ReadCall("h9.9", 0, 0, 0), None)
     assert "no entry 'h9.9'" in answer.text
     assert not answer.success

@@ -95,7 +95,7 @@ def test_a_banner_stands_between_the_section_it_sums_up_and_its_divider() -> Non
     assert expanded == ["-a?", "-a!", "-b?", "-b!", "banner we talked", "divider 4", "c?", "c!"]
 
 
-def test_a_sealed_summary_is_said_to_be_one() -> None:
+def test_a_sealed_summary_is_shown_as_sealed() -> None:
     thread = conversation("a", "b", "c")
     thread.compact(None)
     sealed = "banner The provider keeps this summary sealed; it cannot be shown."

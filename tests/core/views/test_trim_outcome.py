@@ -60,7 +60,7 @@ def test_a_change_in_words_has_the_shares_of_the_window_where_they_differ(
     assert tokens_text(token_change(before, after, window)) == expected
 
 
-def test_while_the_summary_is_to_come_only_the_size_before_is_said() -> None:
+def test_before_the_summary_exists_only_the_old_size_is_shown() -> None:
     thread = started(turns=2)
     change = planned_change(thread.state, wire.CompactContext(**IDS), POLICY)
     assert (change.after, change.note) == (None, SUMMARY_TO_COME)

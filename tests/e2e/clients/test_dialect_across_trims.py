@@ -42,7 +42,7 @@ async def test_reads_of_a_thread_are_the_same_before_and_after_a_trim(
     assert [line for line in differences(before, after) if not cursors_and_state.search(line)] == []
 
 
-async def test_pages_go_on_across_generations_and_name_no_provider(harness: Harness) -> None:
+async def test_pages_continue_across_generations_and_name_no_provider(harness: Harness) -> None:
     async with harness.daemon(), connect_socket(harness.socket) as wire:
         await wire.initialize()
         talk = Transcript(wire)

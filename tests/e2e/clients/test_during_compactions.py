@@ -212,7 +212,7 @@ async def check_changes(harness: Harness, thread_id: str, request: ModelRequest)
 
 
 @pytest.mark.parametrize("ending", ["ready", "interrupted", "failed", "killed"])
-async def test_what_was_changed_meanwhile_holds_however_the_compaction_ends(
+async def test_settings_changed_during_a_compaction_survive_its_outcome(
     harness: Harness, ending: str
 ) -> None:
     async with scene_in(harness) as setup, late_client(setup) as late:

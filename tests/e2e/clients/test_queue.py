@@ -113,7 +113,7 @@ async def test_a_repeated_command_queues_its_prompt_once(harness: Harness) -> No
     assert len(harness.model.turn_requests()) == 2
 
 
-async def test_the_queue_goes_on_after_the_daemon_was_killed(harness: Harness) -> None:
+async def test_the_queue_continues_after_the_daemon_was_killed(harness: Harness) -> None:
     never = anyio.Event()
     with anyio.fail_after(2 * STEP_S):
         async with daemon_process(harness) as daemon, harness.client() as client:
@@ -146,7 +146,7 @@ async def test_a_prompt_is_sent_once_if_the_daemon_is_killed_while_it_is_sent(
     assert prompts(request) == ["first", "one", "two"]
 
 
-async def test_the_queue_goes_on_after_codex_was_killed(harness: Harness) -> None:
+async def test_the_queue_continues_after_codex_was_killed(harness: Harness) -> None:
     never = anyio.Event()
     async with harness.daemon(), harness.client() as client:
         with anyio.fail_after(STEP_S):

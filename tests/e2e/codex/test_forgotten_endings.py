@@ -87,7 +87,7 @@ async def ended(wire: JsonRpcClient, thread_id: str, turn_id: str) -> tuple[str,
 
 
 @pytest.mark.parametrize("manner", ["rest", "word"])
-async def test_a_turn_whose_end_is_never_told_ends_when_codex_rests(
+async def test_a_turn_whose_end_is_never_reported_ends_when_codex_is_idle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, manner: str
 ) -> None:
     async with forgetful(tmp_path, monkeypatch, after_rest_s=BRIEF) as (wire, thread_id):

@@ -206,7 +206,7 @@ async def test_a_trim_by_another_client_shows_a_line_and_the_new_size(harness: H
     assert line["params"]["item"]["text"].startswith("Context cleared")
 
 
-async def test_a_typed_trim_is_said_once(harness: Harness) -> None:
+async def test_the_outcome_of_a_typed_trim_is_shown_once(harness: Harness) -> None:
     with anyio.fail_after(SCENARIO_S):
         async with harness.daemon(), harness.client(TUI) as client:
             thread_id = await begun(harness, client)

@@ -144,7 +144,7 @@ async def test_overflow_recovery_can_be_switched_off(harness: Harness) -> None:
     assert "commands/progress" not in methods(said)
 
 
-async def test_another_failure_is_told_as_ever(harness: Harness) -> None:
+async def test_another_failure_is_reported_unchanged(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await long_talk(talk)
         talk.script.then(http_error(500, "boom"))

@@ -250,7 +250,7 @@ def test_a_cursor_of_another_history_is_refused_and_not_misread(cursor: str) -> 
         {"limit": []},
     ],
 )
-def test_parameters_of_another_type_are_said_to_be(params: dict[str, Any]) -> None:
+def test_parameters_of_a_wrong_type_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         history.turns_page(several_generations().state, params)
 

@@ -36,7 +36,7 @@ class Setup:
         (ev.SessionReady(1), []),
     ],
 )
-def test_everyone_is_told_of_the_thread(event: ev.AnyEvent, methods: list[str]) -> None:
+def test_every_client_is_notified_of_the_thread(event: ev.AnyEvent, methods: list[str]) -> None:
     setup = Setup()
     setup.happens(event)
     assert setup.fake_client.methods() == methods
@@ -82,7 +82,7 @@ def test_two_who_ask_at_once_cause_one_announcement() -> None:
     assert setup.fake_client.methods() == ARCHIVED
 
 
-def test_a_deleted_thread_is_said_to_be() -> None:
+def test_a_deletion_of_a_thread_is_announced() -> None:
     setup = Setup()
     setup.announcements.deleted("t")
     assert setup.fake_client.received == [{"method": "thread/deleted", "params": {"threadId": "t"}}]

@@ -68,7 +68,7 @@ async def refusal_of(setup: Setup, params: Any) -> Reason:
     return caught.value.reason
 
 
-async def test_a_client_is_told_of_codex_under_its_own_name() -> None:
+async def test_a_client_sees_its_own_name_in_the_user_agent() -> None:
     setup = Setup()
     await setup.initialize({"clientInfo": INFO})
     user_agent = "editor/0.163.0 (Debian 12.0.0; x86_64) xterm (editor; 2)"

@@ -222,7 +222,7 @@ def test_a_question_of_a_sub_agent_is_everyones_and_can_be_joined_by_its_thread(
     assert asked_of(one) == asked_of(late)
 
 
-def test_a_client_that_opted_out_is_asked_but_not_told() -> None:
+def test_a_client_that_opted_out_gets_requests_but_no_notifications() -> None:
     setup = Setup()
     quiet, other = (
         setup.fake_client("t", opted_out=frozenset({"serverRequest/resolved"})),

@@ -133,7 +133,7 @@ def test_each_internal_error_has_an_id_of_its_own() -> None:
     assert len(ids) == 20
 
 
-def test_wrong_parameters_are_said_to_be_wrong_and_where() -> None:
+def test_wrong_parameters_are_refused_with_their_place() -> None:
     class Shape(msgspec.Struct):
         limit: int
 

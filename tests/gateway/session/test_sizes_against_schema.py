@@ -147,7 +147,7 @@ def unbounded(schema: CodexSchema) -> set[tuple[str, str]]:
     }
 
 
-def test_somebody_has_decided_of_each_parameter_whether_it_may_be_large(
+def test_for_each_parameter_it_is_decided_whether_it_may_be_large(
     schema: CodexSchema,
 ) -> None:
     content = {(method, one.member) for method, one in sizes.CONTENT.items()}

@@ -22,7 +22,7 @@ def test_a_record_reads_back_as_it_was() -> None:
     assert decode_record(memoryview(encode_record(record))) == record
 
 
-def test_an_event_of_a_later_version_is_said_to_be_unreadable() -> None:
+def test_an_event_of_a_later_version_is_reported_as_unreadable() -> None:
     payload = msgspec.msgpack.encode([1, 1, 0, [["thread.from-the-future", 1]]])
     with pytest.raises(UnreadableRecord, match="cannot be read by this version of trimpoint"):
         decode_record(payload)

@@ -115,7 +115,7 @@ def test_a_journal_under_another_threads_name_is_named(store: StateDirectory) ->
     assert kinds(store, "another") == ["misnamed"]
 
 
-def test_a_snapshot_that_fits_is_said_to(store: StateDirectory) -> None:
+def test_a_matching_snapshot_is_reported_as_matching(store: StateDirectory) -> None:
     thread = thread_with_history()
     write_journal(store, thread)
     write_snapshot(store, thread)
@@ -147,7 +147,7 @@ def test_a_snapshot_that_tells_another_story_is_a_problem(store: StateDirectory)
     )
 
 
-def test_damage_before_the_end_of_a_snapshot_leaves_the_thread_whole_and_is_said(
+def test_damage_before_the_end_of_a_snapshot_is_reported_and_the_thread_stays_whole(
     store: StateDirectory,
 ) -> None:
     thread = thread_with_history(turns=60)

@@ -63,7 +63,7 @@ async def test_sixty_four_callers_share_one_write() -> None:
     assert len(done) == 64
 
 
-async def test_callers_that_go_on_stay_together() -> None:
+async def test_callers_that_append_again_share_the_next_sync() -> None:
     script = Script()
     group = GroupCommit(PATH, script.write)
 

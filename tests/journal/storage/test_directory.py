@@ -45,7 +45,7 @@ def holder(root: Path) -> Generator[subprocess.Popen[str]]:
 
 
 @pytest.mark.processes
-def test_a_second_process_is_told_who_holds_the_directory(tmp_path: Path) -> None:
+def test_the_error_of_a_second_process_names_the_holder_of_the_directory(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
         with pytest.raises(StateDirectoryBusy, match=f"in use by process {process.pid}") as busy:
             StateDirectory(tmp_path).lock()

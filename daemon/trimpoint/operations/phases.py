@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import anyio
 
-from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_by_turn
+from trimpoint.codex.history.rollout import NO_ITEMS, TurnItems, items_of_turns
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import has_unanswered_call, without_prompt
 from trimpoint.core.context.pins import pinned_turns
@@ -58,23 +58,20 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
 
     Returns descriptions for a person of what is lost, empty if nothing is.
     """
-    rollouts: dict[str, ItemsByTurn] = {}
     complete: list[ev.AnyEvent] = []
     missing: list[Turn] = []
-    for turn in turns:
-        if not turn.items_complete:
-            found = await _items_in_rollouts(writer.state, turn, rollouts)
-            if found.own:
-                complete.append(_recorded(turn, found))
-            else:
-                missing.append(turn)
-        elif turn.status != "completed" and has_unanswered_call(turn.items):
-            # Codex reports the result of an interrupted call behind the end of its turn, or, when
-            # the session ends then, to no one.
-            found = await _items_in_rollouts(writer.state, turn, rollouts)
+    incomplete = [turn for turn in turns if _may_lack_items(turn)]
+    rollouts = await _in_rollouts(writer.state, incomplete)
+    for turn in incomplete:
+        found = _items_in(rollouts, writer.state, turn)
+        if turn.items_complete:
             if len(found.own) > len(turn.items) - turn.injected:
                 complete.append(_recorded(turn, found))
-    in_journals = await _items_in_journals(writer, {turn.id for turn in missing}, rollouts)
+        elif found.own:
+            complete.append(_recorded(turn, found))
+        else:
+            missing.append(turn)
+    in_journals = await _items_in_journals(writer, {turn.id for turn in missing})
     complete += [
         _recorded(turn, in_journals[turn.id]) for turn in missing if turn.id in in_journals
     ]
@@ -85,9 +82,15 @@ async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[st
     )
 
 
-async def _items_in_journals(
-    writer: ThreadWriter, missing: set[str], rollouts: dict[str, ItemsByTurn]
-) -> ItemsByTurn:
+def _may_lack_items(turn: Turn) -> bool:
+    """Returns whether the rollout may have more of the turn. Codex reports the result of an
+    interrupted call behind the end of its turn, or, when the session ends then, to no one.
+    """
+    was_cut_off = turn.status != "completed" and has_unanswered_call(turn.items)
+    return not turn.items_complete or was_cut_off
+
+
+async def _items_in_journals(writer: ThreadWriter, missing: set[str]) -> ItemsByTurn:
     """Returns the raw items of the turns `missing` that are in the thread's journal, or in the
     journal or a rollout of the thread that it was forked from, or of the one before that.
     """
@@ -97,17 +100,16 @@ async def _items_in_journals(
         turns, state = await writer.turns_in_journal(frozenset(missing), thread_id)
         found |= {turn.id: _as_recorded(turn) for turn in turns.values() if turn.items_complete}
         if thread_id != writer.thread_id:
-            found |= await _items_of_parent(state, missing - found.keys(), rollouts)
+            found |= await _items_of_parent(state, missing - found.keys())
         missing = missing - found.keys()
         thread_id = state.parent_thread_id
     return found
 
 
-async def _items_of_parent(
-    parent: ThreadState, missing: set[str], rollouts: dict[str, ItemsByTurn]
-) -> ItemsByTurn:
+async def _items_of_parent(parent: ThreadState, missing: set[str]) -> ItemsByTurn:
     known = [parent.turns[parent.turn_index[one]] for one in missing if one in parent.turn_index]
-    found = {turn.id: await _items_in_rollouts(parent, turn, rollouts) for turn in known}
+    rollouts = await _in_rollouts(parent, known)
+    found = {turn.id: _items_in(rollouts, parent, turn) for turn in known}
     return {turn_id: items for turn_id, items in found.items() if items.own}
 
 
@@ -149,27 +151,33 @@ def _recorded(turn: Turn, found: TurnItems) -> ev.ContextItemsRecorded:
     return ev.ContextItemsRecorded(turn.id, (*found.own, *injected), "rollout", len(injected))
 
 
-async def _items_in_rollouts(
-    state: ThreadState, turn: Turn, rollouts: dict[str, ItemsByTurn]
-) -> TurnItems:
-    found = (await _rollout_of(state, turn.generation, rollouts)).get(
-        turn.provider_turn_id or turn.id, NO_ITEMS
-    )
+def _items_in(rollouts: dict[int, ItemsByTurn], state: ThreadState, turn: Turn) -> TurnItems:
+    found = rollouts[turn.generation].get(turn.provider_turn_id or turn.id, NO_ITEMS)
     if turn.provider_turn_id is None or turn.earlier_items or not found.own:
         return found
     # The turn was repeated after an overflow, and its earlier items are missing.
-    before = (await _rollout_of(state, turn.first_generation, rollouts)).get(turn.id, NO_ITEMS).own
+    before = rollouts[turn.first_generation].get(turn.id, NO_ITEMS).own
     return TurnItems(
         [*without_prompt(before, later_prompts(state, turn.id)), *found.own], found.injected
     )
 
 
-async def _rollout_of(
-    state: ThreadState, generation: int, rollouts: dict[str, ItemsByTurn]
-) -> ItemsByTurn:
-    path = state.generations[generation - 1].rollout_path
-    if path is None:
-        return {}
-    if path not in rollouts:
-        rollouts[path] = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, path))
-    return rollouts[path]
+async def _in_rollouts(state: ThreadState, turns: Iterable[Turn]) -> dict[int, ItemsByTurn]:
+    """Returns what the rollouts of each generation of the turns have of them. They are read in a
+    thread, because a rollout may be as long as the conversation.
+    """
+    wanted: dict[int, set[str]] = {}
+    for turn in turns:
+        wanted.setdefault(turn.generation, set()).add(turn.provider_turn_id or turn.id)
+        wanted.setdefault(turn.first_generation, set()).add(turn.id)
+    paths = {number: state.generations[number - 1].rollout_path for number in wanted}
+    return {
+        number: {}
+        if (path := paths[number]) is None
+        else await anyio.to_thread.run_sync(_read_items, path, turn_ids)
+        for number, turn_ids in wanted.items()
+    }
+
+
+def _read_items(path: str, turn_ids: set[str]) -> ItemsByTurn:
+    return items_of_turns(conversation_lines(path), turn_ids)

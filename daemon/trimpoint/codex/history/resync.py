@@ -17,9 +17,10 @@ from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.history.adoption import is_reviewers, turn_facts
 from trimpoint.codex.history.rollout import (
     NO_ITEMS,
+    TurnItems,
     injected_after_turn,
     injected_before_turns,
-    items_by_turn,
+    items_of_turns,
 )
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.context.active_context import message_text
@@ -103,17 +104,26 @@ async def _injected_elsewhere(
     if generation.rollout_path is None:
         return ()
     if _shows_all_items(state, generation):
-        lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
-        found, known = injected_before_turns(lines), conversation_items(state)
+        found = await anyio.to_thread.run_sync(_injected_before, generation.rollout_path)
+        known = conversation_items(state)
     elif last is not None and _ended_in(last, generation) and not state.injected_before_next:
-        lines = await anyio.to_thread.run_sync(conversation_lines, generation.rollout_path)
-        found = injected_after_turn(lines, last.provider_turn_id or last.id)
+        found = await anyio.to_thread.run_sync(
+            _injected_after, generation.rollout_path, last.provider_turn_id or last.id
+        )
         known = last.injected_items
     else:
         return ()
     if len(found) <= len(known) or any(map(_differ, found, known)):
         return ()
     return injection(state, found[len(known) :])
+
+
+def _injected_after(path: str, turn_id: str) -> list[bytes]:
+    return injected_after_turn(conversation_lines(path), turn_id)
+
+
+def _injected_before(path: str) -> list[bytes]:
+    return injected_before_turns(conversation_lines(path))
 
 
 def _ended_in(turn: Turn, generation: Generation) -> bool:
@@ -148,6 +158,7 @@ async def _unknown_turns(
     before them, or None.
     """
     unknown: list[ListedTurn] = []
+    unknown_ids: set[str] = set()
     limit, cursor = (PAGE if state.may_have_missed else GLANCE), None
     while True:
         params = {"threadId": generation.provider_thread_id, "itemsView": "full", "limit": limit}
@@ -157,11 +168,12 @@ async def _unknown_turns(
             )
         )
         for turn in as_list(page.get("data")):
-            if is_reviewers(turn, {*state.turn_index, *(str(one["id"]) for one in unknown)}):
+            if is_reviewers(turn, state.turn_index) or is_reviewers(turn, unknown_ids):
                 continue
             if _is_where_both_meet(state, generation, turn):
                 return unknown, turn
             unknown.append(turn)
+            unknown_ids.add(str(turn["id"]))
         limit, cursor = PAGE, page.get("nextCursor")
         if not cursor:
             return unknown, None
@@ -235,10 +247,15 @@ async def _add_unlisted_prompts(silent: list[dict[str, Any]], rollout_path: str 
     """
     if not silent or rollout_path is None:
         return
-    items = items_by_turn(await anyio.to_thread.run_sync(conversation_lines, rollout_path))
+    ids = {str(turn["id"]) for turn in silent}
+    items = await anyio.to_thread.run_sync(_items_of, rollout_path, ids)
     for turn in silent:
         shown = map(msgspec.json.decode, items.get(str(turn["id"]), NO_ITEMS).own)
         turn["items"] = [_as_prompt(item) for item in shown if _is_prompt(item)]
+
+
+def _items_of(path: str, turn_ids: set[str]) -> dict[str, TurnItems]:
+    return items_of_turns(conversation_lines(path), turn_ids)
 
 
 def _is_prompt(item: dict[str, Any]) -> bool:

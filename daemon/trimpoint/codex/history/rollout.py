@@ -6,12 +6,17 @@ A rollout has one JSON object `{type, payload}` on each line (measured: codex 0.
 of a compaction.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from trimpoint.core.context.active_context import is_preamble, message_text
+from trimpoint.core.context.active_context import (
+    PREAMBLE_KINDS,
+    PREAMBLE_ROLES,
+    is_preamble,
+    message_text,
+)
 from trimpoint.core.model.lenient import as_dict, as_list
 
 # The label Codex puts on what the model answers to its compaction prompt (measured: 0.163, 0.171;
@@ -27,6 +32,16 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """What decides whether a raw item has to be read whole."""
+
+    type: Any = None
+    role: Any = None
+
+
+_decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 class TurnItems(NamedTuple):
@@ -47,20 +62,55 @@ def items_by_turn(lines: Iterable[bytes]) -> dict[str, TurnItems]:
     current: list[bytes] | None = None
     has_labels = False
     for line in _records(lines):
-        payload = msgspec.json.decode(line.payload)
-        kind = payload.get("type") if line.type == "event_msg" else None
+        if line.type == "response_item":
+            if current is None or _is_preamble(line.payload):
+                continue
+            if _answers_compaction(line):
+                has_labels = True
+            else:
+                current.append(bytes(line.payload))
+            continue
+        payload, kind = _event(line)
         if kind == "task_started":
             current = found.setdefault(str(_turn_id(payload)), TurnItems([], [])).own
         elif kind in TURN_ENDS and found:
             current = _ended(found, _turn_id(payload)).injected
         elif line.type == "compacted" and current and not has_labels:
             _drop_summary(current, str(payload.get("message") or ""))
-        elif line.type == "response_item" and current is not None and not is_preamble(payload):
-            if _answers_compaction(line):
-                has_labels = True
-            else:
-                current.append(bytes(line.payload))
     return found
+
+
+def items_of_turns(lines: Sequence[bytes], turn_ids: Collection[str]) -> dict[str, TurnItems]:
+    """Returns the raw items of these turns, as `items_by_turn` does. Reads no more of the rollout
+    than from the first of them on, if all begin there under their own ids.
+    """
+    left, at = set(turn_ids), len(lines)
+    while left and at > 0:
+        at -= 1
+        if b'"task_started"' in lines[at]:
+            for line in _records([lines[at]]):
+                payload, kind = _event(line)
+                left -= {str(_turn_id(payload))} if kind == "task_started" else set()
+    found = items_by_turn(lines[at:])
+    return {turn_id: found[turn_id] for turn_id in turn_ids if turn_id in found}
+
+
+def _is_preamble(payload: msgspec.Raw) -> bool:
+    """Returns whether a raw item is preamble. Only one that can be is read whole."""
+    kind = _decode_kind(payload)
+    may_be = kind.type in PREAMBLE_KINDS or (kind.type == "message" and kind.role in PREAMBLE_ROLES)
+    return may_be and is_preamble(msgspec.json.decode(payload))
+
+
+def _event(line: _Line) -> tuple[dict[str, Any], Any]:
+    """Returns the payload and the kind of an event that begins or ends a turn, or of the result of
+    a compaction. That of other events stays unread.
+    """
+    if line.type == "event_msg":
+        kind = _decode_kind(line.payload).type
+        is_limit = kind == "task_started" or kind in TURN_ENDS
+        return (msgspec.json.decode(line.payload) if is_limit else {}), kind
+    return (msgspec.json.decode(line.payload) if line.type == "compacted" else {}), None
 
 
 def _drop_summary(items: list[bytes], outcome: str) -> None:

@@ -25,6 +25,9 @@ PREAMBLE_PREFIXES = (
     "# AGENTS.md instructions",
     "<permissions instructions>",
 )
+# The types and roles of items that can be preamble.
+PREAMBLE_KINDS = ("additional_tools", "configuration_update")
+PREAMBLE_ROLES = ("developer", "system", "user")
 # Content labels (measured: codex 0.163 and 0.171) of content that the user wrote, not Codex.
 USER_CONTENT_KIND_PREFIX = "user."
 _ENVELOPE = re.compile(r"<(?=/?conversation-summary)")
@@ -369,13 +372,11 @@ def is_preamble(item: dict[str, Any]) -> bool:
     """Returns whether the item is preamble (instructions, environment, tools), which a new provider
     thread writes itself.
     """
-    if item.get("type") in ("additional_tools", "configuration_update"):
+    if item.get("type") in PREAMBLE_KINDS:
         return True
-    if item.get("type") != "message":
+    if item.get("type") != "message" or item.get("role") not in PREAMBLE_ROLES:
         return False
-    if item.get("role") in ("developer", "system"):
-        return True
-    return item.get("role") == "user" and _is_context_block(item)
+    return item.get("role") != "user" or _is_context_block(item)
 
 
 def _is_context_block(item: dict[str, Any]) -> bool:

@@ -90,7 +90,8 @@ def conversation_items(state: ThreadState) -> list[bytes]:
     generation = state.generation
     if generation.bootstrap == "provider":
         return context_items(state, None, 0, state.active_turns, injected=state.active_injected)
-    own = [turn for turn in state.active_turns if turn.id not in generation.turn_ids]
+    given = frozenset(generation.turn_ids)
+    own = [turn for turn in state.active_turns if turn.id not in given]
     # Nothing is injected before the next turn behind turns that ran in this generation.
     return [*bootstrap_items(state, generation), *context_items(state, None, 0, own)]
 

@@ -77,6 +77,7 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     state.usage.overhead = overhead_tokens(state)
     first_entry = state.turns[first].first_entry_index
     for turn in state.turns[first:]:
+        state.message_count -= turn.message_count
         del state.turn_index[turn.id]
     reverted = {entry.id for entry in state.entries[first_entry:]}
     del state.turns[first:], state.entries[first_entry:]
@@ -281,6 +282,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
         turn.first_entry_index += shift
         state.turn_index[turn.id] = len(state.turns)
         state.turns.append(turn)
+        state.message_count += turn.message_count
     for entry in past.entries:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)

@@ -48,6 +48,7 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
     index = state.turn_index[event.turn_id]
     if entry.kind == "message":
         state.turns[index].message_count += 1
+        state.message_count += 1
         state.active_messages += index >= state.active_from_turn
     elif entry.role == COMPACTION:
         state.provider_compaction_count += 1

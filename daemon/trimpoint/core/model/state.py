@@ -208,9 +208,10 @@ class ThreadState(msgspec.Struct):
     id until Codex answers, then by turn id until the turn begins, so that the thread is busy
     without a gap. `turn_aliases` maps Codex's id of a repeated turn to the turn's own id.
     `compacted_in` are the ids of the turns in which Codex compacted by itself. `active_messages`
-    counts the messages of the active turns, discarded ones included. The turns before position
-    `items_dropped_to` hold no raw items; the position approaches the newest trim point in steps,
-    because dropping the items of a hundred thousand turns at once takes too long.
+    counts the messages of the active turns, discarded ones included, `message_count` those of all
+    turns. The turns before position `items_dropped_to` hold no raw items; the position approaches
+    the newest trim point in steps, because dropping the items of a hundred thousand turns at once
+    takes too long.
     `injected_before_next` are the items that a client injected while no turn was in the context;
     the next turn gets them. `queue` are the prompts that wait, the next one first; none of them is
     sent while there is a `hold`. `name_unconfirmed`: a command gave the thread
@@ -255,6 +256,7 @@ class ThreadState(msgspec.Struct):
     auto_attempts: list[CompactionAttempt] = []
     receipts: dict[str, Receipt] = {}
     active_messages: int = 0
+    message_count: int = 0
     compacted_in: list[str] = []
     items_dropped_to: int = 0
     undone: list[UndoneTrim] = []

@@ -67,7 +67,7 @@ def read_model(
         turns=[_turn(state.turns[index], index < active_from) for index in shown],
         turn_count=len(state.turns),
         active_turn_count=len(state.turns) - active_from,
-        message_count=sum(turn.message_count for turn in state.turns),
+        message_count=state.message_count,
         active_message_count=active_message_count(state),
         session=_session(state),
         operation=_operation(state.operation) if state.operation is not None else None,

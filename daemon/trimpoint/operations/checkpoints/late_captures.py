@@ -7,13 +7,14 @@ separately, with the moment `found`, and a revert that would take them back is r
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 
 import anyio
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
+from trimpoint.core.model.state import Checkpoint as RecordedCheckpoint
 from trimpoint.core.model.state import ThreadState
 from trimpoint.git.capture.capture import Checkpoint
 from trimpoint.git.capture.omissions import notes_of
@@ -40,16 +41,27 @@ def uncaptured_turn(state: ThreadState) -> Turn | None:
         return None
     if turn.completed_at_ms == turn.started_at_ms:
         return None  # the turn was read back from Codex as a whole, and ran without a daemon
-    moments = {one.moment for one in state.checkpoints if one.turn_id == turn.id}
+    moments = {one.moment for one in _newest(state, turn.id) if one.turn_id == turn.id}
     return None if "after" in moments else turn
 
 
-def unused_ref(state: ThreadState, name: str) -> str:
-    """Returns a ref that no checkpoint of the thread has: `name`, with a number added if necessary.
+def _newest(state: ThreadState, turn_id: str) -> Iterator[RecordedCheckpoint]:
+    """Yields the newest checkpoints, with all of the turn: back to those of an earlier turn. Turns
+    are captured one after the other.
+    """
+    for one in reversed(state.checkpoints):
+        if one.moment in ("before", "after") and one.turn_id != turn_id:
+            return
+        yield one
+
+
+def unused_ref(state: ThreadState, turn_id: str, moment: str) -> str:
+    """Returns a ref for a checkpoint of the last turn that no checkpoint has, with a number added
+    if necessary.
     A turn that is repeated after an overflow is captured after each try, and a revert needs every
     captured state.
     """
-    used = {one.ref for one in state.checkpoints}
+    used, name = {one.ref for one in _newest(state, turn_id)}, f"{turn_id}-{moment}"
     names = (name if number == 1 else f"{name}-{number}" for number in count(1))
     return next(ref for ref in (checkpoint_ref(state.id, one) for one in names) if ref not in used)
 
@@ -75,11 +87,11 @@ async def late_facts(
     steps = [Step(each.path, each.new, each.old) for each in doubtful]
     taking = TakingBack(present.commit, plan_of(steps, present.left_out), ())
     ended = await commit_of(repository, taking) if doubtful else present.commit
-    ref = unused_ref(state, f"{turn.id}-after")
+    ref = unused_ref(state, turn.id, "after")
     await keep(repository, ref, ended)
     facts = [ev.CheckpointCaptured(turn.id, "after", where, ref, ended, notes)]
     if doubtful:
-        ref = unused_ref(state, f"{turn.id}-found")
+        ref = unused_ref(state, turn.id, "found")
         await keep(repository, ref, present.commit)
         found_notes = (FOUND, *notes[1:])
         facts.append(

@@ -319,7 +319,7 @@ async def _timely_facts(
         if moment == "before" and follows:
             return ()
     else:
-        ref = unused_ref(state, f"{turn_id}-{moment}")
+        ref = unused_ref(state, turn_id, moment)
         await keep(repository, ref, commit)
     where = str(repository.worktree)
     return (ev.CheckpointCaptured(turn_id, moment, where, ref, commit, notes),)

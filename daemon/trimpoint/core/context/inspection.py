@@ -221,7 +221,8 @@ def _is_by_model(item: dict[str, Any]) -> bool:
 def _class_of(item: dict[str, Any]) -> ItemClass:
     kind = str(item.get("type", ""))
     if kind == "message":
-        return next(iter(_parts(item)), (ItemClass.OTHER, 0))[0]
+        parts = as_list(item.get("content"))
+        return _class_of_part(item, as_dict(parts[0])) if parts else ItemClass.OTHER
     if kind == "compaction":
         return ItemClass.SUMMARY
     if kind == "additional_tools":
@@ -239,7 +240,7 @@ def _tokens_by_class(item: dict[str, Any], tokens: int) -> tuple[tuple[ItemClass
     """Returns the item's tokens by class; the separator after the item counts for the first
     class.
     """
-    if item.get("type") != "message":
+    if item.get("type") != "message" or len(as_list(item.get("content"))) < 2:
         return ((_class_of(item), tokens),)
     by_class: dict[ItemClass, int] = {}
     for part_class, part_tokens in _parts(item):

@@ -50,6 +50,7 @@ from trimpoint.gateway.commands.slash_outcomes import (
 )
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
+from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
@@ -183,7 +184,8 @@ class SlashRunner:
             said = self._pinned(parsed, done)
             return with_members(ended, said=said, undo=parsed.way_back(done))
         if isinstance(parsed, Compress):
-            left = total_tokens(context_segments(writer.state))
+            segments = await off_loop(writer.state, context_segments)
+            left = total_tokens(segments)
             said = f"{ended.said} {remaining_text(left, parsed.target or 0)}"
             ended = with_members(ended, said=said)
         is_repeated = result.sequence <= sequence

@@ -8,6 +8,7 @@ from trimpoint.core.context.segments import ContextSegment, context_segments
 from trimpoint.core.decide.discarding import discard_refusal, total_tokens
 from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.state import ThreadState
+from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
@@ -27,7 +28,7 @@ class ContextMessages:
         writer = await self._engine.thread(owner or params.thread_id)
         if writer.read_only is None:
             await self._sessions.complete_context(writer)
-        return message_list(writer.state, self._policy)
+        return await off_loop(writer.state, lambda state: message_list(state, self._policy))
 
 
 def message_list(state: ThreadState, policy: DiscardPolicy) -> m.ContextMessageList:

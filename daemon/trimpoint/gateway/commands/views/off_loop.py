@@ -1,0 +1,65 @@
+"""Computes views of long threads in a thread of the operating system, so that other clients need
+not wait for them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import anyio.to_thread
+from anyio.lowlevel import checkpoint
+from msgspec import structs
+
+from trimpoint.core.model.state import ThreadState
+
+T = TypeVar("T")
+# A view of fewer turns takes some milliseconds, and a thread costs about one.
+_FEW_TURNS = 32
+_READ_AT_ONCE = 256
+
+
+async def off_loop(state: ThreadState, view: Callable[[ThreadState], T]) -> T:
+    """Returns `view` of the state as it is now. The view must read neither checkpoints nor
+    receipts, and may not change anything.
+    """
+    if len(state.turns) <= _FEW_TURNS:
+        return view(state)
+    await _decode(state.turns)
+    await _decode(state.entries)
+    present = _copy(state)
+    return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
+
+
+async def _decode(items: Sequence[object]) -> None:
+    """Reads a list of a snapshot in slices; what was read once stays decoded."""
+    for start in range(0, len(items), _READ_AT_ONCE):
+        items[start]
+        await checkpoint()
+
+
+def _copy(state: ThreadState) -> ThreadState:
+    """Returns a copy that later records do not change. The indexes are still to be made."""
+    turns = [structs.replace(turn) for turn in state.turns]
+    if turns:
+        turns[-1].items = list(turns[-1].items)
+    return structs.replace(
+        state,
+        turns=turns,
+        entries=list(state.entries),
+        turn_index={},
+        entry_index={},
+        checkpoints=[],
+        receipts={},
+        generations=[structs.replace(generation) for generation in state.generations],
+        turn_aliases=dict(state.turn_aliases),
+        trim_points=list(state.trim_points),
+        discards=list(state.discards),
+        pins=list(state.pins),
+        pending_requests=dict(state.pending_requests),
+        turn_requests=dict(state.turn_requests),
+    )
+
+
+def _indexed(state: ThreadState) -> ThreadState:
+    state.turn_index = {turn.id: at for at, turn in enumerate(state.turns)}
+    state.entry_index = {entry.id: at for at, entry in enumerate(state.entries)}
+    return state

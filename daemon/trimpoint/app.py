@@ -40,6 +40,7 @@ from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
 from trimpoint.operations.build import OperationRules, build_files
+from trimpoint.operations.notify import Notifications
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.profiles import ProfileRules, Profiles, SharedParts
 from trimpoint.recall.recall import Recall
@@ -73,6 +74,8 @@ class Daemon:
         engine.keep_in_memory(self.clients.has_subscribers_for)
         activity = Activity()
         engine.subscribe(activity.on_record)
+        if config.notify.command:
+            Notifications(engine, config.notify.command, config.notify.events, tasks)
         running = RunningProfiles()
         self.metrics = Metrics(MetricSources(engine, activity, self.clients, running, parts.files))
         addresses = HttpAddresses()

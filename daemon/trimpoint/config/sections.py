@@ -145,6 +145,18 @@ class LimitsSection(_Section, frozen=True):
         return self.max_clients + 1024
 
 
+class NotifySection(_Section, frozen=True):
+    """`[notify]`: the program that is run when one of the events happens; none when empty."""
+
+    command: tuple[str, ...] = ()
+    events: tuple[Literal["done", "asks", "critical", "automatic", "failed"], ...] = (
+        "asks",
+        "critical",
+        "automatic",
+        "failed",
+    )
+
+
 class ThreadsSection(_Section, frozen=True):
     """`[threads]`: when an unused thread leaves memory, and after how many new records it gets a
     snapshot.
@@ -269,6 +281,7 @@ class Config(_Section, frozen=True):
     limits: LimitsSection = LimitsSection()
     threads: ThreadsSection = ThreadsSection()
     retention: RetentionSection = RetentionSection()
+    notify: NotifySection = NotifySection()
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
     http: HttpSection = HttpSection()

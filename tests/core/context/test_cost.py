@@ -2,10 +2,15 @@
 
 import pytest
 from trimpoint.core.context.cost import cache_of, trim_cost, with_cost
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import CachePolicy, Policy
 from trimpoint.core.model.usage import ModelCall
+from trimpoint.core.views.meter import context_status
 from trimpoint.core.views.trim_outcome import tokens_text
 from trimpoint_protocol.methods import TokenChange
+
+from tests.core.given import started
+from tests.core.usage import WINDOW, call, complete
 
 CACHE = CachePolicy(cached_price=0.1, write_price=1.0, minutes=10)
 CALL = ModelCall(input=200_000, cached_input=190_000, at_ms=0)
@@ -99,3 +104,21 @@ def test_a_model_may_have_a_cache_of_its_own() -> None:
     assert cache_of(b'{"model":"large"}', policy) is own
     assert cache_of(b'{"model":"small"}', policy) == CachePolicy()
     assert cache_of(b"{}", policy) == CachePolicy()
+
+
+def test_the_meter_shows_how_much_of_the_last_call_was_cached() -> None:
+    thread = started()
+    turn_id = thread.begin_turn()
+    thread.report(call(turn_id, 100_000, 100_010))
+    status = context_status(thread.state, Policy())
+    assert status.cached_percent is None  # the first call of a context finds nothing in the cache
+    assert status.cache_expires_at is not None
+    thread.report(ev.UsageReported(turn_id, 100_110, 200_000, WINDOW, 100_000, 97_000, 10, 4))
+    after = context_status(thread.state, Policy(cache=CachePolicy(minutes=60)))
+    assert after.cached_percent == 97.0
+    assert after.cache_expires_at is not None
+    assert after.cache_expires_at > status.cache_expires_at
+    complete(thread, turn_id)
+    thread.clear(0)
+    cleared = context_status(thread.state, Policy())
+    assert (cleared.cached_percent, cleared.cache_expires_at) == (None, None)

@@ -11,7 +11,7 @@ from trimpoint.core.context.context_size import (
     overhead_tokens,
 )
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import CachePolicy, Policy
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.tokens import estimate_text_tokens, estimate_tokens
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
@@ -59,23 +59,6 @@ def test_the_meter_shows_the_figures_that_codex_reported() -> None:
     assert (status.estimated, status.unknown) == (False, False)
     assert (status.percent, status.level) == (38.7, "ok")
     assert (status.thread_id, status.model, status.generation) == ("thread-1", "gpt-5", 1)
-
-
-def test_the_meter_shows_how_much_of_the_last_call_was_cached() -> None:
-    thread = used(100_000)
-    status = meter(thread)
-    assert status.cached_percent is None  # the first call of a context finds nothing in the cache
-    assert status.cache_expires_at is not None
-    turn_id = thread.begin_turn()
-    thread.report(ev.UsageReported(turn_id, 100_110, 200_000, WINDOW, 100_000, 97_000, 10, 4))
-    after = meter(thread, Policy(cache=CachePolicy(minutes=60)))
-    assert after.cached_percent == 97.0
-    assert after.cache_expires_at is not None
-    assert after.cache_expires_at > status.cache_expires_at
-    complete(thread, turn_id)
-    thread.clear(0)
-    cleared = meter(thread)
-    assert (cleared.cached_percent, cleared.cache_expires_at) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ class TypedCommands:
         sessions: Sessions,
         played: PlayedTurns,
         picker: TurnPicker,
-        in_order: Callable[[str, Callable[[], None]], None],
+        in_order: Callable[[str, Callable[[], object]], None],
     ) -> None:
         self._clients = clients
         self._identity = identity

@@ -28,7 +28,7 @@ log = structlog.get_logger()
 BeforeTurnEnds = Callable[[str], Awaitable[None]]
 """Awaited with the thread's id before clients are notified of the end of a turn."""
 
-Send = Callable[[], None]
+Send = Callable[[], object]
 # A disk that does not answer must not keep everything that Codex says in memory, unseen.
 LONGEST_WAIT_S = 10.0
 

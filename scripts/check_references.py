@@ -28,6 +28,7 @@ SOURCE_ROOTS = (
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BACKTICKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+HEADING_RULE = re.compile(r"\|[ :|-]+\|\s*$")
 FENCE = re.compile(r"^\s*```")
 PATH = re.compile(r"[\w.-]+(/[\w.-]+)+/?|[\w-]+\.(py|md|toml|sh)")
 BARE_DOC = re.compile(r"(?<![\w/`(.])docs/[\w./-]+\.md(#[\w-]+)?")
@@ -102,7 +103,9 @@ def comments(path: Path) -> Iterator[Text]:
 
 
 def check(text: Text) -> Iterator[str]:
-    """Yields the references of `text` that do not exist."""
+    """Yields the references of `text` that do not exist, and tables that a blank line tears."""
+    if text.path.suffix == ".md":
+        yield from torn_tables(text)
     fenced = False
     for offset, line in enumerate(text.text.splitlines()):
         if FENCE.match(line) and text.path.suffix == ".md":
@@ -110,6 +113,16 @@ def check(text: Text) -> Iterator[str]:
         where = f"{text.path.relative_to(ROOT)}:{text.line + offset}"
         if not fenced:
             yield from (f"{where}: {missing}" for missing in missing_in(line, text.path))
+
+
+def torn_tables(text: Text) -> Iterator[str]:
+    """Yields the rows behind a blank line of a table: they are shown with their pipes."""
+    lines = ["", "", *text.text.splitlines(), ""]
+    for at in range(2, len(lines) - 1):
+        begins = lines[at].startswith("|") and not lines[at - 1].strip()
+        if begins and lines[at - 2].startswith("|") and not HEADING_RULE.match(lines[at + 1]):
+            where = f"{text.path.relative_to(ROOT)}:{text.line + at - 2}"
+            yield f"{where}: a blank line tears the table"
 
 
 def missing_in(line: str, path: Path) -> Iterator[str]:

@@ -15,6 +15,7 @@ from trimpoint_protocol.readmodel import (
     ContextStatus,
     ContextSummaryBanner,
     ContextTrimPointDivider,
+    QueuedPrompt,
     TimelineActivity,
     TimelineEntry,
     TimelineMessage,
@@ -82,6 +83,12 @@ def thread(thread_id: str, **members: Any) -> ThreadOverview:
 
 def command(name: str, usage: str = "") -> CommandInfo:
     return CommandInfo(name=name, usage=usage or f"/{name}", summary="does it", details="")
+
+
+def queued(text: str) -> QueuedPrompt:
+    return QueuedPrompt(
+        id=text, client_user_message_id=text, input=[{"type": "text", "text": text}], queued_at=WHEN
+    )
 
 
 def item(index: int, **members: Any) -> InspectedItem:

@@ -9,7 +9,7 @@ from trimpoint.tui.model.inspection import Inspection, Share
 from trimpoint.tui.model.keys import KEYS
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, complete_own, own_command
 from trimpoint.tui.model.popup import Popup
-from trimpoint.tui.model.prompt import MAX_HISTORY, History, Queue, is_command
+from trimpoint.tui.model.prompt import MAX_HISTORY, History, is_command
 from trimpoint.tui.model.questions import Card
 from trimpoint.tui.model.state import ChatState, Notice, Question, Tone, outcome_notice
 from trimpoint.tui.model.status import status_bar
@@ -94,15 +94,17 @@ def test_prompts_of_before_come_back_and_the_draft_too() -> None:
     assert history.older("") == str(MAX_HISTORY + 4)
 
 
-def test_prompts_that_wait_go_in_order_and_can_be_taken_back() -> None:
-    queue = Queue()
-    assert (queue.of(None), queue.take_back(None), queue.take_next("t")) == ([], None, None)
-    queue.add("t", "one")
-    queue.add("t", "two")
-    assert queue.take_back("t") == "two"
-    assert queue.take_next("t") == "one"
-    queue.put_back("t", "one")
-    assert queue.of("t") == ["one"]
+def test_what_the_agent_has_read_is_told_by_its_id_or_by_its_text() -> None:
+    state = ChatState("/work", "t")
+    content = [{"type": "text", "text": "two"}]
+    for is_by_id in (True, False):
+        state.steered = {"1": "one", "2": "two"}
+        state.note_read({"clientId": "2" if is_by_id else None, "content": content})
+        assert state.steered == {"1": "one"}
+        state.note_read({"clientId": "other", "content": content})
+        assert state.steered == {"1": "one"}
+    state.note_turn("thread.turn-completed", {})
+    assert (state.steered, state.returned, state.unsent("half")) == ({}, ["one"], "one\n\nhalf")
 
 
 def test_a_command_that_takes_something_away_is_never_the_first_of_the_menu() -> None:
@@ -164,7 +166,7 @@ def test_commands_of_the_screen_are_told_from_others(
 
 def test_commands_of_the_screen_are_in_the_menu() -> None:
     assert [one.usage for one in complete_own("/r")] == ["/rename NAME"]
-    assert len(complete_own("/")) == 5
+    assert len(complete_own("/")) == 8
     assert complete_own("r") == []
 
 
@@ -320,10 +322,8 @@ def test_a_prompt_waits_for_all_but_a_sub_agent(busy: str | None, holds: bool) -
 
 def test_a_turn_is_followed_from_its_events() -> None:
     state = ChatState("/work", "t")
-    state.is_sending = True
-    assert state.busy == "turn"
     state.note_turn("thread.turn-started", {"turnId": "x"})
-    assert (state.turn_id, state.is_sending, state.busy) == ("x", False, "turn")
+    assert (state.turn_id, state.busy) == ("x", "turn")
     state.note_turn("thread.entry-recorded", {})
     state.note_turn("thread.turn-completed", {})
     assert (state.turn_id, state.busy) == (None, None)

@@ -16,8 +16,8 @@ from tests.tui.terminal import program_in_terminal
 
 pytestmark = pytest.mark.codex
 
-CTRL_F, CTRL_O, CTRL_R, CTRL_T, CTRL_X = "\x06", "\x0f", "\x12", "\x14", "\x18"
-UP, ESCAPE = "\x1b[A", "\x1b"
+CTRL_F, CTRL_O, CTRL_R, CTRL_S, CTRL_T, CTRL_X = "\x06", "\x0f", "\x12", "\x13", "\x14", "\x18"
+UP, ESCAPE, ALT_UP, ALT_ENTER = "\x1b[A", "\x1b", "\x1b[1;3A", "\x1b\r"
 HOSTILE = "[bold]kept[/bold] \x1b[31mplain\x1b[0m \u202ecalm List<T>"
 
 
@@ -162,14 +162,21 @@ async def test_without_a_terminal_it_says_what_else_there_is(stage: CliHarness) 
     assert (done.code, "chat needs a terminal" in done.err) == (2, True)
 
 
-async def test_escape_interrupts_and_the_prompt_that_waited_goes_next(stage: CliHarness) -> None:
+async def test_escape_interrupts_and_a_prompt_that_waits_is_sent_when_the_person_says_so(
+    stage: CliHarness,
+) -> None:
     stage.script.then(hang("I begin"), say("After it."))
     async with stage.serving(), chat(stage) as terminal:
         await terminal.types("prompt-1.")
         await terminal.shows("I begin")
-        await terminal.types("prompt-2.")
+        await terminal.types("prompt-2.", enter=False)
+        await terminal.types(ALT_ENTER, enter=False)
         await terminal.shows("next prompt-2.")
         await terminal.types(ESCAPE, enter=False)
+        await terminal.shows("The queue waits because the turn was interrupted")
+        await terminal.types(ALT_UP, enter=False)
+        await terminal.shows("Ctrl+S sends them")
+        await terminal.types(CTRL_S, enter=False)
         await terminal.shows("After it.")
         assert "interrupted" in terminal.text
         assert stage.model.turn_requests()[-1].mentions("prompt-2.")

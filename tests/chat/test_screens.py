@@ -12,6 +12,7 @@ import anyio
 import pytest
 from textual import events
 from trimpoint.cli.views.timeline_view import TurnMark
+from trimpoint.tui.model.prompt import Outgoing
 from trimpoint.tui.model.questions import COMMAND, card_of
 from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
 from trimpoint.tui.session.changes import Changes
@@ -22,7 +23,17 @@ from trimpoint.tui.widgets.app import ChatApp
 from trimpoint.tui.widgets.composer import Composer
 from trimpoint_protocol.methods import TrimAdvice
 
-from tests.chat.entries import banner, command, context, did, divider, page, said, thread
+from tests.chat.entries import (
+    banner,
+    command,
+    context,
+    did,
+    divider,
+    page,
+    queued,
+    said,
+    thread,
+)
 from tests.deadlines import STEP_S
 
 SCREENS = Path(__file__).parent / "screens"
@@ -138,7 +149,7 @@ async def test_a_question_of_the_agent() -> None:
 async def test_a_prompt_that_waits_for_the_turn_and_what_was_said() -> None:
     chat = _chat()
     chat.state.turn_id = "t1"
-    chat.state.queue.add("thread-0123456789", "and then this")
+    chat.state.queue = [queued("and then this")]
     chat.state.tell(Tone.DONE, "Context cleared.\nTo undo: /undo")
     _is_golden("working", await _screen(chat))
 
@@ -190,7 +201,7 @@ async def test_a_draft_stays_with_its_thread_and_through_a_new_start(tmp_path: P
     app = ChatApp(chat)
     async with app.run_test(size=(80, 30)) as pilot:
         await pilot.press(*"half")
-        chat.state.queue.add("thread-0123456789", "it waits")
+        chat.state.outgoing = [Outgoing("1", "thread-0123456789", "on its way")]
         chat.open_new("/work/shop")
         app.show_state()
         composer = app.query_one("#composer", Composer)
@@ -203,7 +214,7 @@ async def test_a_draft_stays_with_its_thread_and_through_a_new_start(tmp_path: P
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     again = ChatApp(_chat(Drafts(tmp_path / "drafts")))
     async with again.run_test(size=(80, 30)):
-        assert again.query_one("#composer", Composer).text == "it waits\n\nhalf"
+        assert again.query_one("#composer", Composer).text == "on its way\n\nhalf"
 
 
 async def test_a_text_that_was_not_sent_comes_back_before_what_was_typed_meanwhile() -> None:
@@ -226,7 +237,7 @@ async def test_a_command_is_what_was_typed_however_fast() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         composer = app.query_one("#composer", Composer)
         composer.popup.show("/", [command("clear", "/clear [N]"), command("undo")])
-        app.submit = sent.append  # type: ignore[method-assign]
+        app.submit = lambda text, *, is_later: sent.append(text)  # type: ignore
         composer.text = "/undo"
         composer.action_send()
         await pilot.pause()

@@ -4,11 +4,13 @@ KEYS = (
     (
         "Typing",
         (
-            ("Enter", "sends; while the agent works, the prompt waits for its turn"),
-            ("Shift+Enter, Ctrl+J", "begins a line; so do Alt+Enter, and \\ before Enter"),
+            ("Enter", "sends; while the agent works, it is told in the middle of its turn"),
+            ("Alt+Enter, Ctrl+Enter", "queues for after the turn; Alt+↑ shows the queue"),
+            ("Shift+Enter, Ctrl+J", "begins a line; so do \\ before Enter, and Alt+Enter at rest"),
             ("/ or :", "opens the menu of commands; Tab completes"),
             ("↑ ↓", "prompts of before; ↑ in an empty line takes a waiting one back"),
             ("Esc", "interrupts the agent, or a compaction"),
+            ("Alt+R", "sends the prompt of a turn that failed again"),
             ("Ctrl+C", "copies what is marked, else clears the line; twice ends"),
             ("Ctrl+D, Ctrl+Q", "ends; the thread stays, and a turn continues"),
         ),

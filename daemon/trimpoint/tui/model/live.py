@@ -52,7 +52,7 @@ class Live:
             case "turn/started":
                 self.retry = ""
             case "turn/completed":
-                self._end_turn()
+                self._end_turn(str(as_dict(params.get("turn")).get("status")))
             case "error":
                 said = str(as_dict(params.get("error")).get("message") or "The model failed")
                 self.retry = f"{said}; trying again …" if params.get("willRetry") else ""
@@ -63,6 +63,14 @@ class Live:
             case _:
                 return False
         return True
+
+    def restore(self, turn_id: str, item: Mapping[str, Any]) -> None:
+        """Takes an item of a running turn as it is now; deltas go on from there."""
+        restored = _Item(turn_id, item, _text_of(item))
+        if output := str(item.get("aggregatedOutput") or ""):
+            restored.item = {**item, "aggregatedOutput": ""}
+            restored.output.append(output)
+        self._items[str(item.get("id"))] = restored
 
     def forget(self, recorded: set[str]) -> None:
         """Removes the items that are recorded now; `recorded` holds keys as `key_of` returns
@@ -118,10 +126,17 @@ class Live:
         pieces(item).append(str(params.get("delta") or ""))
         return True
 
-    def _end_turn(self) -> None:
-        """Removes unfinished items. The finished ones stay until they are recorded."""
+    def _end_turn(self, status: str) -> None:
+        """Removes unfinished items, but for what the agent has said in a turn that was cut short.
+        What is finished stays until it is recorded.
+        """
         self.retry = ""
-        self._items = {name: item for name, item in self._items.items() if item.is_done}
+        is_cut = status != "completed"
+        for name, item in list(self._items.items()):
+            is_said = item.item.get("type") == "agentMessage" and item.pieces
+            if not item.is_done and not (is_cut and is_said):
+                del self._items[name]
+            item.is_done = True
 
 
 def _entry(item_id: str, item: _Item) -> LiveEntry:

@@ -16,6 +16,9 @@ class OwnName(StrEnum):
     RENAME = "rename"
     FORK = "fork"
     ARCHIVE = "archive"
+    MODEL = "model"
+    PERMISSIONS = "permissions"
+    QUEUE = "queue"
     QUIT = "quit"
     TURNS = "revert"
 
@@ -32,6 +35,9 @@ _SUMMARIES = {
     OwnName.RENAME: "Give the thread a name",
     OwnName.FORK: "Go on in a copy of the thread",
     OwnName.ARCHIVE: "Archive the thread",
+    OwnName.MODEL: "Choose the model and its effort",
+    OwnName.PERMISSIONS: "Choose what the agent may do unasked",
+    OwnName.QUEUE: "See, edit, move and take out the prompts that wait",
     OwnName.QUIT: "End the chat; the thread stays",
 }
 _TAKES_TEXT = {OwnName.RENAME: "NAME"}

@@ -1,6 +1,8 @@
-"""The history of prompts for the arrow keys, and the queue of prompts that wait to be sent."""
+"""The history of prompts for the arrow keys, and prompts on their way to the daemon."""
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 MAX_HISTORY = 500
 _COMMAND = re.compile(r"\s*[/:][a-z-]*(?:\s|$)", re.IGNORECASE)
@@ -11,6 +13,21 @@ def is_command(text: str) -> bool:
     The daemon decides whether it is one.
     """
     return "\n" not in text.strip() and _COMMAND.match(text) is not None
+
+
+class Outgoing(NamedTuple):
+    """A prompt that was sent and is not acknowledged yet. `id` is that of its command, under which
+    the daemon takes it once; `thread_id` is None for a thread that begins with it.
+    """
+
+    id: str
+    thread_id: str | None
+    text: str
+
+
+def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the text of a prompt's input."""
+    return "\n".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
 
 
 class History:
@@ -60,34 +77,3 @@ class History:
             self._at = None
             return self._draft
         return self._texts[self._at]
-
-
-class Queue:
-    """Prompts that wait until their thread is idle."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, list[str]] = {}
-
-    def add(self, thread_id: str, text: str) -> None:
-        """Appends a prompt to a thread's queue."""
-        self._waiting.setdefault(thread_id, []).append(text)
-
-    def of(self, thread_id: str | None) -> list[str]:
-        """Returns the queue of a thread, the next prompt first."""
-        return list(self._waiting.get(thread_id or "", ()))
-
-    def take_next(self, thread_id: str) -> str | None:
-        """Removes and returns the next prompt of a thread; None if the queue is empty."""
-        waiting = self._waiting.get(thread_id)
-        return waiting.pop(0) if waiting else None
-
-    def take_back(self, thread_id: str | None) -> str | None:
-        """Removes and returns the last prompt of a thread, so that it can be edited; None if the
-        queue is empty.
-        """
-        waiting = self._waiting.get(thread_id or "")
-        return waiting.pop() if waiting else None
-
-    def put_back(self, thread_id: str, text: str) -> None:
-        """Inserts a prompt at the front of a thread's queue."""
-        self._waiting.setdefault(thread_id, []).insert(0, text)

@@ -5,13 +5,15 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from trimpoint_protocol.methods import CommandOutcome, ThreadOverview, TrimAdvice
-from trimpoint_protocol.readmodel import ContextStatus
+from trimpoint_protocol.readmodel import ContextStatus, QueuedPrompt, QueueHold, TimelineMessage
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.decision import SUB_AGENT
+from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.tui.model.live import Live
-from trimpoint.tui.model.prompt import Queue
+from trimpoint.tui.model.prompt import Outgoing, text_of
 from trimpoint.tui.model.questions import Card
+from trimpoint.tui.model.settings import Settings
 from trimpoint.tui.model.transcript import Transcript
 
 
@@ -32,11 +34,14 @@ class Tone(StrEnum):
 
 
 class Notice(NamedTuple):
-    """A message to the person, shown until the next one."""
+    """A message to the person, shown until the next one or the next turn. One that is `brief` is
+    over soon.
+    """
 
     tone: Tone
     text: str
     hint: str = ""
+    is_brief: bool = False
 
 
 class Question(NamedTuple):
@@ -61,9 +66,20 @@ class ChatState:
         self.context: ContextStatus | None = None
         self.advice: TrimAdvice | None = None
         self.turn_id: str | None = None
-        self.is_sending = False
-        self.outgoing: list[str] = []
-        """Texts that were sent and not acknowledged yet."""
+        self.is_stopping = False
+        """Whether the turn that is about to begin was interrupted already."""
+        self.has_begun = False
+        """Whether the thread has just begun here, so that what is typed meanwhile belongs to it."""
+        self.sequence: int | None = None
+        """The number of the last known event of the open thread."""
+        self.outgoing: list[Outgoing] = []
+        self.queue: list[QueuedPrompt] = []
+        """The prompts that wait at the daemon, the next one first."""
+        self.queue_hold: QueueHold | None = None
+        self.steered: dict[str, str] = {}
+        """What was added to the running turn and the agent has not read yet, by its id."""
+        self.returned: list[str] = []
+        """Texts that go back to where they were typed, because nobody has read them."""
         self.command = ""
         """The slash command that is under way, as it was typed."""
         self.progress = ""
@@ -74,18 +90,19 @@ class ChatState:
         self.live = Live()
         self.expanded: set[str] = set()
         self.marks: dict[str, TurnMark] = {}
-        self.queue = Queue()
-        self.model = ""
+        self.settings: Settings | None = None
 
     def open(self, thread_id: str | None, folder: str) -> None:
         """Resets the state for another thread."""
         self.thread_id, self.folder = thread_id, folder
         self.context, self.advice = None, None
-        self.turn_id, self.is_sending = None, False
+        self.turn_id, self.is_stopping, self.sequence = None, False, None
+        self.queue, self.queue_hold, self.steered = [], None, {}
         self.command, self.progress, self.operation_id = "", "", None
         self.questions = []
         self.transcript, self.live = Transcript(), Live()
         self.expanded, self.marks = set(), {}
+        self.settings = None
 
     @property
     def place(self) -> str:
@@ -93,11 +110,16 @@ class ChatState:
         return self.thread_id or f"new thread in {self.folder}"
 
     def unsent(self, draft: str) -> str:
-        """Returns all that was typed here and may not have arrived: texts on their way, prompts
-        that wait, and the draft.
+        """Returns all that was typed here and may not have arrived: texts on their way, and the
+        draft.
         """
-        parts = [*self.outgoing, *self.queue.of(self.thread_id), draft]
+        here = [one.text for one in self.outgoing if one.thread_id == self.thread_id]
+        parts = [*here, *self.steered.values(), *self.returned, draft]
         return "\n\n".join(part for part in parts if part.strip())
+
+    def sent(self, prompt_id: str) -> Outgoing:
+        """Returns a prompt that is on its way."""
+        return next(one for one in self.outgoing if one.id == prompt_id)
 
     @property
     def overview(self) -> ThreadOverview | None:
@@ -116,7 +138,7 @@ class ChatState:
     @property
     def busy(self) -> str | None:
         """Returns why the thread is busy, as the daemon reports it; None if it is idle."""
-        if self.turn_id is not None or self.is_sending:
+        if self.turn_id is not None:
             return "turn"
         overview = self.overview
         return overview.busy if overview is not None else None
@@ -125,6 +147,18 @@ class ChatState:
     def holds_prompts(self) -> bool:
         """Returns whether a prompt has to wait. Beside a sub-agent at work Codex takes prompts."""
         return self.busy not in {None, f"request: {SUB_AGENT}"}
+
+    @property
+    def failed_prompt(self) -> str | None:
+        """Returns the prompt of the newest turn if it failed, so that it can be sent again."""
+        turn_id, mark = next(reversed(self.marks.items()), ("", None))
+        if mark is None or mark.status != "failed" or self.busy is not None:
+            return None
+        said = (
+            one.text for one in self.transcript.entries
+            if isinstance(one, TimelineMessage) and one.role == "user" and one.turn_id == turn_id
+        )  # fmt: skip
+        return next(said, None)
 
     @property
     def question(self) -> Question | None:
@@ -143,16 +177,29 @@ class ChatState:
         self.questions = left
         return was_there
 
-    def tell(self, tone: Tone, text: str, hint: str = "") -> None:
+    def tell(self, tone: Tone, text: str, hint: str = "", *, is_brief: bool = False) -> None:
         """Shows a notice to the person."""
-        self.notice = Notice(tone, text, hint)
+        self.notice = Notice(tone, text, hint, is_brief)
 
     def note_turn(self, event_type: str, payload: Mapping[str, Any]) -> None:
         """Updates the running turn from an event of the thread."""
         if event_type == "thread.turn-started":
-            self.turn_id, self.is_sending = str(payload.get("turnId")), False
+            self.turn_id, self.queue_hold = str(payload.get("turnId")), None
+            self.notice = None
         elif event_type == "thread.turn-completed":
-            self.turn_id, self.is_sending = None, False
+            self.turn_id, self.is_stopping = None, False
+            self.returned += self.steered.values()
+            self.steered = {}
+
+    def note_read(self, item: Mapping[str, Any]) -> None:
+        """Forgets what was added to the turn once Codex reports that the agent has read it.
+        Versions before 0.163 report no id with it.
+        """
+        client_id, said = item.get("clientId"), text_of(map(as_dict, as_list(item.get("content"))))
+        for name, text in self.steered.items():
+            if name == client_id or (client_id is None and text.strip() == said.strip()):
+                del self.steered[name]
+                return
 
 
 def outcome_notice(outcome: CommandOutcome) -> Notice:

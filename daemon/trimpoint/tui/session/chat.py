@@ -26,10 +26,10 @@ from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.cli.exits import CliError, sole_error
 from trimpoint.tui.model.prompt import is_command
+from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import (
     ChatState,
     LinkState,
-    Notice,
     Question,
     Tone,
     outcome_notice,
@@ -39,14 +39,12 @@ from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.following import Following
 from trimpoint.tui.session.inquiries import Inquiries
 from trimpoint.tui.session.link import LOOK_AGAIN_S, Link
+from trimpoint.tui.session.prompts import NOT_CONNECTED, Prompts
 
 T = TypeVar("T")
 Scope = Literal["thread", "folder", "all"]
 MAX_SESSIONS, MAX_FOUND = 300, 100
 _CONNECTING_DEADLINE_S = 20.0
-_NOT_CONNECTED = Notice(
-    Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
-)
 
 
 class Chat:
@@ -59,10 +57,10 @@ class Chat:
         self.changes = changes
         self.drafts = drafts or Drafts(None)
         self.inquiries = Inquiries(state, self)
+        self.prompts = Prompts(state, changes, self)
         self._link = link
         self._client: Client | None = None
         self._following: Following | None = None
-        self._sequence: int | None = None
         self._unanswered: tuple[str, str] | None = None
         self._is_settled = anyio.Event()
 
@@ -83,15 +81,12 @@ class Chat:
 
     async def _live(self, client: Client) -> None:
         with client.listen() as inbox:
-            self._following = following = Following(client, self.state, self.changes)
+            self._following = following = Following(client, inbox, self.state, self.changes)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._arrive, client, following)
                 tasks.start_soon(following.keep_reading)
-                tasks.start_soon(self._send_waiting, following)
                 async for message in inbox:
-                    sequence = following.take(message)
-                    if sequence is not None:
-                        self._sequence = sequence
+                    following.take(message)
 
     def _lost(self, error: BaseException) -> None:
         if not isinstance(error, ClientError | CliError | OSError):
@@ -99,11 +94,10 @@ class Chat:
         self._client, self._following = None, None
         state = self.state
         state.link = LinkState.LOST
-        self._is_settled.set()
+        self._settle()
         state.link_problem = "" if isinstance(error, ConnectionLost) else str(error)
         state.questions = []
-        state.live.clear()
-        state.turn_id, state.is_sending = None, False
+        state.turn_id = None
         state.progress, state.operation_id = "", None
         self.changes.note()
 
@@ -114,79 +108,60 @@ class Chat:
         state = self.state
         try:
             if state.thread_id is not None:
-                self._sequence = await following.begin(self._sequence)
+                await following.begin()
         except RemoteError as error:
             state.tell(Tone.PROBLEM, str(error), error.hint)
         self._client = client
         state.link = LinkState.CONNECTED
-        self._is_settled.set()
+        if state.notice == NOT_CONNECTED:
+            state.notice = None
+        self._settle()
         self.changes.note()
         if self._unanswered is not None:
             await self._command(*self._unanswered)
 
-    async def _send_waiting(self, following: Following) -> None:
-        """Sends queued prompts one after the other, each when the thread can take one."""
-        while True:
-            await following.settled.wait()
-            following.settled = anyio.Event()
-            thread_id = self.state.thread_id
-            if thread_id is None or self._client is None or self.state.command:
-                continue
-            text = self.state.queue.take_next(thread_id)
-            if text is not None and not await self._submit(text):
-                self.state.queue.put_back(thread_id, text)
+    def _settle(self) -> None:
+        self._is_settled.set()
+        self._is_settled = anyio.Event()
 
     # --- prompts and commands -------------------------------------------------------------------
 
-    async def submit(self, text: str) -> bool:
-        """Sends a prompt or a command; a prompt is queued while the thread cannot take one.
+    async def submit(self, text: str, *, is_later: bool = False) -> bool:
+        """Sends a prompt or a command. While a turn runs, a prompt is added to it, or waits for its
+        end if it `is_later`.
 
         :returns: whether the text was accepted; if not, a notice says why.
         """
         self.state.notice = None
-        self.state.outgoing.append(text)
-        try:
-            return await self._accept(text)
-        finally:
-            self.state.outgoing.remove(text)
-
-    async def _accept(self, text: str) -> bool:
-        is_prompt = not is_command(text)
-        if is_prompt and self.state.holds_prompts and self.state.thread_id is not None:
-            self.state.queue.add(self.state.thread_id, text)
-            self.changes.note()
-            return True
-        return await self._submit(text)
-
-    async def _submit(self, text: str) -> bool:
         if is_command(text):
             outcome = await self._command(text, new_command_id())
             if outcome is None or outcome.handled:
                 return outcome is not None and not _can_be_repeated(outcome)
-        return await self.attempt(lambda client: self._prompt(client, text)) is not None
+        return await self.prompts.send(text, is_later=is_later)
 
-    async def _prompt(self, client: Client, text: str) -> bool:
-        state = self.state
-        if state.thread_id is None:
+    async def prepare(self, client: Client) -> None:
+        """Begins the thread if there is none, and subscribes to what Codex says about it."""
+        if self.state.thread_id is None:
             await self._begin_thread(client)
         assert self._following is not None
-        state.is_sending = True
-        self.changes.note()
-        try:
-            await self._following.join()
-            content: list[Any] = [{"type": "text", "text": text, "text_elements": []}]
-            params: dict[str, Any] = {"threadId": state.thread_id, "input": content}
-            started = await client.request("turn/start", params)
-        except ClientError:
-            state.is_sending = False
-            raise
-        state.turn_id = state.turn_id or str(started["turn"]["id"])
-        return True
+        await self._following.join()
+
+    async def reconnected(self) -> Client:
+        """Returns the client, after waiting for the next connection if this one is lost."""
+        while (client := self._client) is None or client.connection.is_lost:
+            await self._is_settled.wait()
+        return client
 
     async def _begin_thread(self, client: Client) -> None:
         answer = await client.request("thread/start", {"cwd": self.state.folder})
-        await self._open(str(answer["thread"]["id"]), is_joined=True)
-        self.state.model = str(answer.get("model") or "")
+        thread_id = str(answer["thread"]["id"])
+        self.state.outgoing = [
+            one if one.thread_id else one._replace(thread_id=thread_id)
+            for one in self.state.outgoing
+        ]
+        self.state.has_begun = True
+        await self._open(thread_id, is_joined=True)
+        self.state.settings = settings_of(answer)
 
     async def _command(self, text: str, command_id: str) -> CommandOutcome | None:
         """Runs a slash command; None if the daemon cannot be reached or refused it."""
@@ -231,7 +206,9 @@ class Chat:
             )
             return True
         if state.turn_id is None:
-            return False
+            # The turn of a prompt that was taken just now: it is stopped as soon as it has begun.
+            state.is_stopping = (state.busy or "").startswith("turn")
+            return state.is_stopping
         await self.attempt(lambda client: self._interrupt_turn(client, str(state.turn_id)))
         return True
 
@@ -243,7 +220,7 @@ class Chat:
         except RemoteError:
             if self.state.turn_id == turn_id:
                 raise
-            self.state.tell(Tone.NEUTRAL, "The turn had ended already.")
+            self.state.tell(Tone.NEUTRAL, "The turn had ended already.", is_brief=True)
 
     def answer(self, question: Question, result: Any) -> None:
         """Answers a question of the agent."""
@@ -295,10 +272,19 @@ class Chat:
     def open_new(self, folder: str) -> None:
         """Shows an empty thread, which is started with its first prompt."""
         self._leave()
-        self._sequence = None
         self.state.open(None, folder)
         self.state.notice = None
         self.changes.note()
+
+    async def change_settings(self, changed: dict[str, Any]) -> None:
+        """Changes settings of the thread, from its next turn on. It is begun if there is none."""
+
+        async def change(client: Client) -> None:
+            await self.prepare(client)
+            params = {"threadId": self.state.thread_id, **changed}
+            await client.request("thread/settings/update", params)
+
+        await self.attempt(change)
 
     async def rename(self, thread_id: str, name: str) -> None:
         """Renames a thread."""
@@ -349,7 +335,7 @@ class Chat:
         self.state.open(thread_id, overview.cwd if overview else self.state.folder)
         if is_joined:
             following.joined(thread_id)
-        self._sequence = await following.begin(None)
+        await following.begin()
         if (found := self.state.overview) is not None:
             self.state.folder = found.cwd
         self.changes.note()
@@ -358,7 +344,7 @@ class Chat:
         if self._following is not None and self.state.thread_id is not None:
             self._following.end(self.state.thread_id)
 
-    async def _awaited_client(self) -> Client | None:
+    async def awaited_client(self) -> Client | None:
         """Returns the client, or None if there is no connection; waits while the first connection
         is being made.
         """
@@ -371,9 +357,9 @@ class Chat:
         """Runs `act` with the client. If there is no connection, or the daemon refuses, shows a
         notice and returns None.
         """
-        client = await self._awaited_client()
+        client = await self.awaited_client()
         if client is None:
-            self.state.notice = _NOT_CONNECTED
+            self.state.notice = NOT_CONNECTED
             self.changes.note()
             return None
         try:

@@ -9,26 +9,34 @@ from typing import Literal
 
 import anyio
 import msgspec
-from trimpoint_protocol.client import Client, Message, RemoteError, ServerRequest
+from trimpoint_protocol.client import Client, Inbox, Message, RemoteError, ServerRequest
 from trimpoint_protocol.methods import (
     CommandProgress,
     ContextAdvice,
+    SnapshotParams,
     SubscribeParams,
     ThreadParams,
     TimelinePage,
 )
-from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
-from trimpoint_protocol.shapes.checkpoints import CheckpointList, CheckpointListParams
+from trimpoint_protocol.readmodel import (
+    ContextStatus,
+    EventEnvelope,
+    QueuedPrompt,
+    QueueHold,
+    ThreadTurn,
+)
+from trimpoint_protocol.shapes.orchestration import LiveItem
 
 from trimpoint.cli.views.timeline_view import TurnMark
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.tui.model.questions import ANSWERED_HERE, card_of
+from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import ChatState, Question, Tone
 from trimpoint.tui.session.changes import Changes
 
 FIRST_PAGE, PAGE, TAIL = 100, 500, 60
 MARKED_TURNS = 300
-Reading = Literal["timeline", "tail", "threads", "marks", "context"]
+Reading = Literal["timeline", "tail", "threads", "marks", "queue", "context"]
 
 # What is read again after an event. Those that are not here change nothing that is shown.
 _READ_AFTER: dict[str, tuple[Reading, ...]] = {
@@ -54,6 +62,13 @@ _READ_AFTER: dict[str, tuple[Reading, ...]] = {
     "thread.unarchived": ("threads",),
     "thread.renamed": ("threads",),
     "thread.reverted": ("timeline", "threads", "marks"),
+    "thread.prompt-queued": ("queue",),
+    "thread.prompt-edited": ("queue",),
+    "thread.prompts-reordered": ("queue",),
+    "thread.prompt-withdrawn": ("queue",),
+    "thread.prompt-sent": ("queue",),
+    "thread.queue-held": ("queue",),
+    "thread.queue-released": ("queue",),
 }
 _LIST_CHANGED = frozenset(
     {
@@ -72,11 +87,26 @@ class _Subscribed(msgspec.Struct, frozen=True):
     sequence: int
 
 
-class Following:
-    """Follows the open thread over one connection."""
+class _Thread(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of a thread's snapshot that is shown."""
 
-    def __init__(self, client: Client, state: ChatState, changes: Changes) -> None:
+    turns: list[ThreadTurn]
+    first_turn: int
+    queue: list[QueuedPrompt]
+    queue_hold: QueueHold | None
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    thread: _Thread
+    live: list[LiveItem] = []
+
+
+class Following:
+    """Follows the open thread over one connection, whose messages are in `inbox`."""
+
+    def __init__(self, client: Client, inbox: Inbox, state: ChatState, changes: Changes) -> None:
         self._client = client
+        self._inbox = inbox
         self._state = state
         self._changes = changes
         self._asked: dict[str | int, ServerRequest] = {}
@@ -84,20 +114,14 @@ class Following:
         self._wanted: dict[Reading, None] = {"threads": None}
         self._is_wanted = anyio.Event()
         self._is_wanted.set()
-        self.settled = anyio.Event()
-        """Set when the thread has become idle, or may have; the owner sets a new one."""
 
     # --- what is followed -----------------------------------------------------------------------
 
-    async def begin(self, after: int | None) -> int:
-        """Subscribes to the open thread and reads it; returns the sequence number of the last known
-        event.
-
-        :param after: the sequence number of the last event known before, to receive only later
-            ones; None if none is known.
-        """
+    async def begin(self) -> None:
+        """Subscribes to the open thread and reads it."""
         state = self._state
         assert state.thread_id is not None
+        after = state.sequence
         if after is None:
             after = (await self._client.status()).sequence
         state.questions = []
@@ -110,11 +134,11 @@ class Following:
         answer = await self._client.request(
             "orchestration/subscribeThread", params, result=_Subscribed
         )
+        state.sequence = max(after, answer.sequence, state.sequence or 0)
         if answer.mode == "snapshot":
             await self.read("timeline", "threads")
         if state.busy is not None:
             await self.join()
-        return max(after, answer.sequence)
 
     def end(self, thread_id: str) -> None:
         """Unsubscribes from a thread."""
@@ -137,7 +161,19 @@ class Following:
         except RemoteError:
             self._joined.discard(thread_id)
             raise
-        self._state.model = str(answer.get("model") or "")
+        self._state.settings = settings_of(answer)
+        await self._read_live(thread_id)
+
+    async def _read_live(self, thread_id: str) -> None:
+        """Reads what the running turn has brought so far; notifications go on from there."""
+        found = await self._snapshot(thread_id, 0)
+        # These came before the answer, but may not have been read.
+        while len(self._inbox):
+            self.take(await self._inbox.receive())
+        if thread_id == self._state.thread_id:
+            for one in found.live:
+                self._state.live.restore(one.turn_id, as_dict(one.item))
+        self._changes.note()
 
     def joined(self, thread_id: str) -> None:
         """Records that this client is already subscribed to Codex's notifications, as after
@@ -147,25 +183,29 @@ class Following:
 
     # --- what arrives ---------------------------------------------------------------------------
 
-    def take(self, message: Message) -> int | None:
-        """Processes a message; returns its sequence number if it is an event of the open thread."""
+    def take(self, message: Message) -> None:
+        """Processes a message."""
         if isinstance(message, ServerRequest):
             self._take_question(message)
         elif message.method == "orchestration/event":
-            return self._take_event(message.read_as(EventEnvelope))
+            self._take_event(message.read_as(EventEnvelope))
         elif message.thread_id in (None, self._state.thread_id):
             self._take_notification(message)
         elif message.method in _LIST_CHANGED:
             self.want("threads")
-        return None
 
-    def _take_event(self, event: EventEnvelope) -> int | None:
+    def _take_event(self, event: EventEnvelope) -> None:
         if event.thread_id != self._state.thread_id:
-            return None
-        self._state.note_turn(event.type, event.payload)
+            return
+        state = self._state
+        state.sequence = event.sequence
+        state.note_turn(event.type, event.payload)
+        if state.is_stopping and state.turn_id is not None:
+            state.is_stopping = False
+            params = {"threadId": state.thread_id, "turnId": state.turn_id}
+            self._client.begin("turn/interrupt", params)
         self.want(*_READ_AFTER.get(event.type, ()))
         self._changes.note()
-        return event.sequence
 
     def _take_notification(self, message: Message) -> None:
         state = self._state
@@ -175,15 +215,20 @@ class Following:
                 self.want("context")
             case "commands/progress":
                 self._take_progress(message.read_as(CommandProgress))
+            case "thread/settings/updated":
+                state.settings = settings_of(as_dict(message.params.get("threadSettings")))
             case "serverRequest/resolved":
                 request_id = message.params.get("requestId")
                 if self._asked.pop(request_id, None) is not None and state.withdraw(request_id):
-                    state.tell(Tone.NEUTRAL, "The question was answered elsewhere.")
+                    state.tell(Tone.NEUTRAL, "The question was answered elsewhere.", is_brief=True)
             case _ if message.method in _LIST_CHANGED:
                 self.want("threads")
             case _:
-                if not state.live.note(message.method, as_dict(message.params)):
+                params = as_dict(message.params)
+                if not state.live.note(message.method, params):
                     return
+                if (item := as_dict(params.get("item"))).get("type") == "userMessage":
+                    state.note_read(item)
         self._changes.note()
 
     def _take_progress(self, progress: CommandProgress) -> None:
@@ -233,8 +278,6 @@ class Following:
             except RemoteError as error:
                 self._state.tell(Tone.PROBLEM, str(error), error.hint)
                 self._changes.note()
-            if not self._state.holds_prompts:
-                self.settled.set()
 
     async def read(self, *readings: Reading) -> None:
         """Reads parts of the state from the daemon."""
@@ -255,7 +298,9 @@ class Following:
         if "context" in readings:
             await self._read_context(thread_id)
         if "marks" in readings:
-            await self._read_marks(thread_id)
+            await self._read_thread(thread_id, MARKED_TURNS)
+        elif "queue" in readings:
+            await self._read_thread(thread_id, 1)
         self._changes.note()
 
     async def read_older(self) -> bool:
@@ -325,12 +370,20 @@ class Following:
         if thread_id == state.thread_id:
             state.context, state.advice = context, advice
 
-    async def _read_marks(self, thread_id: str) -> None:
-        params = CheckpointListParams(thread_id=thread_id, limit=MARKED_TURNS, changes=False)
-        found = await self._client.request("checkpoint/list", params, result=CheckpointList)
-        if thread_id == self._state.thread_id:
-            self._state.marks = {
-                turn.turn_id: TurnMark(turn.number, "", turn.status or "", None)
-                for turn in found.turns
-                if turn.turn_id is not None
-            }
+    async def _read_thread(self, thread_id: str, turns: int) -> None:
+        """Reads the queue and the newest turns."""
+        thread = (await self._snapshot(thread_id, turns)).thread
+        state = self._state
+        if thread_id != state.thread_id:
+            return
+        state.queue, state.queue_hold = thread.queue, thread.queue_hold
+        marks = {
+            turn.id: TurnMark(number, "", turn.status, turn.error)
+            for number, turn in enumerate(thread.turns, thread.first_turn + 1)
+        }
+        state.marks = marks if turns == MARKED_TURNS else {**state.marks, **marks}
+        state.turn_id = next((one.id for one in thread.turns if one.status == "running"), None)
+
+    async def _snapshot(self, thread_id: str, turns: int) -> _Snapshot:
+        params = SnapshotParams(thread_id=thread_id, turns=turns)
+        return await self._client.request("orchestration/snapshot", params, result=_Snapshot)

@@ -18,6 +18,7 @@ from trimpoint_protocol.shapes.agent_sessions import SessionList, SessionListPar
 from trimpoint_protocol.shapes.checkpoints import CheckpointList, RevertPreviewParams
 from trimpoint_protocol.shapes.history import HistoryHit, HistorySearchParams, HistorySearchResult
 
+from trimpoint.tui.model.settings import Model, models_of
 from trimpoint.tui.model.state import ChatState
 
 T = TypeVar("T")
@@ -112,6 +113,11 @@ class Inquiries:
             scope="files+context" if files else "context",
         )
         return await self._access.attempt(lambda client: client.preview_revert(params))
+
+    async def models(self) -> list[Model]:
+        """Returns the models that Codex offers."""
+        found = await self._access.attempt(lambda client: client.request("model/list", {}))
+        return models_of(found or {})
 
     async def sessions(self) -> list[SessionOverview]:
         """Returns the sessions of other agents, the most recently changed one first."""

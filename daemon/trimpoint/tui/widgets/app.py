@@ -12,11 +12,12 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.timer import Timer
 from textual.widgets import TextArea
-from trimpoint_protocol.readmodel import TimelineMessage
+from trimpoint_protocol.readmodel import QueuedPrompt, TimelineMessage
 
 from trimpoint.cli.terminal import printable
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
+from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.model.transcript import Transcript
 from trimpoint.tui.session.chat import Chat
@@ -28,7 +29,9 @@ from trimpoint.tui.widgets.composer import CommandMenu, Composer
 from trimpoint.tui.widgets.help_screen import ReadScreen
 from trimpoint.tui.widgets.other_screens import OtherScreens
 from trimpoint.tui.widgets.question_card import QuestionCard
+from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.terminal_cursor import TerminalCursor
+from trimpoint.tui.widgets.terminal_keys import learn_keys
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 
 _FRAME_S = 1 / 30
@@ -49,6 +52,7 @@ class ChatApp(OtherScreens):
         self, chat: Chat, clock: Callable[[], float] = time.monotonic, *, is_loud: bool = True
     ) -> None:
         super().__init__(chat)
+        learn_keys()
         self._clock = clock
         self._stopped_at = 0.0
         self._remembered: Transcript | None = None
@@ -105,6 +109,9 @@ class ChatApp(OtherScreens):
         self._transcript.take_state()
         self._remember_prompts()
         self._change_place()
+        self._take_returned()
+        if isinstance(self.screen, QueueScreen):
+            self.screen.take_state()
         self._show_card()
         self._show_bars()
 
@@ -116,12 +123,18 @@ class ChatApp(OtherScreens):
         if place == before:
             return
         self._place = place
-        if self._state.outgoing:
+        if self._state.has_begun:
+            self._state.has_begun = False
             self._chat.drafts.keep(before, "")
             return
         if before:
             self._chat.drafts.keep(before, self._composer.text)
         self._composer.put(self._chat.drafts.read(place))
+
+    def _take_returned(self) -> None:
+        if self._state.returned:
+            self._composer.put_before("\n\n".join(self._state.returned))
+            self._state.returned = []
 
     def _keep_draft(self) -> None:
         if self._place == self._state.place:
@@ -155,6 +168,8 @@ class ChatApp(OtherScreens):
             self._composer.focus()
 
     def _show_bars(self) -> None:
+        is_running = self._state.turn_id is not None
+        self._composer.show_turn(is_running=is_running, settings=self._state.settings)
         self._activity.show(self._state, self.size)
         self._status.show(self._state, self.size.width)
 
@@ -186,7 +201,7 @@ class ChatApp(OtherScreens):
             self._state.notice = None
             self._carry_out(own)
         else:
-            self.submit(message.text)
+            self.submit(message.text, is_later=message.is_later)
 
     def _carry_out(self, own: OwnCommand) -> None:
         thread_id = self._state.thread_id
@@ -197,6 +212,12 @@ class ChatApp(OtherScreens):
                 self.action_turns()
             case OwnName.SEARCH:
                 self.action_search()
+            case OwnName.QUEUE:
+                self.action_queue()
+            case OwnName.MODEL:
+                self.action_model()
+            case OwnName.PERMISSIONS:
+                self.action_permissions()
             case OwnName.QUIT:
                 self.exit()
             case _ if thread_id is None:
@@ -215,23 +236,28 @@ class ChatApp(OtherScreens):
             self.action_new()
             self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
 
-    def submit(self, text: str) -> None:
-        """Sends a prompt or a command; a text that was not accepted comes back."""
-        self._send(text)
-
     @work
-    async def _send(self, text: str) -> None:
-        if not await self._chat.submit(text):
+    async def submit(self, text: str, *, is_later: bool = False) -> None:
+        """Sends a prompt or a command; a text that was not accepted comes back."""
+        if not await self._chat.submit(text, is_later=is_later):
             self._composer.put_before(text)
         self.show_state()
 
     def on_composer_wants_queued(self) -> None:
-        waiting = self._state.queue.take_back(self._state.thread_id)
-        if waiting is not None:
-            self._composer.put(waiting)
-            self._show_bars()
+        if self._state.queue:
+            self._take_back(self._state.queue[-1])
         else:
             self._composer.show_older()
+
+    @work
+    async def _take_back(self, prompt: QueuedPrompt) -> None:
+        if await self._chat.prompts.withdraw(prompt):
+            self.type_before(text_of(prompt.input))
+        self.show_state()
+
+    def type_before(self, text: str) -> None:
+        """Puts a text before what is typed."""
+        self._composer.put_before(text)
 
     def on_composer_wants_history(self) -> None:
         if self._state.question is not None:
@@ -272,7 +298,8 @@ class ChatApp(OtherScreens):
 
     def _copy(self, text: str) -> None:
         self.copy_to_clipboard(text)
-        self._state.tell(Tone.DONE, f"Copied {counted(len(text.splitlines()), 'line')}.")
+        copied = f"Copied {counted(len(text.splitlines()), 'line')}."
+        self._state.tell(Tone.DONE, copied, is_brief=True)
         self._show_bars()
 
     # --- keys -----------------------------------------------------------------------------------
@@ -311,7 +338,8 @@ class ChatApp(OtherScreens):
             self.exit()
         else:
             self._stopped_at = self._clock()
-            self._state.tell(Tone.NEUTRAL, "Ctrl+C once more ends the chat; the thread stays.")
+            once_more = "Ctrl+C once more ends the chat; the thread stays."
+            self._state.tell(Tone.NEUTRAL, once_more, is_brief=True)
             self._show_bars()
 
     def action_leave(self) -> None:
@@ -338,6 +366,11 @@ class ChatApp(OtherScreens):
             self._transcript.action_fold()
         else:
             self._transcript.toggle_last()
+
+    def action_again(self) -> None:
+        """Sends the prompt of a turn that failed again."""
+        if (prompt := self._state.failed_prompt) is not None:
+            self.submit(prompt)
 
     def action_take_advice(self) -> None:
         """Puts the advised command into the composer."""

@@ -7,20 +7,27 @@ from itertools import accumulate
 from rich.text import Text
 from textual.geometry import Size
 from textual.widgets import Static
+from trimpoint_protocol.readmodel import QueueHold
 
 from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import duration
 from trimpoint.cli.views.threads_view import busy_words
 from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.attention import others_that_ask
-from trimpoint.tui.model.prompt import is_command
-from trimpoint.tui.model.state import ChatState, LinkState, Tone
+from trimpoint.tui.model.prompt import text_of
+from trimpoint.tui.model.state import ChatState, LinkState, Notice, Tone
 from trimpoint.tui.model.status import LEVELS, status_bar
 
 SPIN_S = 0.12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TONES = {Tone.DONE: ("✓", "green"), Tone.NEUTRAL: ("–", "yellow"), Tone.PROBLEM: ("✗", "red")}
 _MAX_QUEUED = 3
+_BRIEF_S = 5.0
+_HOLDS = {
+    "interrupted": "The queue waits because the turn was interrupted",
+    "failed": "The queue waits because the turn failed",
+    "refused": "The queue waits because its first prompt was refused",
+}
 _MARGIN_ROWS = 1  # as the style sheet has it
 
 
@@ -56,18 +63,21 @@ class ActivityBar(Quiet):
     """The lines above the composer: activity, queued prompts, advice, and the last notice."""
 
     _busy_since: float | None = None
+    _noticed: tuple[Notice | None, float] = (None, 0.0)
     is_cut = False
     """Whether not all of the last notice fits."""
 
     def show(self, state: ChatState, screen: Size) -> None:
         """Draws the lines, or hides the widget if there are none."""
         now = time.monotonic()
+        self._end_brief_notice(state, now)
         is_working = state.busy is not None or bool(state.command)
         self._busy_since = (self._busy_since or now) if is_working else None
         seconds = now - (self._busy_since or now)
         others = [
             *_asking(state),
             *_advice(state),
+            *_failed(state),
             *_queued(state),
             *_doing(state, int(now / SPIN_S), seconds),
         ]
@@ -79,6 +89,13 @@ class ActivityBar(Quiet):
         if self.display is not bool(lines):
             self.display = bool(lines)
         self.show_text(Text("\n").join(lines))
+
+    def _end_brief_notice(self, state: ChatState, now: float) -> None:
+        notice, since = self._noticed
+        if state.notice is not notice:
+            self._noticed = state.notice, now
+        elif notice is not None and notice.is_brief and now - since > _BRIEF_S:
+            state.notice = None
 
 
 def _asking(state: ChatState) -> list[Text]:
@@ -105,7 +122,9 @@ def _doing(state: ChatState, frame: int, seconds: float) -> list[Text]:
     line = Text.assemble((f"{spinner} ", "cyan"), words)
     if seconds >= 1:
         line.append(f" {duration(seconds)}", "dim")
-    if state.turn_id is not None or state.operation_id is not None:
+    if state.turn_id is not None:
+        line.append(" · Enter tells the agent, Alt+Enter queues, Esc interrupts", "dim")
+    elif state.operation_id is not None:
         line.append(" · Esc interrupts", "dim")
     return [line]
 
@@ -126,19 +145,30 @@ def _words(state: ChatState) -> str:
 
 
 def _queued(state: ChatState) -> list[Text]:
-    waiting = state.queue.of(state.thread_id)
-    lines = [
-        Text.assemble(("not sent yet ", "yellow"), (one_line(text), "dim"))
-        for text in state.outgoing
-        if not is_command(text)
-    ]
-    lines += [
-        Text.assemble(("next ", "yellow"), (one_line(text), "dim"))
-        for text in waiting[:_MAX_QUEUED]
-    ]
+    texts = [("not sent yet ", one.text) for one in state.outgoing]
+    texts += [("not read yet ", text) for text in state.steered.values()]
+    waiting = [("next ", text_of(one.input) or "an image") for one in state.queue]
+    texts += waiting[:_MAX_QUEUED]
+    lines = [Text.assemble((label, "yellow"), (one_line(text), "dim")) for label, text in texts]
     if len(waiting) > _MAX_QUEUED:
         lines.append(Text(f"… and {len(waiting) - _MAX_QUEUED} more", "dim"))
+    if waiting and state.queue_hold is not None:
+        lines.append(_held(state.queue_hold))
+    elif waiting:
+        lines[-1].append(" · Alt+↑ changes", "dim")
     return lines
+
+
+def _failed(state: ChatState) -> list[Text]:
+    if state.failed_prompt is None:
+        return []
+    return [Text.assemble(("✗ The turn failed.", "red"), (" Alt+R tries it again.", "dim"))]
+
+
+def _held(hold: QueueHold) -> Text:
+    why = f" ({one_line(hold.message, 200)})" if hold.message else ""
+    said = f"‖ {_HOLDS.get(hold.reason, 'The queue waits')}{why}."
+    return Text.assemble((said, "yellow"), (" Alt+↑ sends or changes it.", "dim"))
 
 
 def _advice(state: ChatState) -> list[Text]:

@@ -14,6 +14,8 @@ _KEYS = (
     ("ctrl+t", "threads", "threads"),
     ("ctrl+n", "new", "new"),
     ("ctrl+r", "turns", "turns"),
+    ("alt+r", "again", "again"),
+    ("alt+up", "queue", "queue"),
     ("ctrl+x", "inspect", "inspect"),
     ("ctrl+f", "search", "search"),
     ("f1", "help", "help"),

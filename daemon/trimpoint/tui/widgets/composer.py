@@ -15,8 +15,11 @@ from trimpoint.cli.terminal import one_line
 from trimpoint.tui.model.own_commands import complete_own
 from trimpoint.tui.model.popup import Popup
 from trimpoint.tui.model.prompt import History, is_command
+from trimpoint.tui.model.settings import Settings
 
 _MENU_ROWS = 8
+# While no turn runs, and while one does.
+_PLACEHOLDERS = ("Ask, or type / for commands", "Tell the agent more, or queue what comes next")
 Complete = Callable[[str], Awaitable[list[CommandInfo]]]
 
 
@@ -52,13 +55,20 @@ def _menu_line(command: CommandInfo, column: int, *, is_chosen: bool) -> Text:
     )
 
 
+def _settings_text(settings: Settings) -> Text:
+    model, permissions = settings.words
+    style = "bold red" if settings.is_open else "dim"
+    return Text.assemble((one_line(model), "dim"), (" · ", "dim"), (one_line(permissions), style))
+
+
 class Composer(TextArea):
-    """The editor. Enter sends the text; Shift+Enter, Alt+Enter, Ctrl+J, or a backslash before Enter
-    insert a line break.
+    """The editor. Enter sends the text; Shift+Enter, Ctrl+J, or a backslash before Enter insert a
+    line break. Alt+Enter and Ctrl+Enter send it for later while a turn runs, else Alt+Enter inserts
+    a line break, too.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+enter,alt+enter,ctrl+j", "line", show=False),
+        Binding("shift+enter,ctrl+j", "line", show=False),
         Binding("tab", "complete", show=False),
         Binding("up", "up", show=False),
         Binding("down", "down", show=False),
@@ -67,9 +77,10 @@ class Composer(TextArea):
     class Sent(Message):
         """Posted when the person sends a text."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, *, is_later: bool) -> None:
             super().__init__()
             self.text = text
+            self.is_later = is_later
 
     class WantsQueued(Message):
         """Posted when the person wants to edit the last queued prompt."""
@@ -83,14 +94,24 @@ class Composer(TextArea):
     def __init__(self, menu: CommandMenu, complete: Complete) -> None:
         super().__init__(
             id="composer", soft_wrap=True, tab_behavior="focus", show_line_numbers=False,
-            placeholder="Ask, or type / for commands",
+            placeholder=_PLACEHOLDERS[False],
         )  # fmt: skip
+        self.is_in_turn = False
+        self._settings: Settings | None = None
         self.popup = Popup()
         self.prompts = History()
         self._menu = menu
         self._complete = complete
         self.cursor_blink = False
         self.highlight_cursor_line = False
+
+    def show_turn(self, *, is_running: bool, settings: Settings | None) -> None:
+        """Shows what Enter does, and what the thread works with."""
+        self.is_in_turn = is_running
+        self.placeholder = _PLACEHOLDERS[is_running]
+        if settings != self._settings:
+            self._settings = settings
+            self.border_subtitle = _settings_text(settings) if settings is not None else ""
 
     def set_aside(self) -> None:
         """Empties the editor; the arrow keys bring the text back."""
@@ -141,9 +162,9 @@ class Composer(TextArea):
         else:
             self.put(completed)
 
-    def action_send(self) -> None:
-        """Sends the text. If the menu is open and its choice is not typed completely, inserts the
-        choice instead.
+    def action_send(self, *, is_later: bool = False) -> None:
+        """Sends the text, for later if wanted. If the menu is open and its choice is not typed
+        completely, inserts the choice instead.
         """
         if self.text.endswith("\\") and self.cursor_location == self.document.end:
             self.action_delete_left()
@@ -158,7 +179,7 @@ class Composer(TextArea):
         if text:
             self.prompts.add(text)
             self.text = ""
-            self.post_message(self.Sent(text))
+            self.post_message(self.Sent(text, is_later=is_later))
 
     def action_line(self) -> None:
         """Inserts a line break."""
@@ -204,6 +225,12 @@ class Composer(TextArea):
         if event.key == "enter":
             self._take(event)
             self.action_send()
+        elif event.key == "ctrl+enter" or (event.key == "alt+enter" and self.is_in_turn):
+            self._take(event)
+            self.action_send(is_later=True)
+        elif event.key == "alt+enter":
+            self._take(event)
+            self.action_line()
         elif event.character == "?" and not self.text:
             self._take(event)
             self.post_message(self.WantsHelp())

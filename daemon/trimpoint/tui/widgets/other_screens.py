@@ -3,14 +3,18 @@
 from textual import work
 from textual.app import App
 from trimpoint_protocol.methods import ThreadOverview
+from trimpoint_protocol.readmodel import QueuedPrompt
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 from trimpoint_protocol.shapes.history import HistoryHit
 
+from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
+from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.search_picker import SearchPicker
+from trimpoint.tui.widgets.settings_pickers import Changed, ModelPicker, PermissionsPicker
 from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 from trimpoint.tui.widgets.turn_picker import TurnPicker
@@ -29,8 +33,12 @@ class OtherScreens(App[None]):
         """Draws the state."""
         raise NotImplementedError
 
-    def submit(self, text: str) -> None:
+    def submit(self, text: str, *, is_later: bool = False) -> object:
         """Sends a prompt or a command."""
+        raise NotImplementedError
+
+    def type_before(self, text: str) -> None:
+        """Puts a text before what is typed."""
         raise NotImplementedError
 
     def action_help(self) -> None:
@@ -70,6 +78,27 @@ class OtherScreens(App[None]):
     def _revert(self, command: str | None) -> None:
         if command is not None:
             self.submit(command)
+
+    def action_queue(self) -> None:
+        """Shows the prompts that wait."""
+        if self._state.thread_id is not None:
+            self.push_screen(QueueScreen(self._chat), self._take_out)
+
+    def _take_out(self, prompt: QueuedPrompt | None) -> None:
+        if prompt is not None:
+            self.type_before(text_of(prompt.input))
+
+    def action_model(self) -> None:
+        """Shows the models and their efforts."""
+        self.push_screen(ModelPicker(self._chat), self._change_settings)
+
+    def action_permissions(self) -> None:
+        """Shows what the agent may do unasked."""
+        self.push_screen(PermissionsPicker(self._chat), self._change_settings)
+
+    def _change_settings(self, changed: Changed | None) -> None:
+        if changed is not None:
+            self.run_worker(self._chat.change_settings(changed))
 
     def action_search(self) -> None:
         """Shows the search."""

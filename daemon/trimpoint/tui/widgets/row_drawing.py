@@ -88,7 +88,8 @@ class RowDrawing:
         return lines
 
     def _drawn(self, place: Place) -> list[Strip]:
-        if place.is_live and isinstance(place.entry, TimelineMessage):
+        is_over = place.mark is not None and place.mark.status != "running"
+        if place.is_live and not is_over and isinstance(place.entry, TimelineMessage):
             return self._streamed(place, place.entry)
         return self._strips(Group(*_parts(place)))
 
@@ -153,7 +154,7 @@ def _parts(place: Place) -> list[RenderableType]:
             parts.append(timeline_row(entry, marks, is_first=is_first))
             if place.is_open:
                 parts.append(_details(entry))
-    if place.is_last and not place.is_live and place.mark and place.mark.status != "running":
+    if place.is_last and place.mark and place.mark.status != "running":
         parts += turn_end(entry, marks)
     return parts
 

@@ -1,0 +1,161 @@
+"""Sends prompts: into the running turn, or into the thread's queue, which the daemon keeps.
+
+Always true: a prompt is in `ChatState.outgoing` until the daemon has acknowledged it. It is queued
+under one id, so it may be sent again after a lost connection, and is taken once.
+"""
+
+from typing import Any, Protocol
+
+import anyio
+from trimpoint_protocol import commands as c
+from trimpoint_protocol.client import Client, ClientError, RemoteError, new_command_id
+from trimpoint_protocol.readmodel import QueuedPrompt
+
+from trimpoint.tui.model.prompt import Outgoing
+from trimpoint.tui.model.state import ChatState, Notice, Tone
+from trimpoint.tui.session.changes import Changes
+from trimpoint.tui.session.inquiries import Access
+
+NOT_CONNECTED = Notice(
+    Tone.PROBLEM, "The daemon is not there; nothing was sent.", "Ctrl+S starts one."
+)
+_UNKNOWN = "The connection was lost; the agent may have read this or not."
+
+
+class Connection(Access, Protocol):
+    """Access to the daemon, over connections that are lost and restored."""
+
+    async def awaited_client(self) -> Client | None:
+        """Returns the client, or None if there is no connection."""
+        ...
+
+    async def reconnected(self) -> Client:
+        """Returns the client, after waiting for the next connection if this one is lost."""
+        ...
+
+    async def prepare(self, client: Client) -> None:
+        """Begins the thread if there is none, and subscribes to what Codex says about it."""
+        ...
+
+
+class Prompts:
+    """The prompts of the open thread."""
+
+    def __init__(self, state: ChatState, changes: Changes, connection: Connection) -> None:
+        self._state = state
+        self._changes = changes
+        self._connection = connection
+        self._in_order = anyio.Lock()
+
+    async def send(self, text: str, *, is_later: bool) -> bool:
+        """Sends a prompt: into the running turn, unless it `is_later`.
+
+        :returns: whether the daemon has it; if not, a notice says why.
+        """
+        sent = Outgoing(new_command_id(), self._state.thread_id, text)
+        self._state.outgoing.append(sent)
+        self._changes.note()
+        try:
+            async with self._in_order:
+                return await self._accepted(sent.id, is_later=is_later)
+        except RemoteError as error:
+            self._state.tell(Tone.PROBLEM, str(error), error.hint)
+            return False
+        finally:
+            self._state.outgoing = [one for one in self._state.outgoing if one.id != sent.id]
+            self._changes.note()
+
+    async def _accepted(self, sent_id: str, *, is_later: bool) -> bool:
+        client = await self._connection.awaited_client()
+        if client is None:
+            self._state.notice = NOT_CONNECTED
+            return False
+        sent, turn_id = self._state.sent(sent_id), self._state.turn_id
+        if not is_later and turn_id is not None and sent.thread_id == self._state.thread_id:
+            try:
+                if await self._steer(client, sent, turn_id):
+                    return True
+            except ClientError:
+                self._state.tell(Tone.PROBLEM, _UNKNOWN)
+                return False
+        while True:
+            try:
+                return await self._queue(client, sent_id)
+            except RemoteError:
+                raise
+            except ClientError:
+                client = await self._connection.reconnected()
+
+    async def _steer(self, client: Client, sent: Outgoing, turn_id: str) -> bool:
+        """Adds a prompt to the turn; returns False if the turn takes none, or has ended."""
+        state = self._state
+        state.steered[sent.id] = sent.text
+        params = {
+            "threadId": sent.thread_id, "expectedTurnId": turn_id, "input": _input(sent.text),
+            "clientUserMessageId": sent.id,
+        }  # fmt: skip
+        try:
+            await client.request("turn/steer", params)
+        except RemoteError:
+            state.steered.pop(sent.id, None)
+            if sent.text in state.returned:  # the turn has ended meanwhile
+                state.returned.remove(sent.text)
+            return False
+        except ClientError:
+            state.steered.pop(sent.id, None)
+            raise
+        return True
+
+    async def _queue(self, client: Client, sent_id: str) -> bool:
+        """Puts a prompt into the queue; returns False if it was for a thread to come, and the
+        person has gone to another one.
+        """
+        state = self._state
+        if state.sent(sent_id).thread_id is None and state.thread_id is not None:
+            return False
+        if state.sent(sent_id).thread_id == state.thread_id:
+            await self._connection.prepare(client)
+        _, thread_id, text = state.sent(sent_id)
+        assert thread_id is not None
+        command = c.QueuePrompt(
+            command_id=sent_id,
+            thread_id=thread_id,
+            input=_input(text),
+            client_user_message_id=sent_id,
+        )
+        await client.dispatch(command)
+        return True
+
+    # --- the prompts that wait ------------------------------------------------------------------
+
+    async def withdraw(self, prompt: QueuedPrompt) -> bool:
+        """Takes a prompt out of the queue; returns whether it was there."""
+        command = c.WithdrawQueuedPrompt(
+            command_id=new_command_id(), thread_id=self._thread_id, prompt_id=prompt.id
+        )
+        return await self._dispatched(command)
+
+    async def put_first(self, prompts: list[QueuedPrompt]) -> bool:
+        """Gives the queue another order; returns whether that succeeded."""
+        command = c.ReorderQueue(
+            command_id=new_command_id(), thread_id=self._thread_id,
+            prompt_ids=[one.id for one in prompts],
+        )  # fmt: skip
+        return await self._dispatched(command)
+
+    async def release(self) -> bool:
+        """Has the prompts of a queue that is held sent; returns whether that succeeded."""
+        command = c.ReleaseQueue(command_id=new_command_id(), thread_id=self._thread_id)
+        return await self._dispatched(command)
+
+    async def _dispatched(self, command: c.AnyClientCommand) -> bool:
+        return await self._connection.attempt(lambda client: client.dispatch(command)) is not None
+
+    @property
+    def _thread_id(self) -> str:
+        assert self._state.thread_id is not None
+        return self._state.thread_id
+
+
+def _input(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "text_elements": []}]

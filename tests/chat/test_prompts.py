@@ -1,0 +1,161 @@
+"""Prompts of the chat on the real daemon and the real Codex: steered, queued, taken back."""
+
+import anyio
+import pytest
+from trimpoint.testkit import hang, held, http_error, run, say
+from trimpoint_protocol.client import ConnectionLost
+from trimpoint_protocol.commands import AnyClientCommand
+from trimpoint_protocol.methods import DispatchResult
+
+from tests.chat.piloted import piloted
+from tests.cli.stage import CliHarness
+
+pytestmark = pytest.mark.codex
+
+
+async def test_enter_tells_the_agent_in_its_turn_and_alt_enter_queues(stage: CliHarness) -> None:
+    release = anyio.Event()
+    stage.script.then(held(run("echo one"), release), say("I have both."), say("And then."))
+    async with stage.daemon() as client, piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("Enter tells the agent, Alt+Enter queues")
+        await stage.model.wait_for_request(lambda request: request.mentions("prompt-1."))
+        await chat.types("prompt-2.")
+        await chat.shows("not read yet prompt-2.")
+        await chat.types("prompt-3.", "alt+enter")
+        await chat.shows("next prompt-3.")
+        queued = (await client.request("thread/queue/list", threadId=chat.state.thread_id))["data"]
+        assert [one["input"][0]["text"] for one in queued] == ["prompt-3."]
+        release.set()
+        await chat.shows("And then.")
+        assert "not read yet" not in chat.screen
+    second, third = stage.model.turn_requests()[-2:]
+    assert second.mentions("prompt-2.")
+    assert not second.mentions("prompt-3.")
+    assert third.mentions("prompt-3.")
+
+
+async def test_queued_prompts_are_seen_moved_edited_and_taken_out(stage: CliHarness) -> None:
+    stage.script.then(hang("I begin"), say("After it."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("I begin")
+        for number in (2, 3, 4):
+            await chat.types(f"prompt-{number}.", "alt+enter")
+            await chat.shows(f"next prompt-{number}.")
+        await chat.presses("up")
+        await chat.shows(lambda text: "next prompt-4." not in text)
+        assert chat.composer.text == "prompt-4."
+        await chat.presses("ctrl+c", "alt+up")
+        await chat.shows("Shift+↑↓ moves")
+        async with piloted(stage.socket, stage.worktree, chat.state.thread_id) as other:
+            await other.shows("I begin")
+            await chat.presses("down", "shift+up")
+            await other.shows(lambda text: 0 < text.find("next prompt-3.") < text.find("prompt-2."))
+        await chat.presses("down", "delete")
+        await chat.shows(lambda text: "prompt-2." not in text)
+        await chat.presses("escape", "escape")
+        await chat.shows("The queue waits because the turn was interrupted")
+        await chat.presses("alt+up", "ctrl+s")
+        await chat.shows("After it.")
+    last = stage.model.turn_requests()[-1]
+    assert last.mentions("prompt-3.")
+    assert not last.mentions("prompt-2.")
+
+
+async def test_what_the_agent_has_not_read_when_the_turn_is_stopped_comes_back(
+    stage: CliHarness,
+) -> None:
+    release = anyio.Event()
+    stage.script.then(held(say("Never said."), release))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await stage.model.wait_for_request(lambda request: request.mentions("prompt-1."))
+        await chat.types("prompt-2.")
+        await chat.shows("not read yet prompt-2.")
+        await chat.presses("escape")
+        await chat.shows("■ interrupted")
+        await chat.shows(lambda text: "not read yet" not in text)
+        assert chat.composer.text == "prompt-2."
+        release.set()
+
+
+async def test_a_running_answer_is_there_in_a_second_window_and_what_was_said_stays(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("Before."), hang("I begin"), say("After."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("Before.")
+        await chat.types("prompt-2.")
+        await chat.shows("I begin")
+        async with piloted(stage.socket, stage.worktree, chat.state.thread_id) as other:
+            await other.shows("I begin")
+            await other.presses("escape")
+            await other.shows("■ interrupted")
+        await chat.shows("■ interrupted")
+        assert "I begin" in chat.screen
+        await chat.types("prompt-3.")
+        await chat.shows("After.")
+        assert "I begin" in chat.screen.partition("prompt-3.")[0]
+
+
+async def test_a_prompt_is_taken_once_though_the_connection_was_lost_before_the_answer(
+    stage: CliHarness,
+) -> None:
+    stage.script.then(say("Before."), say("After."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("Before.")
+        client = await chat.chat.reconnected()
+        dispatch = client.dispatch
+
+        async def lose(command: AnyClientCommand) -> DispatchResult:
+            await dispatch(command)
+            client.connection._lose()  # pyright: ignore[reportPrivateUsage]
+            raise ConnectionLost
+
+        client.dispatch = lose  # type: ignore[method-assign]
+        await chat.types("prompt-2.")
+        await chat.shows("After.")
+        await chat.shows(lambda text: "not sent yet" not in text)
+    assert [one.mentions("prompt-2.") for one in stage.model.turn_requests()] == [False, True]
+
+
+async def test_model_and_permissions_are_seen_and_changed(stage: CliHarness) -> None:
+    stage.script.then(say("Ready."), say("Again."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("read only, asks for more")
+        await chat.types("/permissions")
+        await chat.shows("edits files in the folder")
+        await chat.presses("down", "down", "down", "enter")
+        await chat.shows("Enter once more takes it")
+        await chat.presses("enter")
+        await chat.shows("no sandbox, never asks")
+        assert chat.state.settings is not None
+        before = chat.state.settings.words[0]
+        await chat.types("/model")
+        await chat.shows("Model of this thread")
+        await chat.shows(lambda text: "loading" not in text)
+        await chat.presses("enter")
+        await chat.shows("Effort of")
+        await chat.presses("enter")
+        await chat.shows(lambda text: "Ready." in text and f" {before} · " not in text)
+        assert chat.state.settings is not None
+        model, effort = chat.state.settings[:2]
+        await chat.types("prompt-2.")
+        await chat.shows("Again.")
+    last = stage.model.turn_requests()[-1].body
+    assert (last["model"], last["reasoning"]["effort"]) == (model, effort)
+
+
+async def test_a_turn_that_failed_says_why_and_is_tried_again(stage: CliHarness) -> None:
+    stage.script.then(http_error(400, "The model is out of order."), say("It went well."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("prompt-1.")
+        await chat.shows("Alt+R tries it again")
+        assert "out of order" in chat.screen
+        await chat.presses("alt+r")
+        await chat.shows("It went well.")
+        assert "Alt+R" not in chat.screen

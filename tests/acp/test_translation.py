@@ -71,6 +71,19 @@ def test_decisions_are_sent_back_exactly_as_they_were_offered() -> None:
     assert permission.answer("nonsense") == {"decision": "decline"}
 
 
+def test_what_is_hidden_in_a_permission_is_named_and_an_unknown_change_cannot_be_allowed() -> None:
+    amend = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["rm\u202e", "x"]}}
+    params = {"itemId": "1", "command": "rm\u200b x", "reason": "a\u2066b"}
+    asked = permissions.command_permission({**params, "availableDecisions": [amend]}, None)
+    shown = as_json(asked.request("s"))
+    assert "\u200b" not in shown["toolCall"]["title"]
+    assert "rm⟨U+202E⟩ x" in str([one["name"] for one in shown["options"]])
+    assert "a⟨U+2066⟩b" in str(shown["toolCall"]["content"])
+    change = as_json(permissions.file_change_permission({"itemId": "2"}, None).request("s"))
+    assert [one["kind"] for one in change["options"]] == ["reject_once"]
+    assert "not known here" in str(change["toolCall"]["content"])
+
+
 def test_wider_permissions_and_tools_and_choices_are_permissions() -> None:
     wider = permissions.wider_permission(
         {"itemId": "1", "permissions": {"network": {}}, "reason": "r"}

@@ -10,6 +10,7 @@ from trimpoint_protocol.hidden_characters import whole
 from trimpoint.acp.json_access import Json, as_list, as_object, as_objects, as_text
 from trimpoint.acp.wire.content import AcpStruct, ToolCall, ToolContent, text_content
 
+_NOT_KNOWN = "What this would change is not known here, so it cannot be allowed here."
 OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 COMMAND = "item/commandExecution/requestApproval"
@@ -58,10 +59,11 @@ class Permission(NamedTuple):
         position.
         """
         options = [
-            PermissionOption(option_id=str(place), name=one.name, kind=one.kind)
+            PermissionOption(option_id=str(place), name=whole(one.name), kind=one.kind)
             for place, one in enumerate(self.options)
         ]
-        return PermissionRequest(session_id=session_id, tool_call=self.tool_call, options=options)
+        call = msgspec.structs.replace(self.tool_call, title=whole(self.tool_call.title or ""))
+        return PermissionRequest(session_id=session_id, tool_call=call, options=options)
 
     def answer(self, option_id: str | None) -> Json:
         """Returns the answer for the chosen option; for an unknown option, a refusal."""
@@ -85,17 +87,23 @@ def command_permission(params: Json, call: ToolCall | None) -> Permission:
 
 
 def file_change_permission(params: Json, call: ToolCall | None) -> Permission:
-    """Returns the permission for a file change; `call` is its tool call with the diffs, if
-    known.
+    """Returns the permission for a file change; `call` is its tool call with the diffs, if known.
+    What is not known here cannot be allowed here.
     """
+    reject = Option("Reject", "reject_once", {"decision": "decline"})
+    if call is None or not call.content:
+        content: list[ToolContent] = [text_content(_NOT_KNOWN)]
+        shown = ToolCall(
+            tool_call_id=as_text(params.get("itemId")), title="Edit files", kind="edit",
+            content=content,
+        )  # fmt: skip
+        return _decided(_with_reason(shown, params), [reject])
     options = [
         _accept(),
         Option("Allow for this session", "allow_always", {"decision": "acceptForSession"}),
-        Option("Reject", "reject_once", {"decision": "decline"}),
+        reject,
     ]
-    shown = call or ToolCall(
-        tool_call_id=as_text(params.get("itemId")), title="Edit files", kind="edit"
-    )
+    shown = call
     return _decided(_with_reason(shown, params), options)
 
 
@@ -113,7 +121,7 @@ def wider_permission(params: Json) -> Permission:
         Option("Reject", "reject_once", refused),
     ]
     reason = as_text(params.get("reason"))
-    content: list[ToolContent] = [text_content(reason)] if reason else []
+    content: list[ToolContent] = [text_content(whole(reason))] if reason else []
     call = ToolCall(
         tool_call_id=as_text(params.get("itemId")),
         title="More permissions",
@@ -150,7 +158,9 @@ def tool_permission(params: Json, call: ToolCall | None) -> Permission:
         tool_call_id=f"mcp-{name}", title=message or f"Use {name}", kind="other", status="pending"
     )
     shown = (
-        msgspec.structs.replace(shown, content=[*(shown.content or []), text_content(message)])
+        msgspec.structs.replace(
+            shown, content=[*(shown.content or []), text_content(whole(message))]
+        )
         if message
         else shown
     )
@@ -184,13 +194,14 @@ def _accept() -> Option:
 
 
 def _decided(call: ToolCall, options: list[Option]) -> Permission:
-    shown = msgspec.structs.replace(call, status="pending", title=whole(call.title or ""))
+    shown = msgspec.structs.replace(call, status="pending")
     return Permission(shown, options, {"decision": "decline"}, {"decision": "cancel"})
 
 
 def _with_reason(call: ToolCall, params: Json) -> ToolCall:
     reason = as_text(params.get("reason"))
-    content = [*(call.content or []), text_content(reason)] if reason else call.content
+    said = [text_content(whole(reason))] if reason else []
+    content = [*(call.content or []), *said] or None
     return msgspec.structs.replace(call, content=content, meta=None)
 
 

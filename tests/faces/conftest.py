@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faces.approvals import Face, chat_face, neovim_face
+from tests.faces.stage import Face, chat_face, neovim_face
 
 
 @pytest.fixture(params=["chat", pytest.param("neovim", marks=pytest.mark.processes)])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
+import msgspec
 from textual.pilot import Pilot
 from trimpoint.tui.model.questions import COMMAND, card_of
 from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
@@ -17,8 +18,10 @@ from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
+from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.shapes.slash_commands import CommandOutcome
 
+from tests.chat.entries import thread
 from tests.deadlines import STEP_S
 from tests.neovim.editor import Editor, opened_editor
 
@@ -80,6 +83,13 @@ class Face(Protocol):
     async def sends(self) -> None:
         """Presses the key that sends."""
 
+    async def others_ask(self, *titles: str) -> None:
+        """Lets threads that are not open ask, and all others be idle."""
+
+
+def _asking(title: str) -> ThreadOverview:
+    return thread(title, name=title, busy=f"request: {COMMAND}", asks=COMMAND)
+
 
 class ChatFace:
     """`trimpoint chat` without a terminal and a daemon."""
@@ -117,6 +127,11 @@ class ChatFace:
 
     async def sends(self) -> None:
         await self._pilot.press("enter")
+        await self._pilot.pause()
+
+    async def others_ask(self, *titles: str) -> None:
+        self._chat.state.threads = [_asking(title) for title in titles]
+        self._chat.changes.note()
         await self._pilot.pause()
 
     async def asks(self, number: int = 1, **params: Any) -> None:
@@ -184,7 +199,14 @@ _G.clock, _G.answers = 100000, {}
 require("trimpoint.ui.choose").now = function()
   return _G.clock
 end
-require("trimpoint.client.session").answer = function(_, result)
+local session = require("trimpoint.client.session")
+local listen = session.listen
+_G.listeners = {}
+session.listen = function(listener)
+  table.insert(_G.listeners, listener)
+  listen(listener)
+end
+session.answer = function(_, result)
   table.insert(_G.answers, result.decision)
 end
 -- A picker in a window, as most people have one: F5 chooses the first row, F6 the second.
@@ -211,6 +233,20 @@ vim.cmd.startinsert()
 _ASK = """
 local id, method, params = ...
 require("trimpoint.ui.chat").last_used().talk:on_question(id, method, params)
+"""
+_OTHERS_ASK = """
+local session, threads = require("trimpoint.client.session"), ...
+require("trimpoint.ui.waiting")
+session.state = function()
+  return "ready"
+end
+session.request = function()
+  return { threads = threads }, nil
+end
+for _, listener in ipairs(_G.listeners) do
+  listener.on_notification("thread/status/changed", {})
+end
+vim.wait(300)
 """
 _DECIDE = """
 local outcome, refusal, unknown = ...
@@ -281,6 +317,10 @@ class NeovimFace:
     async def sends(self) -> None:
         await self._editor.keys("<C-s>")
         await self._editor.lua("vim.wait(50)")
+
+    async def others_ask(self, *titles: str) -> None:
+        threads = [msgspec.to_builtins(_asking(title)) for title in titles]
+        await self._editor.lua(_OTHERS_ASK, threads)
 
     async def answers(self) -> list[Any]:
         await self._editor.lua("vim.wait(20)")

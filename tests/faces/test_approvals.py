@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faces.approvals import RULE, Face
+from tests.faces.stage import RULE, Face
 
 SENTENCE = "why? yes, a 12"
 SETTLED_S = 0.8

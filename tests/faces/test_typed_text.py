@@ -4,7 +4,7 @@ refused with the nearest name.
 
 import pytest
 
-from tests.faces.approvals import REFUSAL, Face, Outcome
+from tests.faces.stage import REFUSAL, Face, Outcome
 
 PROMPT = "make it blue"
 

@@ -36,11 +36,8 @@ end
 ---@param found trimpoint.Findings
 local function report_codex(found)
   local codex = found.status.codex
-  local words = ("Codex %s at %s: %s"):format(
-    codex.version or "?",
-    text.one_line(codex.path, 200),
-    codex.state
-  )
+  local version = codex.version and " " .. text.one_line(codex.version, 40) or ""
+  local words = ("Codex%s at %s: %s"):format(version, text.one_line(codex.path, 200), codex.state)
   if codex.state == "unavailable" then
     vim.health.error(
       words .. ". " .. text.one_line(codex.problem or "", 300),

@@ -25,7 +25,7 @@ local FRAME_MS = 33
 ---@field canvas trimpoint.Canvas
 ---@field sending trimpoint.Outgoing[] what the daemon has not acknowledged yet
 ---@field known_ids table<string, string> ids of texts that may have been sent
----@field is_sending boolean
+---@field pump? thread the task that sends
 ---@field is_keeping boolean
 ---@field kept_as? string
 ---@field on_begun? fun() called once the daemon carries out a command

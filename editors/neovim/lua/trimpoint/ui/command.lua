@@ -231,10 +231,8 @@ local run_model = with_chat(settings.model, true)
 local run_permissions = with_chat(settings.permissions, true)
 
 local function run_fresh()
-  if not reached() then
-    return
-  end
   chats.fresh(vim.fn.getcwd()):show()
+  reached()
 end
 
 --- A slash command; `revert` without a turn lets the person choose one.

@@ -120,9 +120,11 @@ local function run_command(chat, sent)
   if not is_handled then
     return false
   end
-  local act = is_done and acknowledge or put_back
   if vim.tbl_contains(chat.sending, sent) then
+    local act = is_done and acknowledge or put_back
     act(chat, sent)
+  elseif not is_done and prompt.text(chat.prompt) == "" then
+    prompt.fill(chat.prompt, sent.text) -- It had begun, and failed.
   end
   return true
 end
@@ -156,15 +158,16 @@ end
 --- Sends what waits, one after the other.
 ---@param chat trimpoint.Chat
 function M.pump(chat)
-  if chat.is_sending or opening.is_waiting(chat) then
+  local is_sending = chat.pump and coroutine.status(chat.pump) ~= "dead"
+  if is_sending or opening.is_waiting(chat) then
     return
   end
-  chat.is_sending = true
   task.run(function()
+    chat.pump = coroutine.running()
     while chat.sending[1] and send(chat, chat.sending[1]) do
       chat:draw_soon()
     end
-    chat.is_sending = false
+    chat.pump = nil
     chat:draw_soon()
   end)
 end

@@ -162,7 +162,10 @@ def add_export(commands: Commands) -> None:
         "write a thread as a document, with its trim points and summaries",
     )
     parser.add_argument(
-        "--format", choices=("markdown", "json"), default="markdown", help="default: markdown"
+        "--format",
+        choices=("markdown", "html", "json"),
+        default="markdown",
+        help="default: markdown; html is one file that can be sent to somebody",
     )
     parser.add_argument(
         "--pruned", action="store_true", help="with what is no longer in the agent's context"

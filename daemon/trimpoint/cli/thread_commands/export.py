@@ -1,4 +1,4 @@
-"""`trimpoint export`: writes a thread as Markdown or JSON."""
+"""`trimpoint export`: writes a thread as Markdown, HTML or JSON."""
 
 import argparse
 import os
@@ -32,12 +32,7 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
     print_thread(thread, arguments)
     entries = await _all_entries(client, thread.id, pruned=arguments.pruned)
     heading = Heading(thread.id, thread.name, thread.cwd, thread.created_at)
-    as_json = arguments.json or arguments.format == "json"
-    pieces = (
-        [msgspec.json.encode(document(heading, entries)).decode(), "\n"]
-        if as_json
-        else markdown(heading, entries)
-    )
+    pieces = _pieces("json" if arguments.json else arguments.format, heading, entries)
     if arguments.out is None:
         _print(pieces)
     else:
@@ -48,6 +43,16 @@ async def _export(arguments: argparse.Namespace, client: Client) -> int:
             "What is no longer in the agent's context is left out; --pruned includes it."
         )
     return Exit.DONE
+
+
+def _pieces(form: str, heading: Heading, entries: list[TimelineEntry]) -> Iterable[str]:
+    if form == "json":
+        return [msgspec.json.encode(document(heading, entries)).decode(), "\n"]
+    if form == "html":
+        from trimpoint.cli.views.html_export import html
+
+        return html(heading, entries)
+    return markdown(heading, entries)
 
 
 def _print(pieces: Iterable[str]) -> None:

@@ -67,7 +67,9 @@ class World:
 
 @dataclass
 class Pinned:
-    """A pinned turn, by its number, or a pinned note; `place` is where it was pinned."""
+    """A pinned turn, by its number, or a pinned note; `place` is that of the turn, or of the one
+    that follows the note.
+    """
 
     turn: int | None
     note: str
@@ -84,6 +86,8 @@ class Life:
         self.pins: list[Pinned] = []
         self.undone: list[Trim] = []
         self.reverted: World | None = None
+        self.noted: dict[str, int] = {}
+        self.kept = 0
         self.happened = 0
         self.steps: list[str] = []
 
@@ -103,7 +107,7 @@ class Life:
     def _standing(self) -> list[Pinned]:
         places = {number: place for place, (_, number) in enumerate(self.world.turns)}
         there = [one for one in self.pins if one.turn is None or one.turn in places]
-        return sorted(there, key=lambda one: (one.place, one.turn is None))
+        return sorted(there, key=lambda one: (one.place, one.turn is not None))
 
     def _context(self) -> list[str]:
         world = self.world
@@ -218,12 +222,24 @@ class Life:
         self.thread.revert(turn_count=kept)
         self.world = World(self.world.turns[:kept], injected, trims)
         self.reverted, self.undone = present, []
+        self.noted, self.kept = self._noted(), kept
+        self._place_notes({})
+
+    def _place_notes(self, noted: dict[str, int]) -> None:
+        for one in self.pins:
+            if one.turn is None:
+                one.place = noted.get(one.note, min(one.place, self.kept))
+
+    def _noted(self) -> dict[str, int]:
+        return {one.note: one.place for one in self.pins if one.turn is None}
 
     def _unrevert(self) -> None:
         if self.reverted is not None:
             present = deepcopy(self.world)
             self.thread.revert(undo=True)
             self.world, self.reverted, self.undone = self.reverted, present, []
+            noted, self.noted = self.noted, self._noted()
+            self._place_notes(noted)
 
     def _restart(self) -> None:
         assert self.thread.replayed() == self.thread.state, self.steps

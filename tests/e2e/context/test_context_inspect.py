@@ -223,3 +223,18 @@ async def test_advice_frees_what_it_promises(project: Harness) -> None:
         done = await talk.type(clear["command"])
         assert done["tokens"]["after"] == clear["afterTokens"]
         assert done["tokens"]["before"] - done["tokens"]["after"] == clear["freesTokens"]
+
+
+async def test_a_change_of_the_model_that_codex_will_tell_of_is_noted(harness: Harness) -> None:
+    async with harness.conversation() as talk:
+        await talk.turn()
+        assert (await inspected(talk))["note"] is None
+        await talk.client.request(
+            "thread/settings/update", threadId=talk.thread_id, model="gpt-5-codex"
+        )
+        found = await inspected(talk)
+        told = await talk.turn()
+        afterwards = await inspected(talk)
+    assert "The model was changed" in found["note"]
+    assert told.mentions("<model_switch>")
+    assert afterwards["note"] is None

@@ -44,6 +44,28 @@ def model_input(lines: Iterable[bytes]) -> list[bytes]:
     return [instructions, *items] if instructions else items
 
 
+def model_of_last_turn(lines: Iterable[bytes]) -> str | None:
+    """Returns the model that the newest turn of the conversation ran with, or None."""
+    model: str | None = None
+    has_begun = False
+    for line in lines:
+        has_begun |= b'"task_started"' in line
+        if has_begun and b'"turn_context"' in line:
+            model = _model(line) or model
+    return model
+
+
+def _model(line: bytes) -> str | None:
+    try:
+        record = _decode_line(line)
+    except msgspec.MsgspecError:
+        return None
+    if record.type != "turn_context":
+        return None
+    model = as_dict(msgspec.json.decode(record.payload)).get("model")
+    return model if isinstance(model, str) else None
+
+
 def own_beginning(items: Iterable[bytes]) -> list[bytes]:
     """Returns the items at the beginning that Codex wrote itself, the preamble."""
     beginning: list[bytes] = []

@@ -31,10 +31,11 @@ def carried_turn(
 
 def carried_pins_of(state: ThreadState, thread_id: str) -> tuple[ev.AnyEvent, ...]:
     """Returns the events that record the pins of `state` in a new thread: each pinned turn with its
-    raw items in the context, and each pin, in the order of the ledger.
+    raw items in the context, and each pin: first the notes, then the turns, in the order of the
+    ledger.
     """
     events: list[ev.AnyEvent] = []
-    for pin in standing_pins(state):
+    for pin in sorted(standing_pins(state), key=lambda pin: pin.turn_id is not None):
         if pin.turn_id is not None:
             turn = state.turns[state.turn_index[pin.turn_id]]
             items = [item for _, item in placed_items(state, turn)]

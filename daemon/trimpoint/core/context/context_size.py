@@ -213,7 +213,7 @@ def overhead_tokens(state: ThreadState) -> int:
     their items is known only roughly after they are pruned.
     """
     roughly: Generation | None = None
-    for generation in reversed(state.generations):
+    for generation in reversed(state.generations[state.usage.overhead_until :]):
         if _is_measured(state, generation):
             if _begins_clean(generation):
                 return _measured_overhead(state, generation)
@@ -265,7 +265,9 @@ def _weights_at_first_call(state: ThreadState, generation: Generation) -> Iterat
     before = _turns_before_first_call(state, generation)
     # The turns of a fork include the pruned turns of its parent.
     given = (state.turn_index[turn_id] for turn_id in generation.turn_ids)
-    kept = [index for index in given if index >= state.active_from_turn]
+    points = (one for one in state.trim_points if one.generation <= generation.number)
+    begun = max((one.turn_index for one in points), default=0)
+    kept = [index for index in given if index >= begun]
     for index in (*kept, *before):
         yield _injected_tokens(state, index)
         yield sum(_entry_tokens(entry) for entry in _entries(state, index))

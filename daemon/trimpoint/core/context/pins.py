@@ -2,8 +2,8 @@
 (docs/spec/context.md).
 
 Each pinned thing is in the context once. A pinned turn of the active turns is in its normal place.
-Earlier pinned turns follow the summary in the order of the ledger, and so do notes, at the place
-where they were made.
+Earlier pinned turns follow the summary in the order of the ledger, and so do notes, each before the
+turn that came next when it was made.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ def standing_pins(state: ThreadState, places: Mapping[str, int] | None = None) -
     """
     at = state.turn_index if places is None else places
     standing = [pin for pin in state.pins if pin.turn_id is None or pin.turn_id in at]
-    return sorted(standing, key=lambda pin: (pin.place, pin.turn_id is None))
+    return sorted(standing, key=lambda pin: (pin.place, pin.turn_id is not None))
 
 
 def pin_items(

@@ -13,7 +13,12 @@ from trimpoint.core.context.active_context import context_items
 from trimpoint.core.context.generations import generation_behind
 from trimpoint.core.context.pins import carried_pins, pin_items
 from trimpoint.core.decide.file_history import is_late
-from trimpoint.core.evolve.revert_folds import changes_context, injected_at, points_at
+from trimpoint.core.evolve.revert_folds import (
+    changes_context,
+    injected_at,
+    placed_notes,
+    points_at,
+)
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
@@ -27,6 +32,7 @@ from trimpoint.core.model.decision import (
 )
 from trimpoint.core.model.ledger import (
     Discard,
+    Pin,
     TrimPoint,
     Turn,
     injected_behind,
@@ -40,8 +46,8 @@ FILES = "files+context"
 
 class RevertTarget(NamedTuple):
     """The target of a revert: the turns that will be active, the trim point before them, the
-    discards in force there, all turns of the ledger up to there, and the items `injected` after
-    these turns.
+    discards in force there, all turns of the ledger up to there, the items `injected` after these
+    turns, and the `pins` with the places of the notes there.
 
     `generation` is the number of the generation whose provider thread holds this context, and
     `through` is Codex's id of the last turn to take from it, or None for all of them. `generation`
@@ -56,6 +62,7 @@ class RevertTarget(NamedTuple):
     discards: list[Discard]
     ledger: list[Turn]
     injected: list[bytes]
+    pins: list[Pin]
 
     @property
     def is_sealed(self) -> bool:
@@ -172,7 +179,10 @@ def resolve_target(state: ThreadState, reverting: Reverting) -> RevertTarget | N
             return None  # that revert was of files alone, and nothing has happened since
         turns = [*_with_injected(state.turns[: past.kept_turns], past.injected), *past.turns]
         injected = past.injected_before_next
-        return _target(turns, past.trim_points, past.generation, None, past.discards, injected)
+        pins = placed_notes(state.pins, past.kept_turns, past.note_places)
+        return _target(
+            turns, past.trim_points, past.generation, None, past.discards, injected, pins
+        )
     kept = state.turn_index[reverting.turn_id] + 1 if reverting.turn_id is not None else 0
     return target_after(state, kept) if changes_context(state, kept) else None
 
@@ -189,7 +199,8 @@ def target_after(state: ThreadState, kept: int) -> RevertTarget:
     is_pruned = any(one.generation <= last for one in state.trim_points if one not in points)
     generation = None if is_undone or (kept and is_pruned) else last or None
     turns, injected = _with_injected(state.turns[:kept], []), injected_at(state, kept)
-    return _target(turns, points, generation, through, discards, injected)
+    pins = placed_notes(state.pins, kept)
+    return _target(turns, points, generation, through, discards, injected, pins)
 
 
 def _with_injected(turns: Sequence[Turn], injected: list[bytes]) -> list[Turn]:
@@ -212,6 +223,7 @@ def _target(
     through: str | None,
     discards: list[Discard],
     injected: list[bytes],
+    pins: list[Pin],
 ) -> RevertTarget:
     point = points[-1] if points else None
     return RevertTarget(
@@ -222,6 +234,7 @@ def _target(
         discards,
         turns,
         injected_behind(point, turns, injected),
+        pins,
     )
 
 
@@ -279,8 +292,9 @@ def complete_revert(state: ThreadState, command: internal.CompleteRevert) -> Dec
 
 
 def _opened(state: ThreadState, target: RevertTarget, *, in_provider: bool) -> ev.GenerationOpened:
+    there = msgspec.structs.replace(state, pins=target.pins)
     opened = generation_behind(
-        state, target.point, target.active, "revert", in_provider=in_provider, ledger=target.ledger
+        there, target.point, target.active, "revert", in_provider=in_provider, ledger=target.ledger
     )
     if in_provider and target.generation is not None:
         # The provider thread holds the pins that its generation was opened with.
@@ -321,7 +335,8 @@ def roll_back_turns(state: ThreadState, command: internal.RollBackTurns, stamp: 
         )
     # The context that was active at that turn: the turns since the last trim before it.
     left = state.turns[point.turn_index if point is not None else 0 : index]
-    opened = generation_behind(state, point, left, "revert", ledger=state.turns[:index])
+    there = msgspec.structs.replace(state, pins=placed_notes(state.pins, index))
+    opened = generation_behind(there, point, left, "revert", ledger=state.turns[:index])
     number = opened.generation
     requested = ev.SessionStopRequested(number - 1), ev.SessionStartRequested(number)
     return Accepted(

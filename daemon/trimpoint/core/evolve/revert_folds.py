@@ -1,6 +1,6 @@
 """Applies the events of checkpoints and reverts to a thread's state."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -9,7 +9,7 @@ from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.evolve.compaction_attempts import note_lowest, note_turn_end
 from trimpoint.core.evolve.usage_folds import report_before_revert
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.ledger import Discard, TrimPoint, Turn
+from trimpoint.core.model.ledger import Discard, Pin, TrimPoint, Turn
 from trimpoint.core.model.state import Checkpoint, Reverting, ThreadState, UndoState
 
 _T = TypeVar("_T")
@@ -75,6 +75,8 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     if first == len(state.turns):
         return
     state.usage.overhead = overhead_tokens(state)
+    state.usage.overhead_until = state.generation.number
+    state.pins = placed_notes(state.pins, first)
     first_entry = state.turns[first].first_entry_index
     for turn in state.turns[first:]:
         state.message_count -= turn.message_count
@@ -85,6 +87,20 @@ def _cut_ledger(state: ThreadState, first: int) -> None:
     state.usage.report = report_before_revert(state)
     note_lowest(state)
     note_turn_end(state)
+
+
+def placed_notes(
+    pins: Sequence[Pin], kept: int, places: Mapping[str, int] | None = None
+) -> list[Pin]:
+    """Returns the pins with each note where it stands after a revert to the first `kept` turns, or
+    where `places` says, by pin id.
+    """
+    return [
+        msgspec.structs.replace(pin, place=(places or {}).get(pin.id, min(pin.place, kept)))
+        if pin.turn_id is None
+        else pin
+        for pin in pins
+    ]
 
 
 def _forget_entries(state: ThreadState, reverted: set[str]) -> None:
@@ -199,6 +215,7 @@ def complete_revert(state: ThreadState, event: ev.CheckpointRestored, at_ms: int
         was_cut=was_cut,
         undone=state.undone,
         injected_before_next=state.injected_before_next,
+        note_places={pin.id: pin.place for pin in state.pins if pin.turn_id is None},
     )
     state.redoable = 0
     left = injected_at(state, kept)
@@ -277,6 +294,7 @@ def _restore_undone(state: ThreadState, past: UndoState) -> None:
         else:
             last.injected_apart = past.injected
     state.injected_before_next = past.injected_before_next
+    state.pins = placed_notes(state.pins, past.kept_turns, past.note_places)
     shift = len(state.entries) - past.kept_entries
     for turn in past.turns:
         turn.first_entry_index += shift

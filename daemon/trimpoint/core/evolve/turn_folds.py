@@ -1,6 +1,6 @@
 """Applies the events of prompts, entries, raw items and ends of turns."""
 
-from trimpoint.core.context.provider_compactions import COMPACTION, is_own_compaction
+from trimpoint.core.context.provider_compactions import is_own_compaction
 from trimpoint.core.evolve.compaction_attempts import note_turn_end
 from trimpoint.core.evolve.queue_folds import note_sending
 from trimpoint.core.evolve.usage_folds import (
@@ -50,10 +50,9 @@ def record_entry(state: ThreadState, event: ev.EntryRecorded, at_ms: int) -> Non
         state.turns[index].message_count += 1
         state.message_count += 1
         state.active_messages += index >= state.active_from_turn
-    elif entry.role == COMPACTION:
+    elif is_own_compaction(entry):
         state.provider_compaction_count += 1
-        if is_own_compaction(entry):
-            state.compacted_in.append(entry.turn_id)
+        state.compacted_in.append(entry.turn_id)
     if index == len(state.turns) - 1 and index >= state.active_from_turn:
         state.entry_index[entry.id] = len(state.entries)
         state.entries.append(entry)

@@ -173,8 +173,9 @@ class UndoneTrim(msgspec.Struct):
 
 class Pin(msgspec.Struct, frozen=True):
     """A part of the context that no trim removes: the turn `turn_id`, or a note if that is None.
-    `place` is the turn's position in the ledger, or the number of turns at the time when the note
-    was made.
+    `place` is the turn's position in the ledger, or that of the turn before which the note stands:
+    the number of turns that the thread had when the note was made, at most those that a revert has
+    left.
     """
 
     id: str

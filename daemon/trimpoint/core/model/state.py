@@ -113,7 +113,8 @@ class UndoState(msgspec.Struct):
     turns and entries that the revert kept. `commit` holds the files before the revert and is empty
     if it left the files alone. `injected` are the items that had been injected after the last kept
     turn, and `was_cut` is the former `Turn.is_cut` of that turn.
-    `injected_before_next` is the former one of the state.
+    `injected_before_next` is the former one of the state, and `note_places` the former
+    `Pin.place` of each pinned note.
     """
 
     generation: int
@@ -130,6 +131,7 @@ class UndoState(msgspec.Struct):
     was_cut: bool = False
     undone: list[UndoneTrim] = []
     injected_before_next: list[bytes] = []
+    note_places: dict[str, int] = {}
 
 
 class Operation(msgspec.Struct):

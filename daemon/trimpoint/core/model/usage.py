@@ -77,7 +77,8 @@ class UsageTotals(msgspec.Struct):
     (the first two are None before its first report), `thread` is of all generations.
 
     `overhead` are the tokens of an empty session, measured earlier in this thread or in the one
-    that it replaces; 0 if never measured. `window` is the size of the model's window in tokens, or
+    that it replaces; 0 if never measured. It counts until a generation after number
+    `overhead_until` has measured another. `window` is the size of the model's window in tokens, or
     None if Codex has not reported it for this model. `unreported` are the estimated tokens that
     were added to the context since the report, between turns.
 
@@ -98,6 +99,7 @@ class UsageTotals(msgspec.Struct):
     removed: int = 0
     spared: int = 0
     read_anew: int = 0
+    overhead_until: int = 0
 
 
 def add_report(usage: UsageTotals, event: ev.UsageReported, at_ms: int, *, is_live: bool) -> None:

@@ -22,19 +22,28 @@ LARGEST: Final = 5
 PREDICTED = (
     "Codex writes its own items with the next turn; these are as the session before had them."
 )
+SWITCHED = (
+    "The model was changed: Codex tells the model so with the next turn, which is not listed."
+)
 UNKNOWN = "Codex has not written its instructions yet, so they are not listed."
 
 
 def inspection(
-    state: ThreadState, policy: Policy, sent: Sequence[bytes], *, predicted: bool
+    state: ThreadState,
+    policy: Policy,
+    sent: Sequence[bytes],
+    *,
+    predicted: bool,
+    switched: bool = False,
 ) -> ContextInspection:
     """Returns the model's next input by item and class; `sent` are its raw items
     (`core/context/inspection.py`). `predicted` says that Codex's own items are those of the session
-    before.
+    before, and `switched` that the last turn ran with another model.
     """
     items, status = inspect_context(state, sent), context_status(state, policy)
     estimated, window = sum(item.tokens for item in items), status.window_tokens
-    notes = [PREDICTED if predicted else "" if items else UNKNOWN, status.note or ""]
+    beginning = PREDICTED if predicted else "" if items else UNKNOWN
+    notes = [beginning, SWITCHED if switched else "", status.note or ""]
     return ContextInspection(
         thread_id=state.id,
         items=[_shown(index, item, window) for index, item in enumerate(items)],

@@ -116,8 +116,6 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
     """Returns the change of the context's size that an accepted command would make."""
     before, overhead = context_size(state, policy), overhead_tokens(state)
     window = window_of(state.usage, model_in(state.settings), policy)
-    if isinstance(command, wire.UndoTrim) and (measured := _measured_after_undo(state, command)):
-        return token_change(before, measured, window)
     after: int | None
     match command:
         case wire.TrimContext():
@@ -125,7 +123,12 @@ def planned_change(state: ThreadState, command: Planned, policy: Policy) -> Toke
         case wire.CompactContext():
             after, note = None, SUMMARY_TO_COME
         case wire.UndoTrim():
-            after, note = _tokens_after_undo(state, command), NEW_SESSION if overhead else None
+            plan = plan_undo(state, redo=command.redo)
+            after, note = None, NEW_SESSION if overhead else None
+            if isinstance(plan, UndoPlan):
+                if (measured := _measured_after(state, plan)) is not None:
+                    return token_change(before, measured, window)
+                after = opened_tokens(plan.context, plan.opened)
         case wire.ArchiveAndNew(pins=pins):
             pinned = sum(pin_tokens(state, pin) for pin in standing_pins(state)) if pins else 0
             after, note = overhead + pinned, NEW_SESSION if overhead else None
@@ -193,18 +196,13 @@ def _kept_tokens(state: ThreadState, command: wire.TrimContext) -> int:
     return estimate_total(items)
 
 
-def _measured_after_undo(state: ThreadState, command: wire.UndoTrim) -> ContextSize | None:
-    plan = plan_undo(state, redo=command.redo)
-    if command.redo or not isinstance(plan, UndoPlan):
-        return None
+def _measured_after(state: ThreadState, plan: UndoPlan) -> ContextSize | None:
+    """Returns the size that was measured before the trim that the plan undoes, or None."""
     number = plan.boundary.generation
-    sample = measured_before(state, number) if number == state.generation.number else None
+    if plan.opened.reason == "redo" or number != state.generation.number:
+        return None
+    sample = measured_before(state, number)
     return ContextSize(sample.used, is_estimate=False, is_unknown=False) if sample else None
-
-
-def _tokens_after_undo(state: ThreadState, command: wire.UndoTrim) -> int | None:
-    plan = plan_undo(state, redo=command.redo)
-    return opened_tokens(plan.context, plan.opened) if isinstance(plan, UndoPlan) else None
 
 
 def _planned_undo_text(plan: UndoPlan) -> str:

@@ -2,6 +2,8 @@
 and how to make it smaller.
 """
 
+from typing import NamedTuple
+
 import anyio.to_thread
 from trimpoint_protocol.methods import (
     CommandOutcome,
@@ -10,13 +12,14 @@ from trimpoint_protocol.methods import (
     ThreadParams,
 )
 
-from trimpoint.codex.history.model_input import model_input, own_beginning
+from trimpoint.codex.history.model_input import model_input, model_of_last_turn, own_beginning
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.commands.looking import Context
 from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.context.inspection import as_sent
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
+from trimpoint.core.model.usage import model_in
 from trimpoint.core.views.advice import trim_advice
 from trimpoint.core.views.inspection_view import inspection, inspection_text
 from trimpoint.gateway.commands.slash_outcomes import outcome
@@ -67,28 +70,43 @@ class ContextInspections:
         return writer
 
     async def _inspected(self, writer: ThreadWriter) -> ContextInspection:
-        items = await _items_in(writer.state.generation.rollout_path)
-        before = [] if items else await _items_before(writer.state)
+        found = await _input_in(writer.state.generation.rollout_path)
+        before = [] if found.items else await _items_before(writer.state)
         policy = self._engine.policy
-        return await off_loop(writer.state, lambda state: _inspection(state, policy, items, before))
+        return await off_loop(writer.state, lambda state: _inspection(state, policy, found, before))
+
+
+class _Input(NamedTuple):
+    """The items of a provider thread's rollout, and the model that its last turn ran with."""
+
+    items: list[bytes]
+    model: str | None
 
 
 def _inspection(
-    state: ThreadState, policy: Policy, items: list[bytes], before: list[bytes]
+    state: ThreadState, policy: Policy, found: _Input, before: list[bytes]
 ) -> ContextInspection:
-    predicted = not items
-    if predicted:
-        items = [*own_beginning(before), *conversation_items(state)]
-    was_trimmed = len(state.generations) > 1
-    return inspection(state, policy, as_sent(items), predicted=predicted and was_trimmed)
+    predicted = not found.items
+    items = [*own_beginning(before), *conversation_items(state)] if predicted else found.items
+    models = {found.model, model_in(state.settings)}
+    return inspection(
+        state,
+        policy,
+        as_sent(items),
+        predicted=predicted and len(state.generations) > 1,
+        switched=None not in models and len(models) > 1,
+    )
 
 
-async def _items_in(rollout_path: str | None) -> list[bytes]:
-    return [] if rollout_path is None else await anyio.to_thread.run_sync(_read_input, rollout_path)
+async def _input_in(rollout_path: str | None) -> _Input:
+    if rollout_path is None:
+        return _Input([], None)
+    return await anyio.to_thread.run_sync(_read_input, rollout_path)
 
 
-def _read_input(rollout_path: str) -> list[bytes]:
-    return model_input(conversation_lines(rollout_path))
+def _read_input(rollout_path: str) -> _Input:
+    lines = conversation_lines(rollout_path)
+    return _Input(model_input(lines), model_of_last_turn(lines))
 
 
 async def _items_before(state: ThreadState) -> list[bytes]:
@@ -96,6 +114,6 @@ async def _items_before(state: ThreadState) -> list[bytes]:
     if there is none.
     """
     for generation in reversed(state.generations[:-1]):
-        if items := await _items_in(generation.rollout_path):
+        if items := (await _input_in(generation.rollout_path)).items:
             return items
     return []

@@ -32,6 +32,7 @@ from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.routes import DaemonDeps, RouteRules
 from trimpoint.gateway.session.clients import Clients
+from trimpoint.gateway.session.handshake import PATIENCE_AS_CODEX_S, PATIENCE_S
 from trimpoint.gateway.session.unused import Usage
 from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.gateway.transport.limits import Limits
@@ -96,6 +97,8 @@ class Daemon:
         shared = SharedParts(engine, self.clients, identity, worktrees, about, state_dir)
         profiles = Profiles(parts.profile, shared, rules, tasks)
         self._link = running.default.link
+        if config.codex.control_socket:
+            self._link.wake()  # plain `codex` should not wait for it
         self.usage = Usage(self.clients, addresses.codes, running)
         gateway = Gateway(
             engine, self.clients, identity, profiles, limits.max_requests_in_flight, tasks
@@ -281,7 +284,12 @@ def _profile_rules(config: Config, profile: LaunchProfile) -> ProfileRules:
     routes = RouteRules(operations.wait_s, discard, config.discard.agent_tools)
     codex = config.codex
     return ProfileRules(
-        operations, routes, codex.request_deadline_s, codex.max_profiles, codex.profile_idle_s
+        operations,
+        routes,
+        codex.request_deadline_s,
+        codex.max_profiles,
+        codex.profile_idle_s,
+        PATIENCE_AS_CODEX_S if codex.control_socket else PATIENCE_S,
     )
 
 

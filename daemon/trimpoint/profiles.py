@@ -64,6 +64,7 @@ class ProfileRules(NamedTuple):
     request_deadline_s: float
     max_profiles: int
     idle_s: float
+    initialize_patience_s: float
 
 
 class SharedParts(NamedTuple):
@@ -307,7 +308,8 @@ class Profiles:
         self.running.add(profile)
         link.start(tasks, operations.router)
         operations.reactions.resume()
-        served = ProfileRoutes(profile, routes, Handshake(link), ExperimentalGate(link))
+        handshake = Handshake(link, rules.initialize_patience_s)
+        served = ProfileRoutes(profile, routes, handshake, ExperimentalGate(link))
         return _Built(served, engine)
 
     def _keeps(self, profile: LaunchProfile) -> Callable[[str], bool]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from trimpoint.codex.appserver import versions
 from trimpoint.doctor import (
     codex,
 )
@@ -48,7 +49,7 @@ def test_codex_is_not_given_a_home_to_write_to(machine: Machine) -> None:
 def test_a_codex_that_hangs_or_cannot_run_is_not_waited_for(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codex, "_VERSION_DEADLINE_S", 0.01)
+    monkeypatch.setattr(versions, "_VERSION_DEADLINE_S", 0.01)
     program(machine.folder / "bin", "codex", "exec sleep 60")
     assert sole(codex.check(machine.installation())).status == "fail"
     (machine.folder / "bin" / "codex").write_bytes(b"\x7fELF nonsense")

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from trimpoint.testkit import codex_environment
 
-from tests.e2e.conftest import Harness, opened_harness
+from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.e2e.daemon_process import daemon_process
 from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
 
@@ -41,6 +41,22 @@ async def test_plain_codex_attaches_and_has_the_commands(harness: Harness, codex
             daemon.send_signal(signal.SIGTERM)
             await daemon.wait()
     assert not place.exists()
+
+
+async def test_plain_codex_waits_for_a_codex_that_starts_slowly(
+    harness: Harness, codex: Path
+) -> None:
+    """Its probe gives up after two seconds, and then it would end."""
+    slow = harness.home / "slow-codex"
+    slow.write_text(f'#!/bin/sh\n[ "$1" != app-server ] || sleep 4\nexec {CODEX_BIN} "$@"\n')
+    slow.chmod(0o755)
+    with anyio.fail_after(SCREEN_READ_S):
+        async with (
+            daemon_process(harness, "--as-codex-daemon", "--codex", str(slow)),
+            terminal_ui(harness, codex) as terminal,
+        ):
+            await terminal.types("Say one thing.")
+            await terminal.shows("• reply")
 
 
 async def test_a_live_server_of_codex_keeps_its_place(harness: Harness, codex: Path) -> None:

@@ -4,7 +4,6 @@ machine.
 
 import os
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from trimpoint.codex.appserver.versions import (
     NEWEST_TESTED,
     OLDEST_SUPPORTED,
     Version,
+    binary_version,
     version_text,
 )
 from trimpoint.core.model.lenient import as_dict
@@ -25,11 +25,6 @@ from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 from trimpoint.doctor.paths import daemon_pid
 
-_VERSION_DEADLINE_S = 10.0
-_VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
-# A `CODEX_HOME` that cannot exist: with a real one, Codex would write files even for --version
-# (measured: 0.163).
-_NO_HOME = "/proc/self/no-codex-home"
 _SOURCES = {
     "flag": "named by --codex",
     "config": "configured",
@@ -88,26 +83,6 @@ def _with_version(binary: CodexBinary, version: Version | None) -> Finding:
         hint = f"Tested are {oldest} to {newest}. If something is odd, try one of those."
         return warn(f"{text}: newer than what was tested", hint, **facts)
     return ok(f"{text}; tested are {oldest} to {newest}", **facts)
-
-
-def binary_version(binary: Path) -> Version | None:
-    """Returns the version that a Codex binary prints, or None if it prints none."""
-    environment = {**os.environ, "CODEX_HOME": _NO_HOME}
-    try:
-        done = subprocess.run(
-            [str(binary), "--version"],
-            env=environment,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_DEADLINE_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = _VERSION.search(done.stdout)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def check_login(installation: Installation) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 request.
 """
 
+from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -9,9 +10,16 @@ import msgspec
 import pytest
 from msgspec import Raw
 from trimpoint.codex.appserver.initialize import InitializeResult
+from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.supervisor import CodexLink, ProviderUnavailable
+from trimpoint.gateway.session import handshake
 from trimpoint.gateway.session.clients import Client, Clients
-from trimpoint.gateway.session.handshake import Handshake, begun_handshake, require_initialized
+from trimpoint.gateway.session.handshake import (
+    PATIENCE_S,
+    Handshake,
+    begun_handshake,
+    require_initialized,
+)
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
@@ -29,14 +37,20 @@ INFO = {"name": "editor", "version": "2"}
 
 class Link:
     """A link to a Codex that is connected once `there` is set; without an identity it never
-    connects.
+    connects. With `starts_slowly` it has none before the client's patience ends.
     """
 
-    def __init__(self, identity: InitializeResult | None = IDENTITY) -> None:
-        self.identity = identity
+    def __init__(
+        self, identity: InitializeResult | None = IDENTITY, *, starts_slowly: bool = False
+    ) -> None:
+        self.identity = None if starts_slowly else identity
+        self.starts_slowly = starts_slowly
+        self.profile = LaunchProfile(Path("/nowhere/codex"), codex_home=Path("/h"))
         self.there = anyio.Event()
 
     async def connected(self, deadline_s: float) -> None:
+        if self.starts_slowly:
+            raise ProviderUnavailable("it did not start in time")
         await self.there.wait()
         if self.identity is None:
             raise ProviderUnavailable("it is not installed")
@@ -50,7 +64,10 @@ class Setup:
         if is_there:
             self.link.there.set()
         self.fake_client = FakeClient(Clients(), initialized=False)
-        self._handshake = Handshake(cast("CodexLink", self.link))
+        self.begin()
+
+    def begin(self) -> None:
+        self._handshake = Handshake(cast("CodexLink", self.link), PATIENCE_S)
 
     @property
     def client(self) -> Client:
@@ -149,8 +166,26 @@ async def test_parameters_that_are_no_object_are_refused() -> None:
     assert await refusal_of(Setup(), [INFO]) is Reason.INVALID_PARAMS
 
 
-async def test_without_codex_a_client_can_still_shake_hands() -> None:
+async def test_without_codex_a_client_can_still_shake_hands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handshake, "binary_version", lambda _: None)
     setup = Setup(identity=None)
     await setup.initialize({"clientInfo": INFO})
     assert setup.fake_client.received[0]["result"]["userAgent"].startswith("editor/")
     assert setup.client.initialized
+    assert setup.fake_client.received[0]["result"]["codexHome"] == "/h"
+
+
+async def test_a_client_need_not_wait_for_a_codex_that_starts_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handshake, "binary_version", lambda _: (0, 171, 0))
+    setup = Setup()
+    setup.link = Link(starts_slowly=True)
+    setup.begin()
+    await setup.initialize({"clientInfo": INFO})
+    result = setup.fake_client.received[0]["result"]
+    assert result["userAgent"].startswith("editor/0.171.0 (")
+    assert result["userAgent"].endswith(" (editor; 2)")
+    assert result["codexHome"] == "/h"

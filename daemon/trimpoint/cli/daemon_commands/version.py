@@ -10,8 +10,12 @@ from trimpoint import __version__
 from trimpoint.cli.connection.settings import codex_binary
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.terminal import print_json
-from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
-from trimpoint.doctor.codex import binary_version
+from trimpoint.codex.appserver.versions import (
+    NEWEST_TESTED,
+    OLDEST_SUPPORTED,
+    binary_version,
+    version_text,
+)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,9 +23,13 @@ from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
 from trimpoint.cli.programs.detach import close_stdout, detach
 from trimpoint.codex.appserver.launch import LaunchProfile
-from trimpoint.codex.appserver.versions import NEWEST_TESTED, OLDEST_SUPPORTED, version_text
+from trimpoint.codex.appserver.versions import (
+    NEWEST_TESTED,
+    OLDEST_SUPPORTED,
+    binary_version,
+    version_text,
+)
 from trimpoint.config.sections import BACKGROUND_IDLE_EXIT_S
-from trimpoint.doctor.codex import binary_version
 from trimpoint.service.activation import handed_over
 from trimpoint.service.notify import own_notifier
 from trimpoint.service.reporting import reported

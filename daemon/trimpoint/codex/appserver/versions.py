@@ -4,7 +4,10 @@
 The versions are those that `scripts/test-versions` was run with. Newer ones are expected to work.
 """
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure, ProviderLacks
 
@@ -21,6 +24,32 @@ FORKS_WITHOUT_INJECTED: Version = (0, 153, 0)
 _UNKNOWN_METHOD = re.compile(
     r"(?:unknown variant|not found: method) `?([A-Za-z_]+(?:/[A-Za-z_]+)+)"
 )
+
+_VERSION_DEADLINE_S = 10.0
+_VERSION = re.compile(r"\b(\d+)\.(\d+)\.(\d+)")
+# A `CODEX_HOME` that cannot exist: with a real one, Codex would write files even for --version
+# (measured: 0.163).
+_NO_HOME = "/proc/self/no-codex-home"
+
+
+def binary_version(binary: Path) -> Version | None:
+    """Returns the version that a Codex binary prints, or None if it prints none."""
+    environment = {**os.environ, "CODEX_HOME": _NO_HOME}
+    try:
+        done = subprocess.run(
+            [str(binary), "--version"],
+            env=environment,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_DEADLINE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(done.stdout)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def missing_method(error: ProviderFailure) -> str | None:

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from trimpoint.cli.connection.client import connect
 from trimpoint.testkit import codex_environment
 
 from tests.e2e.conftest import CODEX_BIN, Harness, opened_harness
 from tests.e2e.daemon_process import daemon_process
+from tests.e2e.worktree import with_repository
 from tests.tui.stage import BINARIES, SCREEN_READ_S, terminal_ui
 
 pytestmark = [
@@ -57,6 +59,31 @@ async def test_plain_codex_waits_for_a_codex_that_starts_slowly(
         ):
             await terminal.types("Say one thing.")
             await terminal.shows("• reply")
+
+
+async def test_a_thread_that_was_trimmed_can_be_forked_into_a_worktree(
+    harness: Harness, codex: Path
+) -> None:
+    """Where Codex asks for the place of a fork; it is asked of those who attach after the trim."""
+    with_repository(harness.worktree)
+    with anyio.fail_after(2 * SCREEN_READ_S):
+        async with daemon_process(harness, "--as-codex-daemon"):
+            async with terminal_ui(harness, codex) as terminal:
+                await terminal.types("Say one thing.")
+                await terminal.shows("• reply")
+                await terminal.types(":clear 0")
+                await terminal.shows("Context cleared")
+                assert [*(harness.worktree / ".git" / "trimpoint").glob("sharedindex.*")]
+                await terminal.types("@sharedindex", enter=False)
+                await terminal.shows("no matches")
+            async with connect(harness.socket) as client:
+                await client.initialize()
+                [thread] = (await client.request("orchestration/snapshot"))["threads"]
+            async with terminal_ui(harness, codex, "resume", thread["id"]) as terminal:
+                await terminal.types("/fork")
+                await terminal.shows("Create new Git worktree")
+                await terminal.types("2", enter=False)
+                await terminal.shows("Working directory changed to")
 
 
 async def test_a_live_server_of_codex_keeps_its_place(harness: Harness, codex: Path) -> None:

@@ -82,10 +82,7 @@ def rewrite_ids(value: Any, lookup: Lookup) -> Any:
     """Returns a copy of a decoded message in which every known id is replaced."""
     if isinstance(value, dict):
         given = as_dict(value)
-        shown = {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
-        if isinstance(shown.get("path"), str) and shown.get("id") != given.get("id"):
-            shown["path"] = None  # the rollout's path contains the provider thread's id
-        return shown
+        return {_key(key, lookup): _member(key, member, lookup) for key, member in given.items()}
     if isinstance(value, list):
         return [rewrite_ids(member, lookup) for member in as_list(value)]
     return value
@@ -206,7 +203,7 @@ def rewrite_ids_in_large_object(message: bytes, lookup: Lookup) -> bytes:
 def _has_no_id(name: str, member: Raw) -> bool:
     if name in CONTENT_MEMBERS:
         return True
-    is_looked_at = name in _REWRITTEN or name in CURSOR_MEMBERS or name == "path"
+    is_looked_at = name in _REWRITTEN or name in CURSOR_MEMBERS
     return bytes(memoryview(member)[:1]) == b'"' and not is_looked_at and len(name) != 36
 
 

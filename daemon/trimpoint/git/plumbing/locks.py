@@ -13,7 +13,7 @@ import anyio
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing.own_folders import claim_folders
 from trimpoint.git.plumbing.repository import Repository
-from trimpoint.git.plumbing.store import make_store, unusable
+from trimpoint.git.plumbing.store import hide, make_store, unusable
 
 _POLL_S = 0.05
 # Without blocking, in case it is a pipe.
@@ -84,6 +84,7 @@ def _open(repository: Repository, folder: Path) -> IO[bytes]:
     else:
         # Older versions made `info/exclude` a link to the user's own file; it is replaced.
         claim_folders(folder, ("refs", "info"), links_replaced=("exclude",))
+        hide(folder)
     return os.fdopen(os.open(folder / "lock", _LOCK_FILE, 0o600), "wb")
 
 

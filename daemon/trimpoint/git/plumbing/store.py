@@ -53,8 +53,18 @@ def make_store(repository: Repository) -> None:
     """
     store = repository.store_dir
     claim_folders(store, _FOLDERS)
+    hide(store)
     replace_if_other(store / "config", _config_of(repository))
     ensure_head(store)
+
+
+def hide(folder: Path) -> None:
+    """Keeps our files out of the lists of those programs that look into `.git`, too: Codex's
+    terminal UI offers them where a file is to be mentioned (measured: 0.171).
+
+    :raises OSError: when it cannot be written
+    """
+    replace_if_other(folder / ".ignore", b"*\n")
 
 
 def own_git_dir(folder: Path) -> dict[str, str]:

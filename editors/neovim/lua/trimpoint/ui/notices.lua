@@ -37,8 +37,8 @@ function M.of(talk, said)
   local hold = thread and #thread.queue > 0 and thread.queue_hold
   if hold then
     local words = HOLDS[hold.reason] or "The queue waits."
-    local why = text.one_line(hold.message or "", 300)
-    add(("– %s %s :Trimpoint queue sends it."):format(words, why), "TrimpointWarning")
+    local why = text.one_line((hold.message or "") .. " :Trimpoint queue sends it.", 300)
+    add(("– %s %s"):format(words, why), "TrimpointWarning")
   end
   if session.state() == "lost" then
     add(

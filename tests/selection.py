@@ -2,7 +2,7 @@
 
 By default a test with processes runs
 
-- with one of its cases, whatever its parameters are,
+- with one of its cases, or with all if it is marked `each_case`,
 - only if it is in the eighth that the seed of the run chooses, where chance decides what happens
   (a parameter named `seed`) or there is a restart before each act,
 - not at all if it is marked `thorough`.
@@ -44,6 +44,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "thorough(reason): runs only with --thorough, or when its file is named"
+    )
+    config.addinivalue_line(
+        "markers", "each_case(reason): runs by default with all its cases, which are cheap"
     )
     seconds = config.getoption("time_box")
     if seconds is not None:
@@ -89,7 +92,7 @@ def left_out(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
         elif _is_by_chance(item):
             if item not in chosen:
                 out.append(item)
-        elif test in seen:
+        elif test in seen and not item.get_closest_marker("each_case"):
             out.append(item)
         else:
             seen.add(test)

@@ -61,3 +61,8 @@ def test_an_eighth_of_what_chance_decides_is_chosen_by_the_runs_seed(*, restarte
 
 def test_what_is_marked_thorough_is_left_out() -> None:
     assert kept(cases(pytest.mark.thorough(reason="as another"), a=2)) == []
+
+
+def test_each_case_of_a_table_of_rules_stays() -> None:
+    items = cases(pytest.mark.each_case(reason="each is another rule"), a=3, b=2)
+    assert kept(items) == items

@@ -34,6 +34,7 @@ async def _refused(editor: Editor, method: str, **params: Any) -> Refused:
     return refused.value
 
 
+@pytest.mark.each_case(reason="each row is another editor")
 @pytest.mark.parametrize("version", [1, 2, 99, "1", "1.0.0", 0])
 async def test_every_editor_is_answered_version_1(harness: Harness, version: Any) -> None:
     async with opened_editor(harness) as editor:
@@ -69,6 +70,7 @@ async def test_an_unknown_notification_is_ignored(harness: Harness, editor: Edit
     assert await editor.new_session(harness)
 
 
+@pytest.mark.each_case(reason="each row is another rule")
 @pytest.mark.parametrize(
     "params",
     [

@@ -28,6 +28,7 @@ RUNNERS = {
 }
 
 
+@pytest.mark.each_case(reason="each is another program")
 @pytest.mark.parametrize("heading", RUNNERS)
 async def test_a_printed_client_prompts_reads_the_answer_and_clears(heading: str) -> None:
     command = RUNNERS[heading]

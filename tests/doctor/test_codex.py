@@ -14,6 +14,7 @@ from trimpoint.doctor import (
 from tests.doctor.stage import LOCKER, Machine, program, sole
 
 
+@pytest.mark.each_case(reason="each row is another answer")
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("script", "status", "words"),

@@ -29,6 +29,7 @@ def test_root_is_warned(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> No
     assert "uid 4242" in sole(environment.check_user(machine.installation())).text
 
 
+@pytest.mark.each_case(reason="each version has another answer")
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("script", "status"),

@@ -35,6 +35,7 @@ CASES: dict[str, tuple[list[float | str], list[object]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.each_case(reason="each row is another mistake")
 @pytest.mark.parametrize("case", CASES)
 async def test_only_a_deliberate_key_answers(face: Face, case: str) -> None:
     acts, decisions = CASES[case]

@@ -132,6 +132,7 @@ def matches(pattern: str, subject: str) -> bool:
     return len(ours) == len(asked)
 
 
+@pytest.mark.each_case(reason="each role has rights of its own")
 @pytest.mark.parametrize(("role", "name"), [*MEMBERS, (Role.ADMIN, "admin")])
 async def test_a_role_may_do_what_it_needs_and_nothing_else(
     hub: Hub, role: Role, name: str

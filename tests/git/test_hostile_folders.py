@@ -85,18 +85,21 @@ def _in_place(folder: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.each_case(reason="each folder is another way out")
 @pytest.mark.parametrize("name", _LINKS)
 async def test_a_folder_of_ours_that_is_a_link_leads_nowhere(home: _Home, name: str) -> None:
     _in_place(home.folder, name).symlink_to(home.documents)
     await _safe(home)
 
 
+@pytest.mark.each_case(reason="each file is another way out")
 @pytest.mark.parametrize("name", _FILES)
 async def test_a_file_of_ours_that_is_a_link_leads_nowhere(home: _Home, name: str) -> None:
     _in_place(home.folder, name).symlink_to(home.documents / "letter")
     await _safe(home)
 
 
+@pytest.mark.each_case(reason="each file is read elsewhere")
 @pytest.mark.parametrize("name", _FILES)
 async def test_a_file_of_ours_that_is_a_pipe_keeps_nobody_waiting(home: _Home, name: str) -> None:
     os.mkfifo(_in_place(home.folder, name))
@@ -155,6 +158,7 @@ _ENTRIES: dict[str, Callable[[_Home], bytes]] = {
 }
 
 
+@pytest.mark.each_case(reason="each row is another lie")
 @pytest.mark.parametrize("complete", [True, False], ids=["complete", "begun"])
 @pytest.mark.parametrize("entry", _ENTRIES.values(), ids=_ENTRIES.keys())
 async def test_a_list_of_what_a_killed_restore_left_is_believed_only_for_folders_of_ours(
@@ -228,6 +232,7 @@ async def test_a_folder_of_ours_that_is_another_users_is_refused(home: _Home, na
         await captured(home.folder)
 
 
+@pytest.mark.each_case(reason="each tree is another way out")
 @pytest.mark.parametrize("name", [b"..", b".git", b".GIT", b"../letter", b""])
 async def test_a_forged_tree_that_leads_out_of_the_worktree_is_refused(
     home: _Home, name: bytes

@@ -28,6 +28,7 @@ def _prepared(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.each_case(reason="each setting is another way to run a program")
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
 async def test_no_program_of_the_repository_runs(tmp_path: Path, row: Row) -> None:
     folder, witness = _prepared(tmp_path), tmp_path / "witness"

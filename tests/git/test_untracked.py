@@ -53,6 +53,7 @@ def test_names_of_secrets_are_known_in_any_case_and_examples_are_none() -> None:
     assert called_like_secrets(paths, ()) == set()
 
 
+@pytest.mark.each_case(reason="each name is another secret")
 @pytest.mark.parametrize(
     "name",
     [

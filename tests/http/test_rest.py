@@ -175,6 +175,7 @@ async def test_failures_are_answered_as_problem_details(
     assert "interrupt" in told["hint"]
 
 
+@pytest.mark.each_case(reason="each row is another rule")
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status", "reason"),
     [

@@ -19,6 +19,7 @@ def lua(script: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=STEP_S, check=False)
 
 
+@pytest.mark.each_case(reason="each script tests another module")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_the_assertions_of_each_script_hold(script: Path) -> None:
     done = lua(script)

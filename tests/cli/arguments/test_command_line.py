@@ -144,6 +144,7 @@ echo "codex got: $*"
 """
 
 
+@pytest.mark.each_case(reason="each row is another command")
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("program", "line", "got"),

@@ -151,6 +151,7 @@ async def test_a_daemon_is_found_by_its_state_directory_alone(stage: CliHarness)
     ).code == 4
 
 
+@pytest.mark.each_case(reason="each row is another rule")
 @pytest.mark.parametrize(
     ("words", "said"),
     [

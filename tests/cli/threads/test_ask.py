@@ -60,6 +60,7 @@ async def test_settings_hold_from_the_turn_on_in_which_they_were_given(stage: Cl
         assert "no sandbox" in resumed.err
 
 
+@pytest.mark.each_case(reason="each pair is another rule")
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -110,6 +110,7 @@ async def trim_points(client: Client) -> list[Any]:
     return points
 
 
+@pytest.mark.each_case(reason="each row lacks another method")
 @pytest.mark.processes
 @pytest.mark.parametrize("text", ["/clear", "/clear 1", "/compact --force", "/new"])
 async def test_a_codex_that_is_too_old_is_refused_before_anything_changes(

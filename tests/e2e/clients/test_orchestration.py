@@ -167,6 +167,7 @@ async def test_a_rule_that_said_no_says_it_again_and_another_id_may_try(harness:
         assert "result" in await dispatch(wire, "thread.context.trim", thread_id, "late")
 
 
+@pytest.mark.each_case(reason="each row is another rule")
 @pytest.mark.parametrize(
     "command",
     [

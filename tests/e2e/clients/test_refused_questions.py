@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[Reply, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.each_case(reason="each kind of question is refused in its own way")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_turn_continues_when_every_client_refuses_its_question(
     harness: Harness, kind: str

@@ -45,6 +45,7 @@ async def test_a_prompt_that_is_a_command_is_carried_out_and_never_sent(harness:
     assert snapshot["turnCount"] == 4
 
 
+@pytest.mark.each_case(reason="each row is another mistake")
 @pytest.mark.parametrize("text", ["/clear abc", "/clear -1", "/clear 3 fix it", "/compact --keep"])
 async def test_a_wrong_command_says_what_is_right_and_is_never_sent(
     harness: Harness, text: str
@@ -71,6 +72,7 @@ def _text(text: str) -> dict[str, str]:
 IMAGE = {"type": "image", "url": "data:image/png;base64,AAAA"}
 
 
+@pytest.mark.each_case(reason="each command is declared by itself")
 @pytest.mark.parametrize("method", ["turn/steer", "thread/queue/add", "thread/queue/update"])
 @pytest.mark.parametrize("text", ["/clear", "/compact --keep 1", "/clear abc", "/help"])
 async def test_a_command_that_comes_into_a_turn_is_refused_and_never_sent(

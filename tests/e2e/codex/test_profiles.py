@@ -370,6 +370,7 @@ async def test_a_sample_of_a_thread_with_another_codex_can_be_cancelled(harness:
         release.set()
 
 
+@pytest.mark.each_case(reason="each row is another rule")
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [

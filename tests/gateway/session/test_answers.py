@@ -43,6 +43,7 @@ def test_an_answer_needs_all_that_codex_needs(schema: CodexSchema) -> None:
             assert not is_answer(method, lacking)
 
 
+@pytest.mark.each_case(reason="each row is another question")
 @pytest.mark.codex
 @pytest.mark.parametrize("method", [COMMAND, FILES, "mcpServer/elicitation/request"])
 def test_a_word_that_codex_does_not_know_is_no_answer(schema: CodexSchema, method: str) -> None:

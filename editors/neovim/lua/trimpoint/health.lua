@@ -16,20 +16,35 @@ local PATIENCE_MS = 20000
 ---@field status? table
 ---@field account? table
 
----@return trimpoint.Findings
-local function gather()
-  local found = {}
+---@param found trimpoint.Findings
+local function ask_program(found)
   local done = task.system({ config.get().program, "--version" })
   found.version = done.code == 0 and vim.trim(done.stdout) or nil
+end
+
+---@param found trimpoint.Findings
+local function ask_daemon(found)
   found.socket, found.problem = daemon.socket(true)
-  if found.problem then
-    return found
-  end
-  found.problem = session.connect()
+  found.problem = found.problem or session.connect()
   if not found.problem then
     found.status, found.problem = session.request("sidecar/status", {})
     found.account = session.request("account/read", { refreshToken = false })
   end
+end
+
+--- Asks both at once, for each starts a program or a connection.
+---@return trimpoint.Findings
+local function gather()
+  local found, waiting = {}, 2
+  for _, ask in ipairs({ ask_program, ask_daemon }) do
+    task.run(function()
+      ask(found)
+      waiting = waiting - 1
+    end)
+  end
+  vim.wait(PATIENCE_MS, function()
+    return waiting == 0
+  end, 20)
   return found
 end
 
@@ -138,14 +153,7 @@ function M.check()
     return
   end
   report_settings()
-  local found, is_over = {}, false
-  task.run(function()
-    found = gather()
-    is_over = true
-  end)
-  vim.wait(PATIENCE_MS, function()
-    return is_over
-  end, 20)
+  local found = gather()
   report_program(found)
   if found.version then
     report_daemon(found)

@@ -42,7 +42,7 @@ export function note(live, method, params) {
         case "item/completed":
             return noteItem(live, params, method === "item/completed");
         case "error":
-            live.notice = params.willRetry ? `${params.error?.message ?? "The model did not answer"}; trying again …` : "";
+            live.notice = params.willRetry ? `${string(params.error?.message) || "The model did not answer"}; trying again …` : "";
             return true;
         case "turn/started":
         case "turn/completed":
@@ -128,10 +128,10 @@ function append(live, params, type) {
     }
     const item = /** @type {LiveItem} */ (live.items.get(params.itemId));
     if (type === "commandExecution") {
-        const aggregatedOutput = (item.detail?.aggregatedOutput ?? "") + params.delta;
+        const aggregatedOutput = string(item.detail?.aggregatedOutput) + string(params.delta);
         live.items.set(item.id, { ...item, detail: { ...item.detail, aggregatedOutput } });
     } else {
-        live.items.set(item.id, { ...item, text: item.text + params.delta });
+        live.items.set(item.id, { ...item, text: item.text + string(params.delta) });
     }
     return true;
 }
@@ -140,12 +140,25 @@ function append(live, params, type) {
 function textOf(item) {
     switch (item.type) {
         case "userMessage":
-            return item.content.map((/** @type {any} */ part) => part.text ?? "").join("\n");
+            return list(item.content).map((part) => string(part?.text)).join("\n");
         case "reasoning":
-            return [...(item.summary ?? []), ...(item.content ?? [])].join("\n\n");
+            return [...list(item.summary), ...list(item.content)].map(string).join("\n\n");
         case "commandExecution":
-            return item.command ?? "";
+            return string(item.command);
         default:
-            return item.text ?? "";
+            return string(item.text);
     }
+}
+
+/**
+ * @param {unknown} value what others send has no certain shape
+ * @returns {any[]}
+ */
+function list(value) {
+    return Array.isArray(value) ? value : [];
+}
+
+/** @param {unknown} value */
+function string(value) {
+    return typeof value === "string" ? value : "";
 }

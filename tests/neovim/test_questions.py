@@ -3,11 +3,15 @@
 import pytest
 from trimpoint.testkit import run, say
 
+from tests.neovim.editor import opened_editor
 from tests.neovim.stage import ASKING, IDLE, UNHURRIED, opened_chat
 
 pytestmark = pytest.mark.codex
 
 TOUCH = "touch made.txt"
+PATCH = (
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: patched.txt\n+hello\n*** End Patch\nEOF\n"
+)
 
 
 async def test_an_approval_shows_the_command_and_runs_it_when_it_is_allowed() -> None:
@@ -43,4 +47,26 @@ async def test_a_question_does_not_take_the_keys_of_a_person_who_types_elsewhere
         number = next(line.split(":")[0] for line in screen.splitlines() if ": No" in line)
         await editor.keys(f"{number.strip()}<CR>")
         await editor.until("#require('trimpoint.ui.chat').last_used().talk.questions == 0")
+        assert not made.exists()
+
+
+async def test_a_window_that_opens_later_shows_the_whole_change_and_can_decline_it() -> None:
+    async with opened_chat(ASKING) as chat:
+        house, made = chat.house, chat.house.worktree / "patched.txt"
+        house.script.then(run(PATCH), say("not then"))
+        await chat.type("Patch it.")
+        await chat.editor.history_has("The agent asks to change files")
+        async with opened_editor(house.with_program_on_path(), house.worktree) as other:
+            await other.command("Trimpoint chat")
+            await other.history_has("The agent asks to change files")
+            shown = await other.history_has("  +hello")
+            assert "patched.txt  +1" in shown
+            await other.lua(UNHURRIED)
+            await other.command("Trimpoint answer")
+            screen = await other.shows("Type number")
+            number = next(line.split(":")[0] for line in screen.splitlines() if ": No" in line)
+            await other.keys(f"{number.strip()}<CR>")
+            # It is declined in both windows.
+            await other.shows("declined")
+            await chat.editor.shows("declined")
         assert not made.exists()

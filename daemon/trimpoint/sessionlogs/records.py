@@ -5,6 +5,7 @@ which contain it. The first reading makes no messages. The readers behave the sa
 the indices agree.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -21,6 +22,8 @@ MAX_NOTES = 20
 MAX_OPEN_CALLS = 4096
 MAX_PROMPTS = 65_536
 BYTES_PER_TOKEN = 4
+# What Claude Code puts before a person's words in an editor.
+_IDE_CONTEXT = re.compile(r"\A(?:\s*<(ide_opened_file|ide_selection)>.*?</\1>\s*)+", re.DOTALL)
 
 
 class Records:
@@ -218,7 +221,7 @@ class Records:
         self.turns += 1
         self._prompts.append((index, len(text)))
         if self.first_prompt is None and not text.startswith(NOTE_PREFIX):
-            self.first_prompt = text[:500]
+            self.first_prompt = _IDE_CONTEXT.sub("", text)[:500] or None
 
     def counted(self, timestamp: str) -> int:
         """Counts a message without reading it. Returns its index."""
@@ -365,6 +368,11 @@ class UsageSum:
             )
         ):
             self._sums[at] += value
+
+    def add_output(self, tokens: int) -> None:
+        """Adds to the output of a call that was added already."""
+        self._sums[3] += tokens
+        self._sums[5] += tokens
 
     def record(self) -> u.UsageRecord:
         """Returns the sum as a record."""

@@ -150,9 +150,16 @@ def merged(record: u.MessageRecord, more: Content) -> u.MessageRecord:
         kind=kind,
         thoughts="\n\n".join(thoughts) or None,
         tool_calls=calls,
-        usage=more.usage or record.usage,
+        usage=_larger(record.usage, more.usage),
         omitted=sorted({*record.omitted, *more.omitted}),
     )
+
+
+def _larger(one: u.Usage | None, other: u.Usage | None) -> u.Usage | None:
+    """Returns the usage with more output: the first rows of an answer have that up to there."""
+    if one is None or other is None:
+        return one or other
+    return one if one.output_tokens > other.output_tokens else other
 
 
 def begins(row: Row) -> bool:

@@ -21,10 +21,11 @@ from trimpoint.sessionlogs.claude.messages import (
     merged,
     queued_in,
     text_of,
-    usage_of,
 )
+from trimpoint.sessionlogs.claude.queued import QueuedPrompts
 from trimpoint.sessionlogs.claude.rows import (
     NULL,
+    QUEUE,
     SKIPPED,
     TITLES,
     BadLine,
@@ -35,6 +36,7 @@ from trimpoint.sessionlogs.claude.rows import (
     title_of,
 )
 from trimpoint.sessionlogs.claude.summaries import summary_in
+from trimpoint.sessionlogs.claude.usage import AnswerUsage
 from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About
@@ -72,7 +74,8 @@ class ClaudeReader:
         self._branches = Branches()
         self._indices: dict[str, int] = {}
         self._answer: tuple[str, int] | None = None
-        self._counted: dict[str, None] = {}
+        self._usage = AnswerUsage(records)
+        self._queued = QueuedPrompts(session_id)
         self._boundary: dict[str, Any] | None = None
         self._boundary_uuid = ""
         self._awaited: set[str] = set()
@@ -105,6 +108,9 @@ class ClaudeReader:
     def _take(self, row: Row) -> None:
         if row.type in TITLES:
             self._titles[row.type] = title_of(row) or self._titles.get(row.type, "")
+            return
+        if row.type == QUEUE:
+            self._queued.changed(row, self._line)
             return
         if row.uuid is None and row.type in SAID and row.message is not None:
             self._nameless += 1
@@ -172,9 +178,11 @@ class ClaudeReader:
     # --- messages
 
     def _said(self, row: Row, uuid: str) -> None:
+        if row.type == "user":
+            self._queued.shown(text_of(row.message))
         answer_id = row.message.id if row.message is not None and row.type == "assistant" else None
         if answer_id is not None and self._answer is not None and self._answer[0] == answer_id:
-            self._same_answer(row, uuid, self._answer[1])
+            self._same_answer(row, uuid, *self._answer)
             return
         is_side = bool(row.is_sidechain)
         step = self._branches.add(uuid, row.parent_uuid, may_rewind=begins(row), dead=is_side)
@@ -185,15 +193,17 @@ class ClaudeReader:
         if row.type == "assistant" or begins(row):
             self._records.close()
             self._answer = None
+            self._queued.put(self._records, self._file)
         self._message(row, uuid, live=not is_side)
         if answer_id is not None:
             self._answer = answer_id, self._records.last_index
             self._records.keep_open()
-        self._count(row, answer_id)
+        self._usage.count(row, answer_id, copied=self._is_copied(row))
 
-    def _same_answer(self, row: Row, uuid: str, index: int) -> None:
+    def _same_answer(self, row: Row, uuid: str, answer_id: str, index: int) -> None:
         self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
         self._indices[uuid] = index
+        self._usage.count(row, answer_id, copied=self._is_copied(row))
         if self._records.wanted:
             self._records.extend(partial(merged, more=content_of(row, self._records)))
 
@@ -220,17 +230,6 @@ class ClaudeReader:
 
     def _source(self) -> u.SourceRef:
         return u.SourceRef(file=self._file, line=self._at)
-
-    def _count(self, row: Row, answer_id: str | None) -> None:
-        """Adds the usage of each answer once; not that of copies in a fork, nor a second time."""
-        used = row.message.usage if row.message is not None else None
-        if used is None or self._records.wanted or self._is_copied(row):
-            return
-        key = answer_id or row.uuid or ""
-        if key not in self._counted:
-            self._counted[key] = None
-            if (usage := usage_of(used)) is not None and usage.total_tokens:
-                self._records.usage.add(usage)
 
     def _is_copied(self, row: Row) -> bool:
         return row.forked_from is not None or self._at <= self._copied_lines
@@ -380,6 +379,7 @@ class ClaudeReader:
         self._read(self._early.rest())
         self._apply_held()
         self._settle()
+        self._queued.put(self._records, self._file)
         self._records.put_clears()
         self._records.close()
         if self._nameless:

@@ -12,12 +12,13 @@ SKIPPED = frozenset(
     {
         "mode", "permission-mode", "atis-latch", "file-history-snapshot", "last-prompt",
         "cost-state",
-        "agent-name", "tools-used", "queue-operation", "api-request", "api-request-shape",
+        "agent-name", "tools-used", "api-request", "api-request-shape",
         "api-request-blob", "progress", "pr-link", "agent-setting", "agent-color", "tag",
         "task-state",
         "attribution-snapshot", "worktree-state", "content-replacement", "file-history-delta",
     }
 )  # fmt: skip
+QUEUE = "queue-operation"
 TITLES = ("custom-title", "ai-title", "summary")
 
 
@@ -150,6 +151,8 @@ class Row(msgspec.Struct, rename="camel"):
     ai_title: str | None = None
     title: str | None = None
     summary: str | None = None
+    operation: str | None = None
+    content: msgspec.Raw = NULL
 
 
 _decode = msgspec.json.Decoder(Row).decode

@@ -19,6 +19,7 @@ PREAMBLES = (
     "<environment_context>", "<user_instructions>", "# AGENTS.md instructions",
     "<permissions instructions>",
     "<skills_instructions>", "<collaboration_mode>", "<skill>", "<INSTRUCTIONS>",
+    "<recommended_plugins>", "<app-context>",
 )  # fmt: skip
 IMAGE = "input_image"
 _IMAGE_BEGINS = re.compile(r"<image(?: [^>]*)?>")

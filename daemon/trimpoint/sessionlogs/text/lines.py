@@ -12,6 +12,7 @@ from functools import cache
 from itertools import chain
 from typing import Protocol
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 256 * 1024
 BATCH_BYTES = 64 * 1024
 PLAIN_LINE_BYTES = 2 * 1024 * 1024
@@ -53,7 +54,9 @@ def lines_of(source: LineSource) -> Iterator[bytes]:
 
 def batches_of(source: LineSource) -> Iterator[list[bytes]]:
     """Yields the lines in lists of about `BATCH_BYTES`; splitting so many at once takes little."""
+    mark = BYTE_ORDER_MARK
     while block := source.read(BATCH_BYTES):
+        block, mark = block.removeprefix(mark), b""
         lines = io.BytesIO(block).readlines()
         if not block.endswith(b"\n"):
             lines[-1] = _completed(lines[-1], source)

@@ -7,9 +7,13 @@ of chance, kills, restarts or another program, for the tracer doubles what a tes
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
+import trimpoint
 
 TESTS = Path(__file__).parent
 # Where coverage is measured in the programs of trimpoint that a test starts: once for each family of
@@ -40,6 +44,7 @@ MEASURED_MODULES = frozenset(
     }
 )
 UNMEASURED_FOLDERS = frozenset({"desktop", "forking", "fuzz", "neovim", "tui", "web"})
+NOT_IMPORTED = ("trimpoint.testkit", "trimpoint.desktop", "trimpoint.__main__", "trimpoint.tui")
 UNMEASURED_MODULES = re.compile(r"test_(kill|random|races)|.*_killed\.py")
 
 
@@ -58,3 +63,13 @@ def covering(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         ):
             chosen.setdefault(item.nodeid.partition("[")[0], item)
     return list(chosen.values())
+
+
+def import_all() -> None:
+    """Imports what the programs of a test import, for they are forks of a program that has imported
+    it before coverage is measured in them.
+    """
+    for module in walk_packages(trimpoint.__path__, "trimpoint."):
+        if not module.name.startswith(NOT_IMPORTED):
+            with suppress(ModuleNotFoundError):  # an extra that is not installed
+                import_module(module.name)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.covering import covering
+from tests.covering import covering, import_all
 
 CHANCE_SHARE = 8
 NOT_REACHED = "not reached in the time that --time-box gives"
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trimpoint")
     group.addoption("--thorough", action="store_true", help="run all tests")
     group.addoption(
-        "--left-out", action="store_true", help="run the tests that are left out by default"
+        "--left-out", action="store_true", help="run what neither the default nor --covering runs"
     )
     group.addoption(
         "--covering", action="store_true", help="run only the tests that the coverage gates need"
@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselects what the default leaves out, or with `--left-out` everything else."""
     if config.getoption("covering"):
+        import_all()
         _keep(config, items, set(covering(items)))
         return
     if config.getoption("thorough"):
@@ -66,7 +67,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
     rest = set(left_out(candidates, str(config.getoption("randomly_seed", 0))))
-    _keep(config, items, rest if config.getoption("left_out") else set(items) - rest)
+    _keep(
+        config,
+        items,
+        rest - set(covering(items)) if config.getoption("left_out") else set(items) - rest,
+    )
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:

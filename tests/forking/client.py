@@ -1,5 +1,6 @@
 """Makes processes of `trimpoint` that a test starts forks of one Python that has imported it, which
 saves each of them its imports. They are real processes, and children of the test's own process.
+Where coverage is measured in them, a fork measures itself from its first line.
 
 `subprocess.Popen` asks for a fork where it is given exactly `[sys.executable, "-m", "trimpoint", …]`
 and nothing that a fork cannot be given. Everything else is started as always, and so is all in the
@@ -194,11 +195,7 @@ def _is_plain(asked: dict[str, Any]) -> bool:
 def _starts_alike(environment: dict[str, str]) -> bool:
     """Returns whether Python would start with this environment as it does with our own."""
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    return (
-        MEASURED not in environment
-        and set(SOURCES).issubset(path)
-        and _read_at_start(environment) == _read_at_start(os.environ)
-    )
+    return set(SOURCES).issubset(path) and _read_at_start(environment) == _read_at_start(os.environ)
 
 
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:

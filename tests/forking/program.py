@@ -35,6 +35,8 @@ _SYS_CLONE = {"x86_64": 56, "aarch64": 220}[platform.machine()]
 _ABOVE = 200  # where descriptors wait until those that the fork asked for are in place
 # What a process of trimpoint imports late, if at all, and what not every machine has.
 _NOT_IMPORTED = ("trimpoint.testkit", "trimpoint.desktop", "trimpoint.__main__", "trimpoint.tui")
+# With it, Python itself starts the measurement of coverage when it starts.
+_MEASURED = "COVERAGE_PROCESS_CONFIG"
 _STANDARD = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
@@ -44,6 +46,8 @@ def _import_all() -> None:
     import structlog  # noqa: F401
 
     del sys.modules["rich"]
+    with suppress(ModuleNotFoundError):
+        import coverage  # noqa: F401
     import anyio._backends._asyncio  # noqa: F401
     import jsonrpcserver  # noqa: F401
     import rich.console  # noqa: F401
@@ -125,6 +129,10 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
         stream = _standard_stream(fd, name, mode)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    if _MEASURED in os.environ:
+        import coverage
+
+        coverage.process_startup()
 
 
 def _own_path() -> Iterator[str]:

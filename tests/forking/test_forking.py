@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
+from coverage import Coverage
 
 from tests.deadlines import STEP_S
 from tests.forking import client
@@ -132,6 +133,18 @@ def test_a_leader_of_a_session_has_the_terminal_that_it_reads(forked: bool) -> N
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_a_fork_measures_its_coverage_where_that_is_wanted(tmp_path: Path) -> None:
+    Forking.enabled = True
+    measuring = Coverage(data_file=str(tmp_path / "data"), data_suffix=True, source=["trimpoint"])
+    wanted = {client.MEASURED: measuring.config.serialize()}
+    assert run("help", "undo", env=ENVIRONMENT | wanted).returncode == 0
+    measuring.combine([str(tmp_path)])
+    [measured] = (
+        name for name in measuring.get_data().measured_files() if name.endswith("cli/main.py")
+    )
+    assert len(measuring.get_data().lines(measured) or ()) > 5
 
 
 async def test_asyncio_waits_for_a_fork(forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:

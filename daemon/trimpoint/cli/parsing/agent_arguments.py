@@ -90,7 +90,7 @@ def add_ask(commands: Commands) -> None:
         commands,
         "ask",
         "thread_commands.turns.ask:run",
-        "say something to the agent, and see what it does",
+        "ask the agent something, and watch it work",
         ASK,
     )
     parser.add_argument(

@@ -118,7 +118,7 @@ def add_metrics(commands: Commands) -> None:
         commands,
         "metrics",
         "daemon_commands.metrics:run",
-        "show what the daemon counts about itself",
+        "show the daemon's metrics",
     )
     parser.add_argument(
         "--prometheus", action="store_true", help="print the text that Prometheus reads"
@@ -165,8 +165,6 @@ def add_unlisted(commands: Commands) -> None:
 
 def add_logs(commands: Commands) -> None:
     """Adds the command `logs`."""
-    parser = command(
-        commands, "logs", "daemon_commands.logs:run", "show the daemon's log, wherever it goes"
-    )
+    parser = command(commands, "logs", "daemon_commands.logs:run", "show the daemon's log")
     log_options(parser)
     add_location_options(parser)

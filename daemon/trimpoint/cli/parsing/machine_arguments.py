@@ -40,7 +40,7 @@ def add_journal(commands: Commands) -> None:
         commands,
         "journal",
         "daemon_commands.journal:run_inspect",
-        "look at the journals on disk, check, repair and export them",
+        "inspect, verify, repair and export the journals on disk",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     _offline(actions, "inspect", "show the journals, or all about one")
@@ -87,7 +87,7 @@ def add_service(commands: Commands) -> None:
         commands,
         "service",
         "daemon_commands.service:run_status",
-        "run the daemon as a systemd service of yours",
+        "run the daemon as your systemd service",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, title="actions")
     for action, summary, changes in (
@@ -119,7 +119,7 @@ def add_doctor(commands: Commands) -> None:
         commands,
         "doctor",
         "daemon_commands.doctor:run",
-        "check this machine, and say what is wrong and what to do",
+        "check this machine, and say what to fix and how",
     )
     parser.add_argument(
         "-v",
@@ -166,7 +166,10 @@ def add_demo(commands: Commands) -> None:
 def add_config(commands: Commands) -> None:
     """Adds the command `config`."""
     parser = command(
-        commands, "config", "daemon_commands.config:run_show", "show or begin the configuration"
+        commands,
+        "config",
+        "daemon_commands.config:run_show",
+        "show the configuration, or start one",
     )
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     for action, summary in (

@@ -91,7 +91,7 @@ def add_checkpoints(commands: Commands) -> None:
     action.add_argument(
         "--storage",
         action="store_true",
-        help="show which threads have checkpoints, and their disk space",
+        help="show which threads have checkpoints, and how much space they take",
     )
     action.add_argument(
         "--prune",
@@ -159,7 +159,7 @@ def add_export(commands: Commands) -> None:
         commands,
         "export",
         "thread_commands.export:run",
-        "write a thread as a document, with its trim points and summaries",
+        "write a thread as a document, including trim points and summaries",
     )
     parser.add_argument(
         "--format",
@@ -180,7 +180,7 @@ def add_search(commands: Commands) -> None:
         commands,
         "search",
         "thread_commands.search:run",
-        "search messages, commands and changes, pruned ones too",
+        "search messages, commands and changes, including pruned ones",
         SEARCH,
     )
     parser.add_argument("words", metavar="WORD", nargs="*", help="what the text has")
@@ -208,7 +208,7 @@ def add_search(commands: Commands) -> None:
 
 def add_threads(commands: Commands) -> None:
     """Adds the command `threads` with its actions."""
-    summary = "list the conversations of this folder, Codex's own too"
+    summary = "list this folder's conversations, Codex's own included"
     parser = command(
         commands,
         "threads",
@@ -278,7 +278,7 @@ def _add_delete(commands: Commands) -> None:
         commands,
         "delete",
         "thread_commands.thread_changes:run_delete",
-        "delete a thread from Codex, for good",
+        "delete a thread from Codex permanently",
         details,
     )
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
@@ -291,7 +291,7 @@ def _add_fork(commands: Commands) -> None:
         commands,
         "fork",
         "thread_commands.thread_changes:run_fork",
-        "begin a copy of a thread, to try something in it",
+        "copy a thread, to try something out in the copy",
     )
     parser.add_argument("--at", metavar="TURN", type=positive, help="as it was after this turn")
     for_one_thread(parser)

@@ -104,7 +104,7 @@ async def _archived(arguments: argparse.Namespace, client: Client) -> ThreadOver
         if thread.archived and thread.is_at(place) and thread.overview is not None:
             return thread.overview
     raise CliError(
-        f"No archived thread works in {place}.",
+        f"There is no archived thread in {place}.",
         "`trimpoint threads --all` lists those of all folders.",
         reason="thread_not_found",
     )

@@ -63,7 +63,7 @@ def _rest(
     if len(wanted) > len(shown):
         yield f"… and {len(wanted) - len(shown)} more; see them with --limit {len(wanted)}"
     if not wanted:
-        yield f"No {'archived ' * arguments.archived}thread works in {place}."
+        yield f"There is no {'archived ' * arguments.archived}thread in {place} yet."
     if arguments.all or arguments.archived:
         return
     elsewhere = sum(not thread.is_at(place) and not thread.archived for thread in everything)

@@ -155,7 +155,9 @@ def test_the_menu_keeps_its_choice_closes_and_completes() -> None:
         ("/revert", OwnCommand(OwnName.TURNS, "")),
         ("/revert 3", None),
         ("threads", None),
-        ("/clear", None),
+        ("/clear", OwnCommand(OwnName.KEEP, "")),
+        ("/clear 3", None),
+        ("/compact", None),
     ],
 )
 def test_commands_of_the_screen_are_told_from_others(

@@ -47,6 +47,21 @@ async def test_a_conversation_is_held_cleared_and_found_again(stage: CliHarness)
             assert "▸ Earlier messages" in terminal.text
 
 
+async def test_the_shell_asks_how_many_turns_a_clear_keeps(stage: CliHarness) -> None:
+    stage.script.then(say("One."), say("Two."), say("Three."))
+    async with stage.serving():
+        for number in (1, 2):
+            assert (await stage.run("ask", f"prompt-{number}.")).code == 0
+        command, folder = stage.command("ask", "/clear"), str(stage.worktree)
+        async with program_in_terminal(command, stage.environment, folder) as terminal:
+            await terminal.shows("has 2 turns. How many of the last ones stay? [0]")
+            await terminal.types("1")
+            await terminal.shows("Context cleared")
+        assert (await stage.run("ask", "prompt-3.")).code == 0
+    last = stage.model.turn_requests()[-1]
+    assert (last.mentions("prompt-1."), last.mentions("prompt-2.")) == (False, True)
+
+
 async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: CliHarness) -> None:
     stage.script.then(say("Ready."), run("echo new > made.txt"), say("It is made."))
     await in_git(stage)

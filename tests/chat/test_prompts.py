@@ -122,6 +122,23 @@ async def test_a_prompt_is_taken_once_though_the_connection_was_lost_before_the_
     assert [one.mentions("prompt-2.") for one in stage.model.turn_requests()] == [False, True]
 
 
+async def test_a_clear_without_a_number_asks_how_many_turns_stay(stage: CliHarness) -> None:
+    stage.script.then(say("One."), say("Two."), say("Three."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        for number, answer in ((1, "One."), (2, "Two.")):
+            await chat.types(f"prompt-{number}.")
+            await chat.shows(answer)
+            await chat.shows("Ask, or type")
+        await chat.types("/clear")
+        await chat.shows("the last turn    from: prompt-2.")
+        await chat.presses("down", "enter")
+        await chat.shows("Earlier messages")
+        await chat.types("prompt-3.")
+        await chat.shows("Three.")
+    last = stage.model.turn_requests()[-1]
+    assert (last.mentions("prompt-1."), last.mentions("prompt-2.")) == (False, True)
+
+
 async def test_model_and_permissions_are_seen_and_changed(stage: CliHarness) -> None:
     stage.script.then(say("Ready."), say("Again."))
     async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:

@@ -13,9 +13,10 @@ import msgspec
 from rich.text import Text
 from trimpoint_protocol.methods import CommandOutcome
 
+from trimpoint.cli import keyboard
 from trimpoint.cli.connection.client import Client, ConnectionLost, PendingAnswer, RemoteError
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.exits import Exit
+from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.parsing.context_arguments import typed
 from trimpoint.cli.terminal import (
     one_line,
@@ -28,6 +29,7 @@ from trimpoint.cli.terminal import (
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.spinner import Spinner
 from trimpoint.cli.views.timeline_view import summary_panel
+from trimpoint.core.commands.clear import Clear
 from trimpoint.core.commands.compact import Compact
 from trimpoint.core.commands.parsing import parse
 from trimpoint.core.model.lenient import as_dict, as_list
@@ -60,11 +62,33 @@ async def _type(arguments: argparse.Namespace, text: str, client: Client) -> int
 
 
 async def carry_out(client: Client, thread_id: str, text: str) -> Exit:
-    """Runs a slash command, shows its outcome, and returns the exit code that it has."""
+    """Runs a slash command, shows its outcome, and returns the exit code that it has.
+
+    A `/clear` without a number asks a person who can answer how many turns stay.
+
+    :raises UsageError: when the person chose nothing.
+    """
+    if parse(text) == Clear() and keyboard.is_there():
+        text = f"/{Clear.command} {await _turns_to_keep(client, thread_id) or ''}".strip()
     async with _progress(client, text) as spinner:
         answer = await _answered(client, thread_id, text, spinner)
     outcome = msgspec.convert(answer, CommandOutcome)
     return _show(outcome, answer)
+
+
+async def _turns_to_keep(client: Client, thread_id: str) -> int:
+    found = await client.request("orchestration/snapshot", threadId=thread_id, turns=0)
+    count = int(found["thread"]["activeTurnCount"])
+    if count < 2:
+        return 0
+    asked = f"The agent's context has {count} turns. How many of the last ones stay? [0] "
+    while True:
+        stderr_console().print(asked, end="", markup=False, highlight=False)
+        line = await keyboard.typed_line()
+        if line is None:
+            raise UsageError("Nothing was chosen, so nothing was cleared.")
+        if line.isdecimal() or not line:
+            return int(line or "0")
 
 
 async def _answered(

@@ -21,6 +21,7 @@ class OwnName(StrEnum):
     QUEUE = "queue"
     QUIT = "quit"
     TURNS = "revert"
+    KEEP = "clear"
 
 
 class OwnCommand(NamedTuple):
@@ -46,8 +47,8 @@ _TAKES_TEXT = {OwnName.RENAME: "NAME"}
 def own_command(text: str) -> OwnCommand | None:
     """Returns `text` as one of the screen's own commands; None for any other text.
 
-    `/revert` without a turn and `/search` without words open a list to choose from; with an
-    argument they are the daemon's.
+    `/revert` without a turn, `/clear` without a number and `/search` without words open a list to
+    choose from; with an argument they are the daemon's.
     """
     sign, (word, rest) = text.strip()[:1], _split(text.strip()[1:])
     if sign not in ("/", ":") or word not in tuple(OwnName):

@@ -206,18 +206,8 @@ class ChatApp(OtherScreens):
     def _carry_out(self, own: OwnCommand) -> None:
         thread_id = self._state.thread_id
         match own.name:
-            case OwnName.THREADS:
-                self.action_threads()
-            case OwnName.TURNS:
-                self.action_turns()
-            case OwnName.SEARCH:
-                self.action_search()
-            case OwnName.QUEUE:
-                self.action_queue()
-            case OwnName.MODEL:
-                self.action_model()
-            case OwnName.PERMISSIONS:
-                self.action_permissions()
+            case name if (show := self.screens.get(name)) is not None:
+                show()
             case OwnName.QUIT:
                 self.exit()
             case _ if thread_id is None:

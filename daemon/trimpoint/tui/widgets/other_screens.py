@@ -1,5 +1,7 @@
 """The screens that the main screen opens, and what is done with what they return."""
 
+from collections.abc import Callable
+
 from textual import work
 from textual.app import App
 from trimpoint_protocol.methods import ThreadOverview
@@ -7,6 +9,7 @@ from trimpoint_protocol.readmodel import QueuedPrompt
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 from trimpoint_protocol.shapes.history import HistoryHit
 
+from trimpoint.tui.model.own_commands import OwnName
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
@@ -17,7 +20,7 @@ from trimpoint.tui.widgets.search_picker import SearchPicker
 from trimpoint.tui.widgets.settings_pickers import Changed, ModelPicker, PermissionsPicker
 from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
-from trimpoint.tui.widgets.turn_picker import TurnPicker
+from trimpoint.tui.widgets.turn_picker import KeepPicker, TurnPicker
 
 
 class OtherScreens(App[None]):
@@ -28,6 +31,15 @@ class OtherScreens(App[None]):
         self._chat = chat
         self._state = chat.state
         self._transcript = TranscriptView(chat.state)
+        self.screens: dict[OwnName, Callable[[], None]] = {
+            OwnName.THREADS: self.action_threads,
+            OwnName.TURNS: self.action_turns,
+            OwnName.KEEP: self.action_keep,
+            OwnName.SEARCH: self.action_search,
+            OwnName.QUEUE: self.action_queue,
+            OwnName.MODEL: self.action_model,
+            OwnName.PERMISSIONS: self.action_permissions,
+        }
 
     def show_state(self) -> None:
         """Draws the state."""
@@ -73,9 +85,14 @@ class OtherScreens(App[None]):
     def action_turns(self) -> None:
         """Shows the list of turns to revert to."""
         if self._state.thread_id is not None:
-            self.push_screen(TurnPicker(self._chat), self._revert)
+            self.push_screen(TurnPicker(self._chat), self._run)
 
-    def _revert(self, command: str | None) -> None:
+    def action_keep(self) -> None:
+        """Shows the turns that a clear can keep."""
+        if self._state.thread_id is not None:
+            self.push_screen(KeepPicker(self._chat), self._run)
+
+    def _run(self, command: str | None) -> None:
         if command is not None:
             self.submit(command)
 

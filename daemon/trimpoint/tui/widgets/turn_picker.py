@@ -114,6 +114,49 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         self.draw()
 
 
+class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):
+    """Lists the turns that `/clear` can keep; its result is the command to run."""
+
+    def __init__(self, chat: Chat) -> None:
+        super().__init__("What stays in the agent's context?", "words of a prompt")
+        self._chat = chat
+
+    def on_mount(self) -> None:
+        self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        found = await self._chat.inquiries.turns(MAX_TURNS)
+        if found is None:
+            self.dismiss(None)
+            return
+        active = [one for one in reversed(found.turns) if one.number and not one.trimmed]
+        if len(active) < 2:
+            self.dismiss("/clear")
+            return
+        options = [Option[tuple[int, TurnCheckpoint | None]]((0, None), "nothing")]
+        options += [Option((at, turn), turn.prompt) for at, turn in enumerate(active[:-1], 1)]
+        self.offer(options, "")
+
+    def keys(self) -> str:
+        """Returns the line that explains the keys."""
+        return "Enter clears · Esc changes nothing"
+
+    def row(self, value: tuple[int, TurnCheckpoint | None], width: int) -> Text:
+        """Returns a choice as one line."""
+        count, turn = value
+        if turn is None:
+            return Text.assemble(("nothing          ", "cyan"), ("the agent starts afresh", "dim"))
+        label = "the last turn" if count == 1 else f"the last {count} turns"
+        return Text.assemble(
+            (f"{label:<17}", "cyan"), (f"from: {one_line(turn.prompt, 300)}", "dim")
+        )
+
+    def take(self, value: tuple[int, TurnCheckpoint | None]) -> None:
+        """Closes the list with the command."""
+        self.dismiss(f"/clear {value[0]}" if value[0] else "/clear")
+
+
 def preview_text(preview: CommandOutcome) -> Text:
     """Returns what the revert would do."""
     lines = [Text(line) for line in printable(preview.message or "").splitlines()]

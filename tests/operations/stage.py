@@ -207,14 +207,16 @@ class Stage(NamedTuple):
 
 @asynccontextmanager
 async def opened_stage(
-    codex: ScriptedCodex | None = None, disk: Disk | None = None
+    codex: ScriptedCodex | None = None,
+    disk: Disk | None = None,
+    deadline_s: float | None = STEP_S,
 ) -> AsyncGenerator[Stage]:
     """Yields a daemon's threads and operations; a second one over the same disk and Codex is the
     next daemon.
     """
     codex, disk = codex or ScriptedCodex(), disk or Disk()
     captures = CaptureRules(enabled=False, completion_grace_s=0)
-    with anyio.fail_after(STEP_S):
+    with anyio.fail_after(deadline_s):
         async with (
             ThreadRegistry.running(Store(disk), Policy()) as engine,
             anyio.create_task_group() as tasks,

@@ -13,6 +13,7 @@ import anyio
 import msgspec
 from msgspec import Raw
 
+from trimpoint.codex.appserver.errors import ProviderExited
 from trimpoint.core.decide.queueing import next_prompt
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
@@ -131,6 +132,7 @@ class TurnStarts:
         writer.record_facts(ev.TurnRequested(request_id))
         try:
             await writer.flush()
+            _require_open(writer, request_id)
             with self._threads.read_back_if_unanswered(session.provider_thread_id):
                 yield request_id
         except BaseException as error:
@@ -191,6 +193,16 @@ class TurnStarts:
         params = {"threadId": _raw(session.provider_thread_id), "input": _raw(prompt)}
         await self.send(session, baseline, params, lambda raw: None)
         return True
+
+
+def _require_open(writer: ThreadWriter, request_id: str) -> None:
+    """Raises if Codex has ended since the request was recorded: it ended the request, so the next
+    Codex would begin a turn in a thread that is not busy.
+
+    :raises ProviderExited: when it has.
+    """
+    if request_id not in writer.state.turn_requests:
+        raise ProviderExited("it ended before the request was sent", "")
 
 
 def _overridden(settings: bytes, params: dict[str, Raw]) -> tuple[ev.AnyEvent, ...]:

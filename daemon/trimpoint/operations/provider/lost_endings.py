@@ -225,7 +225,6 @@ class LostEndings:
         )
         for method, params in _as_codex_says(ended):
             inbound.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
-        inbound.turn_ends.mark_reported(str(ended["id"]))
         self._threads.forget(
             provider_id
         )  # so that the next use reads back the missed notifications

@@ -345,12 +345,15 @@ class NotificationRouter:
 
     def _route_retired(self, route: Route, message: CodexMessage) -> None:
         """Records what a session that was left still reports. Clients are told of a turn only if it
-        is recorded: Codex began it as the session was left, and ends it when it is archived.
+        is recorded: Codex began it as the session was left, and ends it when it is archived. It may
+        have been read back before Codex said that it began.
         """
         running = self._running_turn(route.thread_id)
         if message.method != "turn/started" or (route.generation and running is None):
             self.record(route, message)
-        if message.method not in TURN_LIMITS or self._running_turn(route.thread_id) != running:
+        is_running = running is not None and message.object("turn").get("id") == running
+        changed = self._running_turn(route.thread_id) != running
+        if message.method not in TURN_LIMITS or changed or is_running:
             self._sink.publish(route.thread_id, message)
 
     def _running_turn(self, thread_id: str) -> str | None:

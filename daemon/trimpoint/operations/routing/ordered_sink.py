@@ -2,9 +2,11 @@
 everything that was recorded before it is durable.
 
 Always true: while something about a thread waits, all that comes later waits behind it: turns and
-their items, requests of Codex, the turns of compactions and of typed commands.
+their items, requests of Codex, the turns of compactions and of typed commands. The end of a turn is
+told once, whether Codex or the daemon reports it, or both.
 """
 
+from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
@@ -19,7 +21,7 @@ from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.operations.routing.turn_end_buffer import ENDED
+from trimpoint.operations.routing.turn_end_buffer import ENDED, ended_turn_id
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -31,6 +33,8 @@ BeforeTurnEnds = Callable[[str], Awaitable[None]]
 Send = Callable[[], object]
 # A disk that does not answer must not keep everything that Codex says in memory, unseen.
 LONGEST_WAIT_S = 10.0
+# Two reports of one end come within seconds of each other.
+REMEMBERED_ENDS = 256
 
 
 class Outgoing(NamedTuple):
@@ -56,6 +60,7 @@ class OrderedSink:
         self._tasks = tasks
         self._waiting: dict[str, list[Outgoing]] = {}
         self._epochs_ended = 0
+        self._ended: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_ENDS)
         engine.subscribe(self._on_record)
 
     def is_waiting(self, thread_id: str) -> bool:
@@ -72,6 +77,12 @@ class OrderedSink:
         if thread_id is None or message.method != ENDED:
             self.in_order(thread_id, send)
             return
+        end = thread_id, ended_turn_id(message)
+        if end in self._ended:
+            # Codex reports it after the daemon has done so, or died before it was durable.
+            log.info("end_told_already", thread_id=thread_id, turn_id=end[1])
+            return
+        self._ended.append(end)
         waiting = self._waiting.setdefault(thread_id, [])
         waiting.append(Outgoing(send, when_durable=True))
         if len(waiting) == 1:

@@ -51,7 +51,6 @@ class TurnEndBuffer:
         self._tasks = tasks
         self._collecting: dict[str, list[CodexMessage]] = {}
         self._buffered: dict[str, list[CodexMessage]] = {}
-        self._reported: set[str] = set()
 
     def subscribe_superseded(self, subscriber: Callable[[str], None]) -> None:
         """Calls `subscriber(thread_id)` when a buffered ending was released because another turn
@@ -64,23 +63,11 @@ class TurnEndBuffer:
         it did.
         """
         method = message.method
-        if (
-            method not in _MAY_BEGIN
-            and not self._collecting
-            and not self._buffered
-            and not self._reported
-        ):
+        if method not in _MAY_BEGIN and not self._collecting and not self._buffered:
             return False  # the common case
-        if (
-            method == ENDED
-            and self._reported
-            and (turn_id := _ended_turn_id(message)) in self._reported
-        ):
-            self._reported.discard(turn_id)
-            return True
         if self._collect(thread_id, message):
             if method == ENDED:
-                self._decide_recovery(thread_id, _ended_turn_id(message))
+                self._decide_recovery(thread_id, ended_turn_id(message))
             return True
         self._release(thread_id, self._collecting.pop(thread_id, []))
         if method == "turn/started" and thread_id in self._buffered:
@@ -89,12 +76,6 @@ class TurnEndBuffer:
             for subscriber in self._superseded_subscribers:
                 subscriber(thread_id)
         return False
-
-    def mark_reported(self, provider_turn_id: str) -> None:
-        """Marks the end of a turn as reported by the daemon, so that a later report of Codex is
-        dropped.
-        """
-        self._reported.add(provider_turn_id)
 
     def is_buffered(self, thread_id: str) -> bool:
         """Returns whether the end of a turn of this thread is held back."""
@@ -116,7 +97,6 @@ class TurnEndBuffer:
 
     def forget_epoch(self) -> None:
         """Sends incomplete endings, because Codex has ended and will not complete them."""
-        self._reported.clear()
         for thread_id in list(self._collecting):
             self._release(thread_id, self._collecting.pop(thread_id))
 
@@ -199,6 +179,6 @@ def _with_advice(message: CodexMessage) -> CodexMessage:
     return CodexMessage(message.method, encoded, msgspec.json.encode({**whole, "params": encoded}))
 
 
-def _ended_turn_id(message: CodexMessage) -> str:
+def ended_turn_id(message: CodexMessage) -> str:
     """Returns the id of the turn in a `turn/completed`."""
     return str(message.object("turn").get("id"))

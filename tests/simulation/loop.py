@@ -1,0 +1,45 @@
+"""An event loop without a clock: when nothing is ready, time jumps to the next timer."""
+
+import asyncio
+import heapq
+from random import Random
+
+
+class NothingHappens(AssertionError):
+    """Raised when all tasks wait and nothing can wake them."""
+
+
+class SeededLoop(asyncio.SelectorEventLoop):
+    """Runs what is ready in an order that `random` chooses, or as asyncio does if it is None. No
+    thread may be used.
+    """
+
+    def __init__(self, random: Random | None) -> None:
+        super().__init__()
+        self.callbacks = 0
+        self._random = random
+        self._now_s = 0.0
+
+    def time(self) -> float:
+        return self._now_s
+
+    def _run_once(self) -> None:
+        scheduled, ready = self._scheduled, self._ready  # type: ignore[attr-defined]
+        while scheduled and scheduled[0]._cancelled:
+            heapq.heappop(scheduled)._scheduled = False
+        if not ready:
+            if not scheduled:
+                raise NothingHappens
+            self._now_s = max(self._now_s, scheduled[0]._when)
+        while scheduled and scheduled[0]._when <= self._now_s:
+            handle = heapq.heappop(scheduled)
+            handle._scheduled = False
+            if not handle._cancelled:
+                ready.append(handle)
+        for _ in range(len(ready)):
+            if self._random is not None and len(ready) > 1:
+                ready.rotate(-self._random.randrange(len(ready)))
+            handle = ready.popleft()
+            if not handle._cancelled:
+                self.callbacks += 1
+                handle._run()

@@ -13,7 +13,7 @@ from trimpoint.core.context.inspection import inspect_context
 from trimpoint.core.context.pins import pinned_turns, standing_pins
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.overflow import plan_overflow
-from trimpoint.core.decide.reverting import has_other_pins, target_after
+from trimpoint.core.decide.reverting import has_other_pins, target_after, target_pins
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.views.pins_view import pins_text, pins_weight
@@ -396,3 +396,13 @@ def test_notes_stand_before_the_pinned_turns_of_a_new_thread_also_after_its_firs
     pin(thread, 1)
     events = carried_pins_of(thread.state, "thread-2")
     assert isinstance(events[0], ev.ContextPinned)
+
+
+def test_a_context_of_an_earlier_turn_carries_the_pins_that_are_not_in_its_turns() -> None:
+    thread = started(turns=3)
+    pin(thread, 1)
+    thread.clear(1)
+    thread.turns(2)
+    [pinned] = standing_pins(thread.state)
+    assert target_pins(thread.state, target_after(thread.state, 4)) == (pinned.id,)
+    assert target_pins(thread.state, target_after(thread.state, 2)) == ()

@@ -1,9 +1,7 @@
 """`trimpoint daemon shutdown`: ends the daemon and waits until its process is gone."""
 
 import argparse
-import os
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 
 import anyio
@@ -14,6 +12,7 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, own_threads
 from trimpoint.cli.exits import CliError, Exit, NoDaemonRuns
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
+from trimpoint.pidfds import pidfd_of
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
 _DEADLINE_S = 20.0
@@ -38,7 +37,7 @@ def _not_running(arguments: argparse.Namespace) -> int:
 async def _shut_down(arguments: argparse.Namespace, client: Client) -> int:
     pid = int((await client.request("sidecar/status"))["pid"])
     cut_off = await _running_turns(client)
-    with _process(pid) as process:
+    with pidfd_of(pid) as process:
         await client.request("sidecar/shutdown")
         with anyio.move_on_after(_DEADLINE_S) as waiting:
             await _ended(client, process)
@@ -72,18 +71,3 @@ async def _ended(client: Client, process: int | None) -> None:
     with suppress(ConnectionLost):
         async for _ in client.stream():
             pass
-
-
-@contextmanager
-def _process(pid: int) -> Generator[int | None]:
-    """Yields a file descriptor that becomes readable when the process `pid` ends; None where the
-    system has no pidfd.
-    """
-    descriptor: int | None = None
-    with suppress(OSError, AttributeError):
-        descriptor = os.pidfd_open(pid)
-    try:
-        yield descriptor
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)

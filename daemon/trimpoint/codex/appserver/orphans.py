@@ -14,7 +14,6 @@ import contextlib
 import os
 import re
 import signal
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import anyio
 import msgspec
 
 from trimpoint.atomic_files import replace_file
+from trimpoint.pidfds import pidfd_of
 
 # In the child's environment: `<pid of the daemon>-<random>`. The child's own children inherit it.
 CHILD_MARK = "TRIMPOINT_CHILD"
@@ -195,17 +195,10 @@ def _watched(record: ChildRecord) -> Generator[int | None]:
     """Yields a file descriptor that becomes readable when the recorded child ends, or None if the
     child is not running.
     """
-    try:
-        pidfd = os.pidfd_open(record.pid) if sys.platform == "linux" else None
-    except OSError:
-        pidfd = None
-    try:
+    with pidfd_of(record.pid) as pidfd:
         # Checked after the descriptor was opened, so that the descriptor refers to the checked
         # process.
         yield pidfd if _is_ours(record) else None
-    finally:
-        if pidfd is not None:
-            os.close(pidfd)
 
 
 async def _readable(descriptor: int) -> None:

@@ -19,7 +19,6 @@ import re
 import secrets
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -31,6 +30,7 @@ import structlog
 
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 from trimpoint.codex.appserver.orphans import CHILD_MARK, forget_child, record_child
+from trimpoint.pidfds import open_pidfd
 from trimpoint.streams.ends import PipeEnd
 from trimpoint.streams.reader import StreamReader
 from trimpoint.streams.writer import StreamWriter
@@ -242,9 +242,8 @@ class CodexChild:
                 os.killpg(self.pid, number)
 
     def _watch_exit(self) -> None:
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError):
-                pidfd = os.pidfd_open(self.pid)
+        with contextlib.suppress(OSError):
+            if (pidfd := open_pidfd(self.pid)) is not None:
                 self._loop.add_reader(pidfd, self._on_pidfd, pidfd)
                 return
         threading.Thread(

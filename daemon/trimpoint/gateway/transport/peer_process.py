@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from trimpoint.codex.appserver.process import running_children
+from trimpoint.pidfds import open_pidfd
 
 _SO_PEERPIDFD = 77  # Linux 6.5; this Python may be older
 _PARENT_FIELD, _START_TIME_FIELD = 4, 22  # proc(5), counted from 1
@@ -182,8 +183,8 @@ def _pidfd_of(sock: socket.socket, pid: int) -> Generator[int | None]:
     except ProcessLookupError:
         raise
     except OSError:
-        if pid and hasattr(os, "pidfd_open"):
-            pidfd = os.pidfd_open(pid)
+        if pid:
+            pidfd = open_pidfd(pid)
     try:
         yield pidfd
     finally:

@@ -154,7 +154,7 @@ async def test_a_ui_continues_when_codex_was_killed(harness: Harness, codex: Pat
                 lambda request: pieces(request.input)[-1] == Piece("user", "Work.")
             )
             os.kill(harness.child_pid(), signal.SIGKILL)
-            await terminal.shows("interrupted")
+            await terminal.shows("Codex went away: it was ended by SIGKILL")
             await says(terminal, "three")
             await terminal.types(":clear 1")
             await terminal.shows("Context cleared")

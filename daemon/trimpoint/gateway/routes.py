@@ -10,6 +10,7 @@ from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.codex_tui.clear_hint import ClearHint
+from trimpoint.gateway.commands.codex_tui.lost_codex import LostCodexNotices
 from trimpoint.gateway.commands.codex_tui.skill_menu import SkillMenu
 from trimpoint.gateway.commands.codex_tui.status_line import StatusLine
 from trimpoint.gateway.commands.codex_tui.trim_notices import TrimNotices
@@ -129,6 +130,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     in_order = threads.inbound.in_order
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker, in_order)
     notices = TrimNotices(engine, side.clients, identity, side.played)
+    LostCodexNotices(engine, side.clients)
     handlers = {
         **methods.handlers,
         **reads.handlers,

@@ -38,7 +38,12 @@ from trimpoint.operations.routing.routes import (
     ThreadRole,
 )
 from trimpoint.operations.routing.sub_agents import SUB_AGENT_RESTS, SubAgents
-from trimpoint.operations.routing.thread_messages import interrupted, provider_thread_of, rests
+from trimpoint.operations.routing.thread_messages import (
+    WENT_AWAY,
+    interrupted,
+    provider_thread_of,
+    rests,
+)
 from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
 from trimpoint.threads.errors import EngineError, JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
@@ -269,14 +274,14 @@ class NotificationRouter:
         """
         self.fast_path = None
         for watch in self.watches.values():
-            watch.abort(f"Codex went away: {reason}")
+            watch.abort(f"{WENT_AWAY}: {reason}")
         self._sink.expire_server_requests(reason)
         self.turn_ends.forget_epoch()
         self._quarantined.clear()
         for held_back in self._buffered.values():
             held_back.clear()  # what Codex said before its end must not begin a turn after it
         for writer in self._engine.loaded_writers():
-            self._end_turn(writer, f"Codex went away: {reason}")
+            self._end_turn(writer, f"{WENT_AWAY}: {reason}")
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
         self.foreign_usage.forget_epoch()

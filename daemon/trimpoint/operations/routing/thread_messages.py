@@ -12,6 +12,9 @@ from trimpoint.operations.routing.sub_agents import status_in
 # The statuses in which Codex is not working on a thread.
 RESTING = frozenset({"idle", "systemError", "notLoaded"})
 
+WENT_AWAY = "Codex went away"
+"""With this begins the error of a turn whose Codex has ended."""
+
 
 def interrupted(thread_id: str, turn_id: str, reason: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the method and parameters of the notifications that end a turn as interrupted, for a

@@ -47,6 +47,16 @@ async def _prompt_and_clear(harness: Harness) -> None:
         assert [one.name for one in await client.complete_command("/cle")] == ["clear"]
 
 
+async def test_a_client_gets_the_codex_of_its_own_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened_harness() as harness, harness.daemon():
+        mine = harness.home / "mine"
+        mine.mkdir()
+        monkeypatch.setenv("CODEX_HOME", str(mine))
+        with anyio.fail_after(SCENARIO_S):
+            async with connect(INFO, harness.socket) as client:
+                assert client.server.codex_home == str(mine)
+
+
 async def test_a_question_of_the_agent_is_answered() -> None:
     async with opened_harness() as harness, harness.daemon():
         with anyio.fail_after(SCENARIO_S):

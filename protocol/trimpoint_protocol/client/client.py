@@ -10,12 +10,12 @@ from uuid import uuid4
 import msgspec
 
 from trimpoint_protocol import methods
-from trimpoint_protocol.client.calls import Calls
+from trimpoint_protocol.client.calls import Calls, use_profile
 from trimpoint_protocol.client.connection import Connection, Stream, open_connection
 from trimpoint_protocol.client.messages import Inbox, Message
 from trimpoint_protocol.client.unix import connect_unix
 from trimpoint_protocol.commands import AnyClientCommand
-from trimpoint_protocol.locations import default_socket_path
+from trimpoint_protocol.locations import codex_home, default_socket_path
 from trimpoint_protocol.readmodel import ContextStatus, EventEnvelope
 from trimpoint_protocol.shapes import checkpoints
 
@@ -344,12 +344,19 @@ async def connect(
 ) -> AsyncGenerator[Client]:
     """Connects to the daemon and yields an initialized client.
 
+    With `CODEX_HOME` in the environment its Codex is that home's, as for the commands in the same
+    shell; otherwise the daemon's own.
+
     :param socket: the daemon's socket; by default `TRIMPOINT_SOCKET`, or else the default path.
     :raises OSError: when no daemon listens there.
+    :raises RemoteError: when the daemon refused, for instance a home that does not exist.
     """
     path = Path(socket) if socket is not None else _socket_of(os.environ)
-    async with await connect_unix(path) as stream, connect_stream(info, stream) as client:
-        yield client
+    async with await connect_unix(path) as stream, open_connection(stream) as connection:
+        if os.environ.get("CODEX_HOME"):
+            asked = methods.ProfileParams(codex_home=str(codex_home(os.environ)))
+            await use_profile(connection, asked)
+        yield await initialize(connection, info)
 
 
 @asynccontextmanager

@@ -13,11 +13,12 @@ import anyio
 import msgspec
 from textual.pilot import Pilot
 from trimpoint.tui.model.questions import COMMAND, card_of
-from trimpoint.tui.model.state import ChatState, LinkState, Question, Tone
+from trimpoint.tui.model.state import ChatState, LinkState, Question
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
+from trimpoint_protocol.client import ConnectionLost, RemoteError
 from trimpoint_protocol.methods import ThreadOverview
 from trimpoint_protocol.shapes.slash_commands import CommandOutcome
 
@@ -102,25 +103,32 @@ class ChatFace:
         self._outcome = Outcome.TAKEN
         chat.answer = self._answer  # type: ignore[method-assign]
         chat.attempt = self._attempt  # type: ignore[method-assign, assignment]
+        chat.awaited_client = self._client  # type: ignore[method-assign, assignment]
+        chat.prepare = self._client  # type: ignore[method-assign, assignment]
+        chat.reconnected = anyio.sleep_forever  # type: ignore[method-assign, assignment]
 
     def _answer(self, question: Question, result: Any) -> None:
         self._answers.append(result["decision"])
         self._chat.state.withdraw(question.id)
         self._chat.changes.note()
 
-    async def _attempt(self, act: object) -> object:
+    async def _client(self, *_: object) -> "ChatFace":
+        return self
+
+    async def dispatch(self, command: object) -> None:
+        """Answers the command that queues a prompt."""
         match self._outcome:
-            case Outcome.TAKEN:
-                return True
             case Outcome.REFUSED:
-                self._chat.state.tell(Tone.PROBLEM, REFUSAL)
+                raise RemoteError(-32000, REFUSAL)
             case Outcome.LOST:
-                self._chat.state.tell(Tone.PROBLEM, "The connection was lost.")
+                raise ConnectionLost
             case Outcome.UNANSWERED:
                 await anyio.sleep_forever()
-            case Outcome.UNKNOWN:
-                return UNKNOWN
-        return None
+            case _:
+                return
+
+    async def _attempt(self, act: object) -> object:
+        return UNKNOWN if self._outcome is Outcome.UNKNOWN else None
 
     async def decides(self, outcome: Outcome) -> None:
         self._outcome = outcome

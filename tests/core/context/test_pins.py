@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 from trimpoint.core.commands.parsing import UsageError, parse
 from trimpoint.core.commands.pins import Pin, Pins, Unpin
-from trimpoint.core.context.carried_turns import carried_pins_of
 from trimpoint.core.context.context_size import context_size
 from trimpoint.core.context.generations import conversation_items, items_beside
 from trimpoint.core.context.inspection import inspect_context
-from trimpoint.core.context.pins import pinned_turns, standing_pins
+from trimpoint.core.context.pins import pinned_turns
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.overflow import plan_overflow
-from trimpoint.core.decide.reverting import has_other_pins, target_after, target_pins
+from trimpoint.core.decide.reverting import has_other_pins, target_after
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Policy
 from trimpoint.core.views.pins_view import pins_text, pins_weight
@@ -363,46 +362,3 @@ def test_in_any_life_each_pinned_turn_is_in_the_context_once_and_in_order(seed: 
         texts_of = [text for turn_id in wanted for text in said(numbers[turn_id])]
         assert [text for text in shown(thread.state) if "summary" not in text] == texts_of
     assert thread.replayed() == thread.state
-
-
-def test_a_note_stands_before_the_turn_that_came_next_when_it_was_made() -> None:
-    thread = started(turns=1)
-    pin(thread, note="before turn 2")
-    thread.turns(1)
-    pin(thread, 1, 2)
-    thread.clear()
-    assert shown(thread.state) == [
-        *said(1), "<pinned-note>before turn 2</pinned-note>", *said(2),
-    ]  # fmt: skip
-
-
-def test_a_note_from_before_a_revert_stays_before_later_ones_until_the_revert_is_undone() -> None:
-    thread = started(turns=3)
-    pin(thread, note="earlier")
-    thread.revert(turn_count=1)
-    pin(thread, note="later")
-    assert [one.note for one in standing_pins(thread.state)] == ["earlier", "later"]
-    thread.turns(2)
-    assert [one.place for one in standing_pins(thread.state)] == [1, 1]
-    thread.revert(undo=True)
-    assert {one.note: one.place for one in standing_pins(thread.state)} == {
-        "earlier": 3, "later": 1,
-    }  # fmt: skip
-
-
-def test_notes_stand_before_the_pinned_turns_of_a_new_thread_also_after_its_first_clear() -> None:
-    thread = started(turns=2)
-    pin(thread, note="a note")
-    pin(thread, 1)
-    events = carried_pins_of(thread.state, "thread-2")
-    assert isinstance(events[0], ev.ContextPinned)
-
-
-def test_a_context_of_an_earlier_turn_carries_the_pins_that_are_not_in_its_turns() -> None:
-    thread = started(turns=3)
-    pin(thread, 1)
-    thread.clear(1)
-    thread.turns(2)
-    [pinned] = standing_pins(thread.state)
-    assert target_pins(thread.state, target_after(thread.state, 4)) == (pinned.id,)
-    assert target_pins(thread.state, target_after(thread.state, 2)) == ()

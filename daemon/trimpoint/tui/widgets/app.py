@@ -218,6 +218,8 @@ class ChatApp(OtherScreens):
                 self.run_worker(self._chat.fork(thread_id))
             case OwnName.ARCHIVE:
                 self.run_worker(self._archive(thread_id))
+            case _:
+                raise ValueError(f"/{own.name} has no screen and does nothing")
         self._show_bars()
 
     async def _archive(self, thread_id: str) -> None:

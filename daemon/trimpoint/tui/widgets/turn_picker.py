@@ -135,7 +135,8 @@ class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):
             self.dismiss("/clear")
             return
         options = [Option[tuple[int, TurnCheckpoint | None]]((0, None), "nothing")]
-        options += [Option((at, turn), turn.prompt) for at, turn in enumerate(active[:-1], 1)]
+        for at, turn in enumerate(active[:-1], 1):
+            options.append(Option((at, turn), turn.prompt))
         self.offer(options, "")
 
     def keys(self) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from trimpoint.programs import find_program
+from trimpoint.programs import find_program, find_program_once
 
 
 def _program(path: Path) -> Path:
@@ -26,3 +26,15 @@ def test_an_entry_that_depends_on_the_present_folder_is_passed_over(
 
 def test_without_a_path_there_is_no_program() -> None:
     assert find_program("git", {}) is None
+
+
+def test_a_program_is_looked_for_once_for_as_long_as_it_is_there(tmp_path: Path) -> None:
+    early, late = tmp_path / "early", tmp_path / "late"
+    environ = {"PATH": f"{early}:{late}"}
+    assert find_program_once("git", environ) is None
+    later = _program(late / "git")
+    assert find_program_once("git", environ) == later
+    earlier = _program(early / "git")
+    assert find_program_once("git", environ) == later
+    later.unlink()
+    assert find_program_once("git", environ) == earlier

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 
 from trimpoint.git.plumbing.process import GitOutput, GitRun, run_git
-from trimpoint.programs import find_program
+from trimpoint.programs import find_program_once
 
 MINIMUM_VERSION = (2, 25)
 _DISCOVERY_DEADLINE_S = 20.0
@@ -73,7 +73,7 @@ async def discover(folder: Path) -> Repository | NoRepository:
     """
     if not await anyio.Path(folder).is_dir():
         return NoRepository(f"The folder {folder} does not exist any more.")
-    git = await anyio.to_thread.run_sync(find_program, "git")
+    git = await anyio.to_thread.run_sync(find_program_once, "git")
     if git is None:
         return NoRepository(
             "git is not installed, so there are no checkpoints.",

@@ -146,7 +146,7 @@ def test_a_thread_is_replaced_once() -> None:
     thread.do(client(wire.ArchiveAndNew))
     rejected = thread.when(client(wire.ArchiveAndNew)).rejected(Reason.THREAD_ARCHIVED)
     assert (
-        rejected.message
+        rejected.said
         == "The thread is archived; unarchive it to replace it. It continues as the thread id-1."
     )
 

@@ -141,7 +141,10 @@ def test_a_blank_summary_is_none(blank: str) -> None:
 def test_an_archived_thread_is_not_trimmed() -> None:
     thread = started(turns=2).write(ev.ThreadArchived())
     message = thread.when(trim()).rejected(Reason.THREAD_ARCHIVED).message
-    assert message == "The thread is archived; unarchive it to clear it."
+    assert message == (
+        "The thread is archived; unarchive it to clear it. trimpoint threads unarchive thread-1 "
+        "(in a terminal) brings it back."
+    )
 
 
 def test_a_trim_that_could_not_start_its_session_still_stands() -> None:

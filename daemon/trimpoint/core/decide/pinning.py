@@ -17,7 +17,15 @@ from trimpoint.core.context.generations import reopened_generation
 from trimpoint.core.context.pins import pin_tokens, standing_pins
 from trimpoint.core.decide.overflow import compacted_by_codex
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Policy, Rejected, Stamp, when_idle
+from trimpoint.core.model.decision import (
+    LISTED,
+    Accepted,
+    Decision,
+    Policy,
+    Rejected,
+    Stamp,
+    when_idle,
+)
 from trimpoint.core.model.ledger import Pin
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
@@ -96,7 +104,7 @@ def _places(state: ThreadState, turns: list[str | int] | None) -> list[int] | Re
     for named in turns or [len(state.turns)]:
         place = named - 1 if isinstance(named, int) else state.turn_index.get(named, -1)
         if not 0 <= place < len(state.turns):
-            return Rejected(Reason.TURN_NOT_FOUND, f"The thread has no turn {named}.")
+            return Rejected(Reason.TURN_NOT_FOUND, f"The thread has no turn {named}.", hints=LISTED)
         places.append(place)
     return sorted(set(places))
 

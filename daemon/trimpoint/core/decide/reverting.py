@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 from trimpoint_protocol import commands as wire
 from trimpoint_protocol.errors import Reason
+from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import context_items
 from trimpoint.core.context.generations import generation_behind
@@ -22,6 +23,7 @@ from trimpoint.core.evolve.revert_folds import (
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import (
+    LISTED,
     Accepted,
     Decision,
     Rejected,
@@ -104,14 +106,16 @@ def _turns_kept(state: ThreadState, command: wire.RevertToCheckpoint) -> int | R
     if command.turn_id is not None:
         index = state.turn_index.get(command.turn_id)
         return (
-            Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.")
+            Rejected(Reason.TURN_NOT_FOUND, "The thread has no such turn.", hints=LISTED)
             if index is None
             else index + 1
         )
     kept = command.turn_count if command.turn_count is not None else max(0, len(state.turns) - 1)
     if kept > len(state.turns):
         return Rejected(
-            Reason.TURN_NOT_FOUND, f"The thread has only {counted(len(state.turns), 'turn')}."
+            Reason.TURN_NOT_FOUND,
+            f"The thread has only {counted(len(state.turns), 'turn')}.",
+            hints=LISTED,
         )
     if not state.turns:
         return Rejected(Reason.NOTHING_TO_REVERT, "Nothing to revert: the thread has no turns.")
@@ -135,8 +139,8 @@ def checkpoint_after(state: ThreadState, kept: int) -> Checkpoint | Rejected:
     where = f"turn {kept}" if kept else "the time before the first turn"
     return Rejected(
         Reason.CHECKPOINT_NOT_FOUND,
-        f"There is no checkpoint of {where}: {why.rstrip('.')}. The context alone can be taken "
-        "back.",
+        f"There is no checkpoint of {where}: {why.rstrip('.')}.",
+        hints=(CommandHint(f"/revert {kept} --context", "takes the context back alone"),),
     )
 
 

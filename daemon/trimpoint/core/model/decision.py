@@ -11,7 +11,7 @@ from trimpoint_protocol.errors import BlockerKind, Reason
 from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.spelling import Spelling, hint_text
+from trimpoint.core.model.spelling import UNARCHIVE, Spelling, hint_text
 from trimpoint.core.model.state import Operation, Pending, ThreadState
 
 
@@ -86,6 +86,10 @@ class Policy(msgspec.Struct, frozen=True):
     discard: DiscardPolicy = DiscardPolicy()
     cache: CachePolicy = CachePolicy()
     model_caches: dict[str, CachePolicy] = {}
+
+
+LISTED = (CommandHint("/timeline", "lists the turns"),)
+"""The way on where a turn was named that is not there."""
 
 
 class BusyReason(NamedTuple):
@@ -189,7 +193,9 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
             else ""
         )
         return Rejected(
-            Reason.THREAD_ARCHIVED, f"The thread is archived; unarchive it to {verb} it.{successor}"
+            Reason.THREAD_ARCHIVED,
+            f"The thread is archived; unarchive it to {verb} it.{successor}",
+            hints=(CommandHint(f"{UNARCHIVE} {state.id}", "brings it back"),),
         )
     if (block := busy(state)) is None:
         return None

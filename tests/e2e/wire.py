@@ -206,5 +206,14 @@ async def connect_to_codex(harness: Harness) -> AsyncGenerator[JsonRpcClient, No
             tasks.cancel_scope.cancel()
 
 
+def without_paths(value: Any) -> Any:
+    """Returns messages without the `path` of a thread: the file of its present Codex thread, whose
+    id is in the file's name.
+    """
+    if isinstance(value, dict):
+        return {key: without_paths(one) for key, one in value.items() if key != "path"}
+    return [without_paths(one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def _is_answer(message: Any) -> bool:
     return isinstance(message, dict) and "method" not in message and "id" in message

@@ -6,10 +6,11 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from trimpoint.sessionlogs.text.lenient import decode_object
 from trimpoint.sessionlogs.text.lines import (
+    BYTE_ORDER_MARK,
     LONG_TEXT_BYTES,
     MAX_LINE_BYTES,
     PLAIN_LINE_BYTES,
@@ -25,11 +26,13 @@ def shrunk(line: bytes, piece_bytes: int = 65_536) -> bytes:
     return shrinker.result()
 
 
+@example(parts=[BYTE_ORDER_MARK], ends=False)
+@example(parts=[BYTE_ORDER_MARK], ends=True)
 @given(st.lists(st.binary(max_size=50)), st.booleans())
 def test_lines_together_are_what_was_read(parts: list[bytes], ends: bool) -> None:
     data = b"\n".join(parts) + (b"\n" if ends else b"")
     lines = list(lines_of(io.BytesIO(data)))
-    assert b"".join(lines) == data
+    assert b"".join(lines) == data.removeprefix(BYTE_ORDER_MARK)
     assert all(line.endswith(b"\n") for line in lines[:-1])
 
 

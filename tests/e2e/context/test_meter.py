@@ -169,7 +169,7 @@ async def test_a_revert_into_a_pruned_section_makes_it_unknown_again(harness: Ha
         reverted = await gauge.meter()
         await gauge.turn(101_000)
     assert (reverted["unknown"], reverted["generation"]) == (True, 3)
-    assert 29_900 < reverted["usedTokens"] < 30_500
+    assert 30_900 < reverted["usedTokens"] < 31_500  # as the newest session began
 
 
 async def test_a_killed_codex_leaves_the_meter_as_it_was_and_its_successor_repeats_nothing(

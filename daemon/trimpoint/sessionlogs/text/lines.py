@@ -58,7 +58,7 @@ def batches_of(source: LineSource) -> Iterator[list[bytes]]:
     while block := source.read(BATCH_BYTES):
         block, mark = block.removeprefix(mark), b""
         lines = io.BytesIO(block).readlines()
-        if not block.endswith(b"\n"):
+        if block and not block.endswith(b"\n"):
             lines[-1] = _completed(lines[-1], source)
         yield lines
 

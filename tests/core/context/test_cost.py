@@ -122,3 +122,11 @@ def test_the_meter_shows_how_much_of_the_last_call_was_cached() -> None:
     thread.clear(0)
     cleared = context_status(thread.state, Policy())
     assert (cleared.cached_percent, cleared.cache_expires_at) == (None, None)
+
+
+def test_a_call_that_has_read_nothing_says_nothing_of_the_cache() -> None:
+    thread = started()
+    turn_id = thread.begin_turn()
+    thread.report(ev.UsageReported(turn_id, 10, 10, WINDOW, 0, 0, 10, 0))
+    status = context_status(thread.state, Policy())
+    assert (status.cached_percent, status.cache_expires_at) == (None, None)

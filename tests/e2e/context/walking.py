@@ -23,6 +23,7 @@ from tests.e2e.expectation import (
     pieces,
     shown_lines,
 )
+from tests.e2e.wire import without_paths
 
 STEP_DEADLINE_S = STEP_S
 MIN_MESSAGES = 2
@@ -367,7 +368,7 @@ class Walk:
         ours = {self.talk.thread_id, *(thread_id for thread_id, _ in self.archived)}
         providers = {request.thread_id for request in self.harness.model.requests} - ours - {None}
         said = [
-            str(message)
+            str(without_paths(message))
             for client in (self.watcher, self.talk.client)
             for message in client.messages
         ]

@@ -4,6 +4,7 @@ The schema is downloaded into the environment when a test first needs it, and is
 repository.
 """
 
+import fcntl
 import functools
 import os
 import shutil
@@ -40,22 +41,26 @@ def npm_packages(*names: str) -> Path:
     """Installs npm packages below the environment, once, and returns their `node_modules`."""
     folder = Path(sys.prefix) / "npm" / "-".join(names).replace("/", "_")
     done = folder / "done"
-    if not done.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        (folder / "package.json").write_text('{"private": true}')
-        npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        subprocess.run(
-            [node_folder() / "node", npm, "install", *options, *names],
-            cwd=folder,
-            check=True,
-            timeout=300,
-            env=node_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )
-        done.touch()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Test processes that begin at once install once.
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            (folder / "package.json").write_text('{"private": true}')
+            npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+            options = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+            subprocess.run(
+                [node_folder() / "node", npm, "install", *options, *names],
+                cwd=folder,
+                check=True,
+                timeout=300,
+                env=node_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+            done.touch()
     return folder / "node_modules"
 
 

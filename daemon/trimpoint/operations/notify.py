@@ -20,11 +20,9 @@ import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
-from trimpoint.core.context.context_size import level_of, reported_size, window_of
+from trimpoint.core.context.context_size import reported_level
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
-from trimpoint.core.model.usage import model_in
 from trimpoint.programs import find_program
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -94,7 +92,7 @@ class Notifications:
 
     def _has_become_critical(self, state: ThreadState) -> bool:
         was_critical = state.id in self._critical
-        is_critical = _is_critical(state, self._engine.policy)
+        is_critical = reported_level(state, self._engine.policy) == "critical"
         (self._critical.add if is_critical else self._critical.discard)(state.id)
         return is_critical and not was_critical
 
@@ -148,9 +146,3 @@ async def run_program(command: Sequence[str], told: Mapping[str, str]) -> None:
         raise
     if status:
         log.warning("notification_failed", command=command[0], detail=f"exit code {status}")
-
-
-def _is_critical(state: ThreadState, policy: Policy) -> bool:
-    window = window_of(state.usage, model_in(state.settings), policy)
-    size = reported_size(state.usage, window)
-    return bool(size and window and level_of(size.used, window, policy) == "critical")

@@ -110,6 +110,15 @@ def reported_size(usage: UsageTotals, window: int | None) -> ContextSize | None:
     return ContextSize(used, is_estimate=note is not None, is_unknown=False, note=note)
 
 
+def reported_level(state: ThreadState, policy: Policy) -> Level | None:
+    """Returns the level of the reported size, or None if nothing was reported. An estimate of the
+    daemon's own has no level.
+    """
+    window = window_of(state.usage, model_in(state.settings), policy)
+    size = reported_size(state.usage, window)
+    return level_of(size.used, window, policy) if size is not None and window is not None else None
+
+
 def used_percent(used: int, window: int) -> float:
     """Returns the percentage of the window that is used, rounded to one decimal, as clients receive
     it.

@@ -14,7 +14,13 @@ from trimpoint_protocol import readmodel as rm
 from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.context.active_context import plan_trim
-from trimpoint.core.context.context_size import level_of, reported_size, share_text, window_of
+from trimpoint.core.context.context_size import (
+    level_of,
+    reported_level,
+    reported_size,
+    share_text,
+    window_of,
+)
 from trimpoint.core.context.provider_compactions import seen_turns
 from trimpoint.core.evolve.compaction_attempts import AUTO, REMEMBERED
 from trimpoint.core.model import events as ev
@@ -56,7 +62,7 @@ def is_due(state: ThreadState, policy: Policy) -> bool:
     return (
         policy.auto == "compact"
         and _is_measurable(state, policy)
-        and _level(state, policy) == "critical"
+        and reported_level(state, policy) == "critical"
         and not has_stopped(state, policy)
         and plan_trim(state, _turns_to_keep(state, policy)) is not None
     )
@@ -97,7 +103,7 @@ def auto_status(state: ThreadState, policy: Policy) -> rm.AutoCompaction:
             message=(said := f"{_usage_text(state, policy)} {operation.message}".strip()),
             said=said,
         )
-    level = _level(state, policy)
+    level = reported_level(state, policy)
     if policy.auto == "off" or level in (None, "ok"):
         return rm.AutoCompaction(mode=policy.auto, state="idle", message="")
     if policy.auto == "compact" and has_stopped(state, policy):
@@ -156,15 +162,6 @@ def _won_no_turn(state: ThreadState, attempt: CompactionAttempt, policy: Policy)
     if lowest is None or window is None:
         return attempt.failure is not None
     return level_of(lowest, window, policy) == "critical"
-
-
-def _level(state: ThreadState, policy: Policy) -> str | None:
-    """Returns the level of the reported size, or None if nothing was reported. An estimate of the
-    daemon's own has no level.
-    """
-    window = window_of(state.usage, model_in(state.settings), policy)
-    fill = reported_size(state.usage, window)
-    return level_of(fill.used, window, policy) if fill is not None and window is not None else None
 
 
 def _usage_text(state: ThreadState, policy: Policy) -> str:

@@ -18,10 +18,8 @@ from trimpoint.core.context.active_context import (
     summary_item,
 )
 from trimpoint.core.context.context_size import (
-    level_of,
     opened_weights,
-    reported_size,
-    window_of,
+    reported_level,
 )
 from trimpoint.core.context.generations import next_generation
 from trimpoint.core.context.provider_compactions import larger_again
@@ -158,11 +156,7 @@ def _is_filling(state: ThreadState, policy: Policy) -> bool:
     """Returns whether the context is at the warning or critical level. Few messages fill it where
     much was read: tool calls and their results are none.
     """
-    window = window_of(state.usage, model_in(state.settings), policy)
-    size = reported_size(state.usage, window)
-    if size is None or window is None:
-        return False
-    return level_of(size.used, window, policy) != "ok"
+    return reported_level(state, policy) in ("warning", "critical")
 
 
 def complete_compaction(

@@ -9,11 +9,10 @@ from itertools import accumulate, takewhile
 from typing import Final
 
 from trimpoint_protocol.commands import CompactContext, TrimContext
-from trimpoint_protocol.methods import ContextAdvice, TrimAdvice
+from trimpoint_protocol.methods import ContextAdvice, TrimAdvice, TrimCost
 
 from trimpoint.core.context.active_context import plan_trim, turn_items
 from trimpoint.core.context.context_size import (
-    context_size,
     overhead_tokens,
     percent_text,
     share_text,
@@ -41,13 +40,14 @@ def trim_advice(state: ThreadState, policy: Policy, now_ms: int) -> ContextAdvic
     none.
     """
     status = context_status(state, policy)
-    window = status.window_tokens
+    used, window = status.used_tokens, status.window_tokens
     if status.level not in ("warning", "critical") or window is None:
         return ContextAdvice(thread_id=state.id, level=status.level, advice=[])
+    last, cache = state.usage.last_call, cache_of(state.settings, policy)
     known = [
-        _advice(state, policy, command, after, now_ms)
-        for command, after in (*_clear(state, window), *_compress(state, policy))
-        if context_size(state, policy).used - after >= WORTH_IT * window
+        _advice(command, used, after, window, trim_cost(used, after, last, cache, now_ms))
+        for command, after in (*_clear(state, window), *_compress(state, policy, used))
+        if used - after >= WORTH_IT * window
     ]
     known.sort(key=lambda one: -(one.frees_tokens or 0))
     advice = [*known, *_compact(state, policy)]
@@ -70,10 +70,9 @@ def _clear(state: ThreadState, window: int) -> Iterator[tuple[str, int]]:
         yield f"/clear {keep}", after
 
 
-def _compress(state: ThreadState, policy: Policy) -> Iterator[tuple[str, int]]:
+def _compress(state: ThreadState, policy: Policy, used: int) -> Iterator[tuple[str, int]]:
     plan = plan_compression(state, None, policy.discard)
     if isinstance(plan, CompressionPlan) and plan.chosen:
-        used = context_size(state, policy).used
         yield "/compress", used - total_tokens(plan.chosen)
 
 
@@ -94,15 +93,9 @@ def _compact(state: ThreadState, policy: Policy) -> Iterator[TrimAdvice]:
         )
 
 
-def _advice(
-    state: ThreadState, policy: Policy, command: str, after: int, now_ms: int
-) -> TrimAdvice:
-    used = context_size(state, policy).used
-    window = context_status(state, policy).window_tokens or 1
+def _advice(command: str, used: int, after: int, window: int, cost: TrimCost | None) -> TrimAdvice:
     percent = used_percent(after, window)
     effect = f"frees {share_text(used - after, window)} of the window: to {percent_text(percent)}."
-    cache = cache_of(state.settings, policy)
-    cost = trim_cost(used, after, state.usage.last_call, cache, now_ms)
     effect = f"{effect} {cost.said}" if cost else effect
     return TrimAdvice(
         command=command,

@@ -26,6 +26,7 @@ from trimpoint.core.decide.discarding import nothing_to_discard, plan_compressio
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import DiscardPolicy, Rejected
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
 from trimpoint.core.views.compression_text import compression_preview, preview_text, remaining_text
 from trimpoint.core.views.outcome_text import operation_said
@@ -57,7 +58,7 @@ from trimpoint.threads.errors import CommandRefused
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.receipts import CommandResult
-from trimpoint.threads.writing.sequencer import new_stamp
+from trimpoint.threads.writing.sequencer import new_stamp, now_ms
 from trimpoint.threads.writing.writer import ThreadWriter
 
 Progress = Callable[[CommandProgress], None]
@@ -210,9 +211,7 @@ class SlashRunner:
         policy = self._engine.policy
         window = window_of(state.usage, model_in(state.settings), policy)
         change = token_change(before.size, context_size(state, policy), window)
-        return with_cost(
-            change, before.last_call, cache_of(state.settings, policy), new_stamp().now_ms
-        )
+        return self._with_cost(change, state, before.last_call)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
         """Returns what a command would do, without writing anything to the journal."""
@@ -228,7 +227,9 @@ class SlashRunner:
             planned_text(writer.state, request),
             sequence=writer.state.sequence,
             tokens=self._with_cost(
-                planned_change(writer.state, request, self._engine.policy), writer
+                planned_change(writer.state, request, self._engine.policy),
+                writer.state,
+                writer.state.usage.last_call,
             ),
             dry_run=True,
         )
@@ -251,13 +252,15 @@ class SlashRunner:
             parsed.command,
             preview_text(plan),
             compression=preview,
-            tokens=self._with_cost(change, writer),
+            tokens=self._with_cost(change, writer.state, writer.state.usage.last_call),
             dry_run=True,
         )
 
-    def _with_cost(self, change: TokenChange, writer: ThreadWriter) -> TokenChange:
-        cache = cache_of(writer.state.settings, self._engine.policy)
-        return with_cost(change, writer.state.usage.last_call, cache, new_stamp().now_ms)
+    def _with_cost(
+        self, change: TokenChange, state: ThreadState, last: ModelCall | None
+    ) -> TokenChange:
+        cache = cache_of(state.settings, self._engine.policy)
+        return with_cost(change, last, cache, now_ms())
 
     async def _after_operation(
         self, command: str, writer: ThreadWriter, result: CommandResult, progress: Progress

@@ -34,4 +34,9 @@ def first_number_of_this_run() -> int:
 
 def new_stamp() -> Stamp:
     """Returns a stamp with the present time and a new id."""
-    return Stamp(time.time_ns() // 1_000_000, new_uuid7())
+    return Stamp(now_ms(), new_uuid7())
+
+
+def now_ms() -> int:
+    """Returns the present time in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

@@ -27,7 +27,7 @@ from trimpoint.gateway.commands.views.off_loop import off_loop
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.writing.sequencer import new_stamp
+from trimpoint.threads.writing.sequencer import now_ms
 from trimpoint.threads.writing.writer import ThreadWriter
 
 
@@ -59,8 +59,8 @@ class ContextInspections:
         return await self._advice(writer)
 
     async def _advice(self, writer: ThreadWriter) -> ContextAdvice:
-        policy, now_ms = self._engine.policy, new_stamp().now_ms
-        return await off_loop(writer.state, lambda state: trim_advice(state, policy, now_ms))
+        policy, now = self._engine.policy, now_ms()
+        return await off_loop(writer.state, lambda state: trim_advice(state, policy, now))
 
     async def _with_items(self, thread_id: str) -> ThreadWriter:
         owner: str | None = self._engine.owner_of(thread_id)

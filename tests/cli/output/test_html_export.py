@@ -129,3 +129,8 @@ def test_images_of_a_prompt_are_in_the_file_itself() -> None:
     urls = [DOT, "https://a.invalid/x.png", "data:text/html,x", f'{DOT}" onload="x', f"{DOT}=A"]
     document = written(message("user", "Look.", content=[{"url": url} for url in urls]))
     assert re.findall(r'<img [^>]*src="([^"]*)"', document) == [DOT]
+
+
+def test_a_new_file_which_codex_sends_as_bare_text_is_shown_as_added_lines() -> None:
+    change = {"path": "a.txt", "kind": {"type": "add"}, "diff": "one\ntwo\n"}
+    assert "<pre>a.txt\n+one\n+two</pre>" in written(activity("fileChange", "a", changes=[change]))

@@ -18,9 +18,10 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
-from trimpoint.cli.views.timeline_view import activity_words
+from trimpoint.cli.views.changes import diff_text, place_of
+from trimpoint.cli.views.timeline_view import activity_words, markdown_parser
 from trimpoint.core.model.lenient import as_dict, as_list
-from trimpoint.core.views.export import Heading
+from trimpoint.core.views.export import SPEAKERS, Heading, divider_text
 
 # A browser obeys it even where an escape was forgotten: no script runs, and no host is asked.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -71,16 +72,11 @@ def html(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
         f"<header>\n<h1>{title}</h1>\n"
         f"<p>{escape(heading.cwd)} · begun {_time(heading.created_at)}</p>\n</header>\n<main>\n"
     )
-    parser = _parser()
+    # An image of another host would tell it who reads this; shown as text, it stays what it is.
+    parser = markdown_parser().disable("image")
     for entry in entries:
         yield _entry(entry, parser)
     yield "</main>\n</body>\n</html>\n"
-
-
-def _parser() -> MarkdownIt:
-    # An image of another host would tell it who reads this; shown as text, it stays what it is.
-    rules = MarkdownIt("commonmark", {"html": False}).disable("image")
-    return rules.enable("strikethrough").enable("table")
 
 
 def _entry(entry: TimelineEntry, parser: MarkdownIt) -> str:
@@ -94,8 +90,7 @@ def _entry(entry: TimelineEntry, parser: MarkdownIt) -> str:
             head = escape(entry.header)
             return f'<details class="summary" open><summary>{head}</summary>\n{text}</details>\n'
         case ContextTrimPointDivider():
-            above = "" if entry.expanded else ", not shown"
-            words = escape(f"{entry.label}: {entry.hidden_message_count}{above}")
+            words = escape(divider_text(entry))
             return f'<div class="divider" role="separator">{words}</div>\n'
         case _:
             assert_never(entry)
@@ -103,7 +98,7 @@ def _entry(entry: TimelineEntry, parser: MarkdownIt) -> str:
 
 def _message(entry: TimelineMessage, parser: MarkdownIt) -> str:
     is_prompt = entry.role == "user"
-    speaker = "You" if is_prompt else "Agent" if entry.role == "assistant" else escape(entry.role)
+    speaker = escape(SPEAKERS.get(entry.role, entry.role))
     classes = f"{'user' if is_prompt else 'agent'}{' gone' * entry.trimmed}"
     note = " · no longer in the context" if entry.trimmed else ""
     text = escape(entry.text.strip()) if is_prompt else parser.render(entry.text)
@@ -141,8 +136,8 @@ def _activity(entry: TimelineActivity) -> str:
 def _more(item: dict[str, Any]) -> str:
     """Returns what a command printed, or what a change changed."""
     changes = (as_dict(change) for change in as_list(item.get("changes")))
-    diffs = (f"{one.get('path', '')}\n{one.get('diff') or ''}".strip() for one in changes)
-    return str(item.get("aggregatedOutput") or "") or "\n\n".join(filter(None, diffs))
+    diffs = (f"{place_of(one)}\n{diff_text(one)}" for one in changes)
+    return str(item.get("aggregatedOutput") or "") or "\n\n".join(diffs)
 
 
 def _time(at: str) -> str:

@@ -3,7 +3,7 @@ points between them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.panel import Panel
@@ -24,6 +24,9 @@ from trimpoint.cli.terminal import one_line, printable
 from trimpoint.cli.views.age import clock_time
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
+
+if TYPE_CHECKING:  # most commands show no Markdown
+    from markdown_it import MarkdownIt
 
 _MAX_TITLE_CHARS = 300
 
@@ -175,14 +178,20 @@ def _answer(entry: TimelineMessage, marks: Marks) -> RenderableType:
 
 
 def _markdown(text: str) -> RenderableType:
-    from markdown_it import MarkdownIt
     from rich.markdown import Markdown
 
     markdown = Markdown("", hyperlinks=False, code_theme="ansi_dark")
-    # By itself it would leave out what looks like HTML, such as the T of `List<T>`.
-    parser = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
-    markdown.markup, markdown.parsed = text, parser.parse(text)
+    markdown.markup, markdown.parsed = text, markdown_parser().parse(text)
     return markdown
+
+
+def markdown_parser() -> "MarkdownIt":
+    """Returns a parser of what agents write. What looks like HTML is text, such as the T of
+    `List<T>`.
+    """
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
 
 def activity_words(entry: TimelineActivity) -> str:

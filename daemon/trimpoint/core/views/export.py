@@ -16,7 +16,7 @@ from trimpoint_protocol.readmodel import (
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
 
-_SPEAKERS = {"user": "You", "assistant": "Agent"}
+SPEAKERS = {"user": "You", "assistant": "Agent"}
 
 _ACTIVITIES = {
     "commandExecution": "Command",
@@ -69,7 +69,7 @@ def _section(entry: TimelineEntry) -> str:
     match entry:
         case TimelineMessage():
             pruned = " · pruned" if entry.trimmed else ""
-            speaker = _SPEAKERS.get(entry.role, entry.role)
+            speaker = SPEAKERS.get(entry.role, entry.role)
             when = f"<sub>{entry.created_at}{pruned}</sub>"
             return f"## {speaker}\n\n{when}\n\n{entry.text.strip()}\n"
         case TimelineActivity():
@@ -78,10 +78,15 @@ def _section(entry: TimelineEntry) -> str:
             quoted = "\n".join(f"> {line}" for line in entry.summary.strip().splitlines())
             return f"> **{entry.header}**\n>\n{quoted}\n"
         case ContextTrimPointDivider():
-            above = "" if entry.expanded else ", not shown"
-            return f"---\n\n*{entry.label}: {entry.hidden_message_count}{above}*\n"
+            return f"---\n\n*{divider_text(entry)}*\n"
         case _:
             assert_never(entry)
+
+
+def divider_text(entry: ContextTrimPointDivider) -> str:
+    """Returns what a trim point says: how much is above it, and whether that is shown."""
+    above = "" if entry.expanded else ", not shown"
+    return f"{entry.label}: {entry.hidden_message_count}{above}"
 
 
 def _activity(entry: TimelineActivity) -> str:

@@ -33,14 +33,14 @@ async def test_model_and_permissions_are_shown_and_changed() -> None:
         await editor.shows("Yes, I want that")
         await editor.keys("1<CR>")
         assert "read only" in await editor.lua(f"return {LINE}")
+        offered = await editor.lua(REQUEST, "model/list", {})
+        first = next(one for one in offered["data"] if not one["hidden"])
         await editor.command("Trimpoint model")
-        await editor.shows("Type number")
+        await editor.shows(f"1:   {first['displayName']}")
         await editor.keys("1<CR>")
         await editor.shows("Effort")
         await editor.keys("1<CR>")
         await editor.history_has("The next turn has this model")
-        offered = await editor.lua(REQUEST, "model/list", {})
-        first = next(one for one in offered["data"] if not one["hidden"])
         await editor.until(f"{CHATS}.last_used().talk.settings.model == '{first['model']}'")
 
 

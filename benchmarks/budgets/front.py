@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from trimpoint.gateway.transport.wire import encode_text_frame
+from trimpoint.transport.wire import encode_text_frame
 
 from benchmarks.budgets.relay import MANY, Relayed, TurnReceivers, open_thread
 from benchmarks.daemons import daemon

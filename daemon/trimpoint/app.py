@@ -34,8 +34,6 @@ from trimpoint.gateway.routes import DaemonDeps, RouteRules
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.handshake import PATIENCE_AS_CODEX_S, PATIENCE_S
 from trimpoint.gateway.session.unused import Usage
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.limits import Limits
 from trimpoint.http.front import Front, FrontDeps
 from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
@@ -49,6 +47,8 @@ from trimpoint.threads.activity import Activity
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.retention import RetentionRule, expire
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.limits import Limits
 
 log = structlog.get_logger()
 

@@ -21,7 +21,6 @@ from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CompactionSection, Config
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
     Script,
     ScriptedModel,
@@ -29,6 +28,7 @@ from trimpoint.testkit import (
     codex_overrides,
     config_flags,
 )
+from trimpoint.transport.listeners import serve_unix
 
 from tests.codex_homes import BUNDLED_CODEX, used_codex_home
 from tests.deadlines import SCENARIO_S

@@ -16,7 +16,6 @@ from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CodexSection, CompactionSection, Config, ThreadsSection
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
     Script,
     ScriptedModel,
@@ -24,6 +23,7 @@ from trimpoint.testkit import (
     codex_overrides,
     remote_overrides,
 )
+from trimpoint.transport.listeners import serve_unix
 
 from tests.codex_homes import BUNDLED_CODEX, used_codex_home
 from tests.e2e.conversation import Conversation

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from trimpoint.gateway.session.clients import Client, Clients
 from trimpoint.gateway.session.requests.request import ClientRequest
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.wire import Dialect
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.wire import Dialect
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.peer import Asked, Peer, Unreadable
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 import msgspec
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection, Limits
+from trimpoint.transport.inbox import ClientMessage
 from trimpoint_protocol import jsonrpc
 from trimpoint_protocol.peer import Asked, Unreadable
 

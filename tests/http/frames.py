@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from trimpoint.gateway.transport.connection import Connection
+from trimpoint.transport.connection import Connection
 from websockets.frames import Opcode
 
 from tests.http.stage import UPGRADE, Stage, Wire

@@ -12,8 +12,8 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import Config, HttpSection, LimitsSection
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.access.token_file import token_at
+from trimpoint.transport.listeners import serve_unix
 from trimpoint_protocol.client.unix import UnixStream, connect_unix
 
 from tests.codex.children import REAL_CODEX

@@ -8,11 +8,11 @@ from typing import Literal
 
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.http.access.admission import TcpAdmission
 from trimpoint.http.access.credentials import Credentials, Login
 from trimpoint.http.access.token_file import renew_token
 from trimpoint.http.exchange import Request
+from trimpoint.transport.peer_process import Distrust
 
 from tests.http.stage import UPGRADE, Answer, Stage, staged
 

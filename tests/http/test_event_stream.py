@@ -8,13 +8,13 @@ import anyio
 import pytest
 from anyio.abc import UNIXSocketStream
 from trimpoint.gateway.session.clients import Clients, Delivery
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.wire import Dialect, encode_event, frame_lines
 from trimpoint.http import event_stream
 from trimpoint.http.event_stream import begin, event_connection
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.wire import Dialect, encode_event, frame_lines
 
 from tests.deadlines import STEP_S
 from tests.http.stage import Wire

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
-from trimpoint.gateway.transport.client_stream import Endpoints
-from trimpoint.gateway.transport.peer_process import ENDED
 from trimpoint.http import tcp_process
 from trimpoint.http.tcp_process import TcpProcesses
+from trimpoint.transport.client_stream import Endpoints
+from trimpoint.transport.peer_process import ENDED
 
 
 class Pair(NamedTuple):

@@ -12,17 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trimpoint.config.sections import LimitsSection
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.wire import (
-    CloseCode,
-    Dialect,
-    Ended,
-    Reply,
-    encode_text_frame,
-    frame_lines,
-)
 from trimpoint.http import websocket
 from trimpoint.http.exchange import Request
 from trimpoint.http.websocket import (
@@ -33,6 +22,17 @@ from trimpoint.http.websocket import (
     wants_upgrade,
 )
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.wire import (
+    CloseCode,
+    Dialect,
+    Ended,
+    Reply,
+    encode_text_frame,
+    frame_lines,
+)
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol

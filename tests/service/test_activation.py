@@ -5,9 +5,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from trimpoint.gateway.transport.listeners import ListenError
 from trimpoint.service import activation
 from trimpoint.service.activation import handed_over
+from trimpoint.transport.listeners import ListenError
 
 # Far above what a test run has open, whose own descriptors must not be replaced.
 FIRST = 900

@@ -10,8 +10,8 @@ import msgspec
 from trimpoint.app import Daemon, running_daemon
 from trimpoint.cli.connection.client import Client
 from trimpoint.config.sections import DiscardSection, FleetSection, HttpSection
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import Reply, say
+from trimpoint.transport.listeners import serve_unix
 
 from tests.deadlines import SCENARIO_S, STEP_S
 from tests.e2e.conftest import Harness, opened_harness

@@ -22,7 +22,6 @@ from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import CompactionSection, Config
 from trimpoint.demo.script import BEFORE, FILE, NAMES, NAMES_TEXT, SUMMARY
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import (
     ModelRequest,
     Reply,
@@ -33,6 +32,7 @@ from trimpoint.testkit import (
     codex_overrides,
     throwaway_codex_home,
 )
+from trimpoint.transport.listeners import serve_unix
 
 _BYTES_IN_TOKEN = 4
 _AUTHOR = {"GIT_AUTHOR_NAME": "demo", "GIT_AUTHOR_EMAIL": "demo@example.invalid"}

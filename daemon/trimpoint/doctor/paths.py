@@ -13,7 +13,7 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.doctor import kernel
 from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
-from trimpoint.gateway.transport.listeners import MAX_SOCKET_PATH_BYTES
+from trimpoint.transport.listeners import MAX_SOCKET_PATH_BYTES
 
 _LOW_BYTES = 500 * 1024 * 1024
 _FULL_BYTES = 20 * 1024 * 1024

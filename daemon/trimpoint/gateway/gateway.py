@@ -33,9 +33,9 @@ from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wir
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler, members_of
 from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.inbox import ClientMessage
 
 log = structlog.get_logger()
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import h11
 
-from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.http.exchange import Request, Response
 from trimpoint.streams.waiting import receive_some, send_all
+from trimpoint.transport.client_stream import Transport
 
 if TYPE_CHECKING:
     from h11 import Event

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.inbox import ClientMessage
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.wire import CloseCode, Dialect, Ended, Received, encode_event
 from trimpoint.http.exchange import EVENT_STREAM, SECURITY_HEADERS
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.inbox import ClientMessage
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.wire import CloseCode, Dialect, Ended, Received, encode_event
 
 PING_S = 15.0
 _PING = b": still here\n\n"

@@ -19,15 +19,15 @@ from trimpoint_protocol.peer import Asked
 from trimpoint.gateway.gateway import Gateway
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.errors import wire_error
-from trimpoint.gateway.transport.acceptor import Accept
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.first_bytes import Speech, speech_of
-from trimpoint.gateway.transport.inbox import ClientMessage
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.peer_process import ENDED, Distrust
-from trimpoint.gateway.transport.wire import Wire
 from trimpoint.streams.waiting import receive_some
+from trimpoint.transport.acceptor import Accept
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.first_bytes import Speech, speech_of
+from trimpoint.transport.inbox import ClientMessage
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.peer_process import ENDED, Distrust
+from trimpoint.transport.wire import Wire
 
 if TYPE_CHECKING:
     from trimpoint.gateway.session.login_codes import LoginCodes

@@ -13,9 +13,9 @@ from anyio.abc import TaskGroup
 from trimpoint.background import spawn
 from trimpoint.config.sections import MAX_PORT, HttpSection, is_loopback
 from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
-from trimpoint.gateway.transport.acceptor import Accept
 from trimpoint.http.front import Front
 from trimpoint.http.tcp_listener import Address, address_of, bind, serve_tcp
+from trimpoint.transport.acceptor import Accept
 
 log = structlog.get_logger()
 

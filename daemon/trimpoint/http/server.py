@@ -11,8 +11,6 @@ import msgspec
 import structlog
 
 from trimpoint.gateway.session.login_codes import LoginCodes
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.wire import Wire
 from trimpoint.http.access.admission import Admission
 from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.access.login_page import login_page
@@ -23,6 +21,8 @@ from trimpoint.http.rest.api import Api, Exchange, Refused, decoded_body
 from trimpoint.http.rest.operations import LoggedIn, LoginBody, match
 from trimpoint.http.static_files import StaticFiles
 from trimpoint.http.websocket import MAX_FRAME_BYTES, UpgradeRefused, accept_upgrade, wants_upgrade
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.wire import Wire
 
 HEAD_DEADLINE_S = 10.0
 BODY_DEADLINE_S = 30.0

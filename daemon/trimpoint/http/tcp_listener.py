@@ -8,8 +8,8 @@ import anyio
 import structlog
 from anyio.abc import TaskStatus
 
-from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
-from trimpoint.gateway.transport.client_stream import Endpoints
+from trimpoint.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
+from trimpoint.transport.client_stream import Endpoints
 
 MAX_CONNECTIONS = 100
 _BACKLOG = 128

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from trimpoint.codex.appserver.process import running_children
-from trimpoint.gateway.transport.client_stream import Endpoints
-from trimpoint.gateway.transport.peer_process import (
+from trimpoint.processes import RUNNING_CHILDREN
+from trimpoint.transport.client_stream import Endpoints
+from trimpoint.transport.peer_process import (
     ENDED,
     Distrust,
     ancestor_among,
@@ -128,7 +128,7 @@ def _agents() -> frozenset[int]:
     """Returns the sandboxed processes below a Codex of ours that can have a socket of this network
     namespace.
     """
-    codexes = running_children()
+    codexes = frozenset(RUNNING_CHILDREN)
     if not codexes:
         return frozenset()
     return frozenset(pid for pid in _processes() if _is_networked_agent(pid, codexes))

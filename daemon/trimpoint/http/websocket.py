@@ -18,8 +18,10 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.wire import (
+from trimpoint.http.exchange import Request, Response
+from trimpoint.http.problems import HttpReason, as_response, problem
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.wire import (
     CloseCode,
     Dialect,
     Ended,
@@ -27,8 +29,6 @@ from trimpoint.gateway.transport.wire import (
     Reply,
     encode_text_frame,
 )
-from trimpoint.http.exchange import Request, Response
-from trimpoint.http.problems import HttpReason, as_response, problem
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 PING_AFTER_S = 20.0

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from trimpoint.gateway.transport.listeners import ListenError
+from trimpoint.transport.listeners import ListenError
 
 FIRST_FD = 3
 OUR_NAME = "trimpoint"

@@ -18,9 +18,9 @@ from trimpoint.cli.connection.client import Client, connect
 from trimpoint.codex.appserver.errors import ProviderError, ProviderTimeout
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.config.sections import Config
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations.provider.version_requirements import refuse_if_too_old
 from trimpoint.threads.errors import CommandRefused
+from trimpoint.transport.listeners import serve_unix
 from trimpoint_protocol.commands import (
     ArchiveAndNew,
     ArchiveThread,

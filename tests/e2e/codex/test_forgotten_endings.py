@@ -13,7 +13,6 @@ import pytest
 from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.config.sections import Config
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.operations import build
 from trimpoint.operations.provider.lost_endings import (
     DENIED,
@@ -22,6 +21,7 @@ from trimpoint.operations.provider.lost_endings import (
     NOT_ENDED,
     EndingLimits,
 )
+from trimpoint.transport.listeners import serve_unix
 
 from tests.deadlines import SCENARIO_S
 from tests.e2e import forgetful_codex

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from trimpoint.app import running_daemon
 from trimpoint.config.sections import ModelSection
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import overflow, say
+from trimpoint.transport.listeners import serve_unix
 
 from tests.e2e.conftest import CODEX_BIN, Harness
 from tests.e2e.conversation import Conversation

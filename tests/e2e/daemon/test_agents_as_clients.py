@@ -17,10 +17,10 @@ import pytest
 from trimpoint.app import running_daemon
 from trimpoint.cli.connection.client import Client
 from trimpoint.config.sections import HttpSection
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.access.token_file import token_at
 from trimpoint.testkit import run, say
+from trimpoint.transport.listeners import serve_unix
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation

@@ -16,9 +16,9 @@ from typing import TypeVar
 import anyio
 import anyio.lowlevel
 import pytest
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.http.access.credentials import Credentials
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.listeners import serve_unix
 
 from tests.e2e.conftest import Harness
 from tests.e2e.wire import DEADLINE_S

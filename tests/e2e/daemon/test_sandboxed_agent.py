@@ -15,8 +15,8 @@ from trimpoint.app import running_daemon
 from trimpoint.codex.appserver.launch import SERVICE_VARIABLES
 from trimpoint.codex.appserver.orphans import CHILD_MARK
 from trimpoint.config.loading import ENVIRONMENT
-from trimpoint.gateway.transport.listeners import serve_unix
 from trimpoint.testkit import run, say
+from trimpoint.transport.listeners import serve_unix
 
 from tests.e2e.conftest import Harness
 from tests.e2e.conversation import Conversation

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import anyio
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import StreamEnd
 from trimpoint.streams.reader import READ_CHUNK_BYTES
 from trimpoint.streams.waiting import receive_some, send_all
+from trimpoint.transport.client_stream import Transport
 
 
 class EndClosed(Exception):

@@ -12,7 +12,7 @@ from trimpoint.cli.connection.connect import with_daemon
 from trimpoint.cli.connection.known_threads import KnownThread, own_threads
 from trimpoint.cli.exits import CliError, Exit, NoDaemonRuns
 from trimpoint.cli.terminal import one_line, print_json, stdout_console
-from trimpoint.pidfds import pidfd_of
+from trimpoint.processes import pidfd_of
 
 # The child gets up to 9 s to end; see `trimpoint.codex.appserver.process.StopGrace`.
 _DEADLINE_S = 20.0

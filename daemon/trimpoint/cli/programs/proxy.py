@@ -15,8 +15,8 @@ from trimpoint.cli.connection.relay import relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.connection.sockets import answering, sockets_of
 from trimpoint.cli.exits import Exit, NoDaemon
-from trimpoint.gateway.transport.listeners import take_stdio
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.listeners import take_stdio
 
 
 def control_socket() -> Path:

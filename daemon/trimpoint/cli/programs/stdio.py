@@ -21,8 +21,8 @@ from trimpoint.cli.connection.relaying.refusal import refuse_client
 from trimpoint.cli.connection.serving.foreground import StopSignals, run_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.listeners import ListenError, take_stdio
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.listeners import ListenError, take_stdio
 
 log = structlog.get_logger()
 

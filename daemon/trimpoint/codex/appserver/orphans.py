@@ -21,7 +21,7 @@ import anyio
 import msgspec
 
 from trimpoint.atomic_files import replace_file
-from trimpoint.pidfds import pidfd_of
+from trimpoint.processes import pidfd_of
 
 # In the child's environment: `<pid of the daemon>-<random>`. The child's own children inherit it.
 CHILD_MARK = "TRIMPOINT_CHILD"

@@ -30,7 +30,7 @@ import structlog
 
 from trimpoint.codex.appserver.launch import LaunchProfile, child_environment, launch_command
 from trimpoint.codex.appserver.orphans import CHILD_MARK, forget_child, record_child
-from trimpoint.pidfds import open_pidfd
+from trimpoint.processes import RUNNING_CHILDREN, open_pidfd
 from trimpoint.streams.ends import PipeEnd
 from trimpoint.streams.reader import StreamReader
 from trimpoint.streams.writer import StreamWriter
@@ -42,13 +42,7 @@ _ROOM_BELOW_BYTES = 1024 * 1024
 # The wait after the exit for a pipe that another process still holds open, and the wait after the
 # end of a pipe for the exit.
 _SETTLE_S = 0.5
-_RUNNING: set[int] = set()
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-
-
-def running_children() -> frozenset[int]:
-    """Returns the pids of the children of this process that have not ended."""
-    return frozenset(_RUNNING)
 
 
 class StopGrace(msgspec.Struct, frozen=True):
@@ -132,7 +126,7 @@ class CodexChild:
         self._stdout = StreamReader(stdout, self._on_stdout, self._on_stdout_end)
         self._stderr = StreamReader(stderr, self._on_stderr, self._on_stderr_end)
         self._stderr.resume()
-        _RUNNING.add(self.pid)
+        RUNNING_CHILDREN.add(self.pid)
         self._watch_exit()
 
     @property
@@ -264,7 +258,7 @@ class CodexChild:
         # While members of the group outlive the leader, the group's number is not reused, so this
         # kills only members.
         self._signal_group(signal.SIGKILL)
-        _RUNNING.discard(self.pid)  # before another process can have its pid
+        RUNNING_CHILDREN.discard(self.pid)  # before another process can have its pid
         code = self._popen.wait()
         self._exit = ChildExit(signal=-code) if code < 0 else ChildExit(status=code)
         self._stdin.close()

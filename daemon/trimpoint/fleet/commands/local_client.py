@@ -13,8 +13,8 @@ from trimpoint_protocol.client import Client, ClientInfo, connect_stream
 from trimpoint import __version__
 from trimpoint.background import spawn
 from trimpoint.fleet.commands.answering import LocalClient
-from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Transport
 
 Serve: TypeAlias = Callable[[Transport], Coroutine[Any, Any, None]]
 

@@ -12,8 +12,8 @@ import anyio
 import msgspec
 
 from trimpoint.gateway.session.pace import Pace
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.wire import Dialect, frame_lines
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.wire import Dialect, frame_lines
 
 # The notifications that Codex sends to every connection (measured); all others about a thread go to
 # its subscribers.

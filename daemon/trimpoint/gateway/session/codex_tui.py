@@ -5,7 +5,7 @@ understands.
 from collections.abc import Iterable
 
 from trimpoint.gateway.session.clients import Client
-from trimpoint.gateway.transport.wire import CloseCode, Dialect
+from trimpoint.transport.wire import CloseCode, Dialect
 
 NAME = "codex-tui"
 # Notifications of trimpoint's own, which it does not know.

@@ -24,8 +24,8 @@ from trimpoint.gateway.session.clients import Client
 from trimpoint.gateway.session.codex_tui import unknown_to
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.request import ClientRequest
-from trimpoint.gateway.transport.framing_errors import encode_refusal
-from trimpoint.gateway.transport.wire import CloseCode
+from trimpoint.transport.framing_errors import encode_refusal
+from trimpoint.transport.wire import CloseCode
 
 log = structlog.get_logger()
 

@@ -12,10 +12,10 @@ from typing import Protocol
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.gateway.session.requests.errors import wire_error
-from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.http.access.credentials import Credentials, bearer_of
 from trimpoint.http.exchange import Request
 from trimpoint.http.problems import NO_TOKEN, HttpReason, Problem, problem, problem_of
+from trimpoint.transport.peer_process import Distrust
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})

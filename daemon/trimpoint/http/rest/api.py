@@ -13,15 +13,15 @@ from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.gateway.session.requests.errors import Refusal, WireError, as_wire_error, wire_error
 from trimpoint.gateway.session.requests.sizes import CHECKED_BYTES, check_sizes
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.limits import Limits
 from trimpoint.http import event_stream
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, problem, problem_of
 from trimpoint.http.rest.command_body import CommandBody, NoSuchMember, typed
 from trimpoint.http.rest.operations import EventsQuery, TimelineQuery
 from trimpoint.threads.ids import new_uuid7
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.limits import Limits
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from trimpoint.cli.connection.relay import EndClosed, read_some, relay
 from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.connection.which_daemon import identify, is_same
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
-from trimpoint.gateway.transport.client_stream import Transport
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Transport
 
 log = structlog.get_logger()
 

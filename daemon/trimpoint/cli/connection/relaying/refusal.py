@@ -12,11 +12,11 @@ from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.peer import Asked
 
 from trimpoint.cli.exits import CliError
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.inbox import ClientMessage
-from trimpoint.gateway.transport.limits import Limits
 from trimpoint.logging import configure_logging
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.inbox import ClientMessage
+from trimpoint.transport.limits import Limits
 
 # For a client that says nothing: it is not waited for longer than a person would notice.
 _PATIENCE_S = 1.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trimpoint_protocol.locations import codex_home
 
-from trimpoint.gateway.transport.listeners import ListenError, SocketInUse, SocketPathTaken
+from trimpoint.transport.listeners import ListenError, SocketInUse, SocketPathTaken
 
 _IN_USE_HINT = (
     "Codex's own background server runs there. End it with `codex app-server daemon stop`, which "

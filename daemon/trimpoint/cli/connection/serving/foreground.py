@@ -36,10 +36,10 @@ from trimpoint.cli.connection.settings import Settings
 from trimpoint.cli.exits import DISK_FULL, CliError, UsageError, sole_error
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import started_as_provider
-from trimpoint.gateway.transport.listeners import ListenError, serve_unix
 from trimpoint.journal.errors import JournalError, StateDirectoryBusy, StateDirectoryUnsafe
 from trimpoint.logging import configure_logging
 from trimpoint.service.activation import HandedOver
+from trimpoint.transport.listeners import ListenError, serve_unix
 
 log = structlog.get_logger()
 

@@ -11,9 +11,9 @@ import anyio
 import structlog
 from anyio.lowlevel import checkpoint
 
-from trimpoint.gateway.transport.client_stream import Endpoints, Transport
-from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.streams.ends import SocketEnd
+from trimpoint.transport.client_stream import Endpoints, Transport
+from trimpoint.transport.peer_process import Distrust
 
 # Fewer, larger writes (measured: 1.4 times the deliveries to 32 clients). The kernel may give less.
 _SEND_BUFFER_BYTES = 512 * 1024
@@ -26,7 +26,7 @@ _PASSING_ERRORS = frozenset(
     }
 )  # fmt: skip
 
-_log = structlog.get_logger("trimpoint.gateway.transport.listeners")
+_log = structlog.get_logger("trimpoint.transport.listeners")
 
 
 class Peer(NamedTuple):

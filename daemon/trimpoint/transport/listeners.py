@@ -21,18 +21,18 @@ from anyio.abc import TaskStatus
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.jsonrpc.framing import encode_line
 
-from trimpoint.gateway.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.framing_errors import encode_refusal
-from trimpoint.gateway.transport.peer_process import distrust_of_peer, peer_credentials
 from trimpoint.streams.ends import take_standard_streams
+from trimpoint.transport.acceptor import Accept, AcceptLimits, Acceptor, Peer
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.framing_errors import encode_refusal
+from trimpoint.transport.peer_process import distrust_of_peer, peer_credentials
 
 MAX_SOCKET_PATH_BYTES = 107
 """The longest path that fits into `sockaddr_un` with its final NUL."""
 
 _BACKLOG = 1024
 
-_log = structlog.get_logger("trimpoint.gateway.transport.listeners")
+_log = structlog.get_logger("trimpoint.transport.listeners")
 
 
 class ListenError(Exception):

@@ -27,11 +27,13 @@ from trimpoint_protocol.peer import (
     Unreadable,
 )
 
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.framing_errors import encode_refusal, malformed, too_large
-from trimpoint.gateway.transport.inbox import ClientMessage, Inbox, NoMessage
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.wire import (
+from trimpoint.streams.reader import StreamReader
+from trimpoint.streams.writer import DropRule, StreamWriter
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.framing_errors import encode_refusal, malformed, too_large
+from trimpoint.transport.inbox import ClientMessage, Inbox, NoMessage
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.wire import (
     CloseCode,
     Dialect,
     Ended,
@@ -40,8 +42,6 @@ from trimpoint.gateway.transport.wire import (
     Wire,
     frame_lines,
 )
-from trimpoint.streams.reader import StreamReader
-from trimpoint.streams.writer import DropRule, StreamWriter
 
 # A chunk may hold a hundred thousand tiny frames, and a batch a thousand requests; other clients
 # get their turn in between.
@@ -49,7 +49,7 @@ _MESSAGES_PER_TURN = 512
 # In these dialects the client closes the connection after a close frame (RFC 6455, 5.5.1).
 _CLOSED_BY_THE_CLIENT = frozenset({Dialect.WEBSOCKET, Dialect.WEBSOCKET_LINES})
 
-_log = structlog.get_logger("trimpoint.gateway.transport.connection")
+_log = structlog.get_logger("trimpoint.transport.connection")
 _numbers = count(1)
 
 

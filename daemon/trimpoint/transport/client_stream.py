@@ -4,8 +4,8 @@ import select
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from trimpoint.gateway.transport.peer_process import Distrust
 from trimpoint.streams.ends import StreamEnd
+from trimpoint.transport.peer_process import Distrust
 
 
 class Endpoints(NamedTuple):

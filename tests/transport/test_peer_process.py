@@ -10,8 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
-from trimpoint.gateway.transport import peer_process
-from trimpoint.gateway.transport.peer_process import (
+from trimpoint.transport import peer_process
+from trimpoint.transport.peer_process import (
     ENDED,
     Distrust,
     ancestor_among,
@@ -119,7 +119,7 @@ def test_a_program_that_has_ended_may_not_be_a_client() -> None:
 @pytest.mark.processes
 def test_a_program_below_a_codex_of_ours_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     with connected("sh", "-c", '"$@"; :', "sh") as (sock, process):
-        monkeypatch.setattr(peer_process, "running_children", lambda: {process.pid})
+        monkeypatch.setattr(peer_process, "RUNNING_CHILDREN", {process.pid})
         found = distrust_of_peer(sock)
     assert isinstance(found, Distrust)
     assert found.kind == "agent"

@@ -9,11 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 from structlog.testing import capture_logs
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection, Limits
-from trimpoint.gateway.transport.inbox import ClientMessage
 from trimpoint.streams.ends import SocketEnd, dup_nonblocking
 from trimpoint.streams.reader import READ_CHUNK_BYTES
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection, Limits
+from trimpoint.transport.inbox import ClientMessage
 from trimpoint_protocol.peer import Asked, Unreadable
 
 from tests.deadlines import STEP_S

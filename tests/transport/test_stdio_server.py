@@ -22,9 +22,9 @@ STDIO_SERVER = """
 import os, subprocess, sys, anyio
 if sys.stdout and not sys.stdout.isatty():
     print("printed before")
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.listeners import StdioClosed, serve_stdio
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.listeners import StdioClosed, serve_stdio
 import structlog
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 

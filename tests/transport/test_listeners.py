@@ -13,11 +13,11 @@ import anyio
 import pytest
 import structlog
 from structlog.testing import capture_logs
-from trimpoint.gateway.transport import listeners
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.peer_process import Credentials
+from trimpoint.transport import listeners
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.peer_process import Credentials
 
-from tests.gateway.transport.stage import ANSWER, asked, client_of, received, serve_answers, serving
+from tests.transport.stage import ANSWER, asked, client_of, received, serve_answers, serving
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from trimpoint.pidfds import open_pidfd, pidfd_of
+from trimpoint.processes import open_pidfd, pidfd_of
 
 pytestmark = pytest.mark.processes
 

@@ -1,4 +1,6 @@
-"""Opens descriptors of processes (pidfd_open(2)), also where this Python does not know them."""
+"""Holds the Codex children that run, and opens descriptors of any process (pidfd_open(2)), also
+where this Python does not know them.
+"""
 
 import ctypes
 import errno
@@ -9,6 +11,9 @@ from contextlib import contextmanager
 
 _NUMBER = 434  # of the system call, on every architecture of Linux that Python has wheels for
 _MISSING = (errno.ENOSYS, errno.EPERM)  # the second in a container's seccomp filter
+
+RUNNING_CHILDREN: set[int] = set()
+"""The pids of this process's Codex children that have not ended."""
 
 
 def open_pidfd(pid: int) -> int | None:

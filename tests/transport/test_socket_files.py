@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from trimpoint.gateway.transport import listeners
-from trimpoint.gateway.transport.listeners import (
+from trimpoint.transport import listeners
+from trimpoint.transport.listeners import (
     MAX_SOCKET_PATH_BYTES,
     CannotListen,
     FolderUnsafe,
@@ -17,7 +17,7 @@ from trimpoint.gateway.transport.listeners import (
     SocketUnsuitable,
 )
 
-from tests.gateway.transport.stage import (
+from tests.transport.stage import (
     ANSWER,
     asked,
     client_of,

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 from trimpoint_protocol.jsonrpc.framing import Malformed, TooLarge, Truncated
 from trimpoint_protocol.peer import Message, Peer, Unreadable
 
-from trimpoint.gateway.transport.wire import Ended, Received, Reply
+from trimpoint.transport.wire import Ended, Received, Reply
 
 # Decoding a larger frame is done in steps, each of which is the last of its turn.
 _LARGE_FRAME_BYTES = 256 * 1024

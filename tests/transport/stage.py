@@ -10,12 +10,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.gateway.transport import listeners
-from trimpoint.gateway.transport.client_stream import Transport
-from trimpoint.gateway.transport.connection import Connection
-from trimpoint.gateway.transport.inbox import ClientMessage
-from trimpoint.gateway.transport.limits import Limits
-from trimpoint.gateway.transport.listeners import (
+from trimpoint.transport import listeners
+from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.inbox import ClientMessage
+from trimpoint.transport.limits import Limits
+from trimpoint.transport.listeners import (
     Accept,
     serve_unix,
 )

@@ -18,8 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from trimpoint.codex.appserver.process import running_children
-from trimpoint.pidfds import open_pidfd
+from trimpoint.processes import RUNNING_CHILDREN, open_pidfd
 
 _SO_PEERPIDFD = 77  # Linux 6.5; this Python may be older
 _PARENT_FIELD, _START_TIME_FIELD = 4, 22  # proc(5), counted from 1
@@ -83,7 +82,7 @@ def distrust_of(pid: int) -> Distrust | None:
     if pid == os.getpid():
         return None
     try:
-        codex = ancestor_among(pid, running_children())
+        codex = ancestor_among(pid, RUNNING_CHILDREN)
         confined = confinement(pid)
     except OSError:
         return Distrust(

@@ -2,7 +2,10 @@
 
 import asyncio
 import heapq
+from collections.abc import Awaitable, Callable
 from random import Random
+
+import anyio
 
 
 class NothingHappens(AssertionError):
@@ -43,3 +46,8 @@ class SeededLoop(asyncio.SelectorEventLoop):
             if not handle._cancelled:
                 self.callbacks += 1
                 handle._run()
+
+
+def run_without_clock(main: Callable[[], Awaitable[None]], random: Random | None = None) -> None:
+    """Runs `main` on a `SeededLoop`."""
+    anyio.run(main, backend_options={"loop_factory": lambda: SeededLoop(random)})

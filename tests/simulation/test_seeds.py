@@ -49,7 +49,7 @@ def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def facts_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Keeps no fact that the disk refused."""
-    patch.setattr(ThreadWriter, "_replay_unwritten", lambda self: self._unwritten_facts.clear())
+    patch.setattr(ThreadWriter, "_replay_unwritten", lambda self: self._unwritten_facts.take())
 
 
 def never_repeated(patch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from tests.gateway.stage import FakeClient
 from tests.operations.lives import life_of
 from tests.operations.stage import Stage, opened_stage
 from tests.simulation.codex import SimulatedCodex, text_of
-from tests.simulation.loop import SeededLoop
+from tests.simulation.loop import run_without_clock
 from tests.threads.stage import THREAD, Disk
 
 ACTIONS = 24
@@ -203,5 +203,5 @@ def simulate(seed: int, act: Callable[[World], Awaitable[None]] = World.run) -> 
     async def main() -> None:
         await act(world)
 
-    anyio.run(main, backend_options={"loop_factory": lambda: SeededLoop(order)})
+    run_without_clock(main, order)
     return world

@@ -35,7 +35,7 @@ def store(disk: Disk) -> Store:
 @pytest.fixture
 async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadRegistry]:
     """One that leaves it to the test when a failed write is tried again."""
-    monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 3600)
+    monkeypatch.setattr(flushing, "RETRY_PAUSES_S", (3600,))
     with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(store, Policy()) as engine:
             yield engine
@@ -280,7 +280,7 @@ async def test_a_fact_that_fits_no_more_is_lost_alone(writer: ThreadWriter, disk
 async def test_the_flusher_tries_again_until_the_disk_takes_it(
     disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flushing, "RETRY_BACKLOG_S", 0)
+    monkeypatch.setattr(flushing, "RETRY_PAUSES_S", (0,))
     tried = anyio.Event()
     with anyio.fail_after(STEP_S):
         async with ThreadRegistry.running(Store(disk), Policy()) as engine:

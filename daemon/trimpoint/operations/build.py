@@ -9,6 +9,7 @@ from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
+from trimpoint.operations.journal_troubles import JournalTroubles
 from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder
@@ -84,5 +85,6 @@ def build_operations(
     runner = OperationRunner(engine, threads, worktrees, limits, tasks)
     reactions = SessionReactions(engine, threads, runner, tasks)
     sessions = Sessions(engine, threads, runner, reactions, rules.wait_s, tasks)
+    JournalTroubles(engine, threads, tasks)
     lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)
     return Operations(router, threads, captures, sessions, reactions, worktrees, lost_endings)

@@ -73,6 +73,7 @@ class LoadedThreads:
         self._sequencer = Sequencer(first_number_of_this_run())
         self._replacements = Replacements(self.create, tasks)
         self._flusher = Flusher(self._is_current, tasks)
+        self.on_trouble = self._flusher.on_trouble
         self._deps = WriterDeps(
             store, self._sequencer, new_stamp, policy, self._publish, self._flusher.mark
         )

@@ -19,6 +19,7 @@ from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import ThreadSummary
 from trimpoint.threads.idle import IdleRules, InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
+from trimpoint.threads.writing.flushing import OnTrouble, Trouble
 from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -41,9 +42,11 @@ class ThreadRegistry:
         self._threads = threads
         self._owns = owns
         self._subscribers: list[Subscriber] = []
+        self._trouble_subscribers: list[OnTrouble] = []
         self._keeping: list[InUse] = []
         self._parts: list[ThreadRegistry] = []
         threads.subscribe(self._publish)
+        threads.on_trouble.append(self._pass_on_trouble)
 
     @classmethod
     @asynccontextmanager
@@ -72,7 +75,9 @@ class ThreadRegistry:
             return
         self.is_closed = True
         self._subscribers.clear()
+        self._trouble_subscribers.clear()
         self._threads.unsubscribe(self._publish)
+        self._threads.on_trouble.remove(self._pass_on_trouble)
         for in_use in self._keeping:
             self._threads.release_from_memory(in_use)
 
@@ -86,6 +91,10 @@ class ThreadRegistry:
         """Stops calling `listener`."""
         if listener in self._subscribers:  # after `close` there are no subscribers any more
             self._subscribers.remove(listener)
+
+    def subscribe_trouble(self, listener: OnTrouble) -> None:
+        """Calls `listener` when a thread's journal cannot be written, and when it can again."""
+        self._trouble_subscribers.append(listener)
 
     def keep_in_memory(self, in_use: InUse) -> None:
         """Keeps each thread in memory while `in_use(thread_id)` is true, until `close`. A thread
@@ -175,6 +184,11 @@ class ThreadRegistry:
 
     def _is_own(self, thread_id: str) -> bool:
         return self._owns is None or self._owns(thread_id)
+
+    def _pass_on_trouble(self, thread_id: str, trouble: Trouble | None) -> None:
+        if self._is_own(thread_id):
+            for listener in list(self._trouble_subscribers):
+                listener(thread_id, trouble)
 
     def _publish(self, thread_id: str, record: ev.Record) -> None:
         if self._is_own(thread_id):

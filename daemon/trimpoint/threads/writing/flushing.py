@@ -1,17 +1,47 @@
-"""Makes records durable that were appended without waiting, and retries after the disk refused."""
+"""Makes records durable that were appended without waiting, and retries after the disk refused.
+
+A disk that refuses costs little: the pauses grow, a thread is read again only once its records have
+room (`journal/storage/file_storage.py`), and listeners are told, so that people are.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
 
 import anyio
+import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writing.writer import ThreadWriter
 
-RETRY_BACKLOG_S = 1.0
+log = structlog.get_logger()
+
+# The pauses before the disk is tried again; the last one repeats.
+RETRY_PAUSES_S = (1.0, 2.0, 5.0, 10.0)
+# A disk that has not answered for so long counts as one that hangs.
+SLOW_S = 10.0
+SLOW = "the disk does not answer"
+# Of one thread. It is far more than a turn has, and far less than a machine.
+MOST_UNWRITTEN_BYTES = 32 * 1024 * 1024
+
+
+class Trouble(NamedTuple):
+    """What keeps a thread's records from being durable. With `is_too_much`, more of them are in
+    memory than should be.
+    """
+
+    detail: str
+    is_too_much: bool
+
+
+OnTrouble = Callable[[str, Trouble | None], None]
+"""Receives a thread's id and its trouble each time the disk has refused or does not answer, and
+None once all is durable again.
+"""
 
 
 class Flusher:
@@ -20,14 +50,19 @@ class Flusher:
     """
 
     def __init__(self, is_current: Callable[[ThreadWriter], bool], tasks: TaskGroup) -> None:
+        self.on_trouble: list[OnTrouble] = []
         self._is_current = is_current
         self._dirty: dict[ThreadWriter, None] = {}
         self._pausing: set[ThreadWriter] = set()
+        self._refusals: dict[ThreadWriter, int] = {}
+        self._hanging: set[ThreadWriter] = set()
         self._wake = anyio.Event()
         self._tasks = tasks
 
     def mark(self, writer: ThreadWriter) -> None:
         """Marks a writer whose records are not durable yet."""
+        if writer in self._hanging and writer.unwritten_bytes > MOST_UNWRITTEN_BYTES:
+            self._tell(writer, SLOW)
         if writer not in self._pausing:
             self._dirty[writer] = None
             self._wake.set()
@@ -48,18 +83,49 @@ class Flusher:
             await self._flush(writer)
 
     async def _flush(self, writer: ThreadWriter) -> None:
+        slow = asyncio.get_running_loop().call_later(SLOW_S, self._hangs, writer)
         try:
             await writer.flush()
-        except JournalRefuses:
+        except JournalRefuses as error:
             self._dirty.pop(writer, None)
             if writer.read_only is None and self._is_current(writer):
                 self._pausing.add(writer)
-                spawn(self._tasks, self._flush_later, writer)
+                spawn(self._tasks, self._flush_later, writer, self._pause_s(writer))
+                self._tell(writer, error.detail)
+            else:
+                self._refusals.pop(writer, None)
+        else:
+            if writer in self._refusals or writer in self._hanging:
+                self._refusals.pop(writer, None)
+                self._call(writer, None)
+        finally:
+            slow.cancel()
+            self._hanging.discard(writer)
 
-    async def _flush_later(self, writer: ThreadWriter) -> None:
+    def _pause_s(self, writer: ThreadWriter) -> float:
+        refusals = self._refusals.get(writer, 0)
+        self._refusals[writer] = refusals + 1
+        return RETRY_PAUSES_S[min(refusals, len(RETRY_PAUSES_S) - 1)]
+
+    async def _flush_later(self, writer: ThreadWriter, pause_s: float) -> None:
         """Marks the writer again after a delay, in a task of its own, so that the journals of other
         threads are not delayed.
         """
-        await anyio.sleep(RETRY_BACKLOG_S)
+        await anyio.sleep(pause_s)
         self._pausing.discard(writer)
         self.mark(writer)
+
+    def _hangs(self, writer: ThreadWriter) -> None:
+        self._hanging.add(writer)
+        self._tell(writer, SLOW)
+
+    def _tell(self, writer: ThreadWriter, detail: str) -> None:
+        self._call(writer, Trouble(detail, writer.unwritten_bytes > MOST_UNWRITTEN_BYTES))
+
+    def _call(self, writer: ThreadWriter, trouble: Trouble | None) -> None:
+        for listener in list(self.on_trouble):
+            try:
+                listener(writer.thread_id, trouble)
+            except Exception:
+                # The boundary of a listener: its defect must not keep the disk from being tried.
+                log.exception("listener_broke", thread_id=writer.thread_id)

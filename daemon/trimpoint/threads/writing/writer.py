@@ -31,14 +31,10 @@ from trimpoint.threads.writing.loading import TurnsRead, load, read_turns, write
 from trimpoint.threads.writing.receipts import CommandResult, fingerprint_of, stored_answer
 from trimpoint.threads.writing.recent_records import RecentRecords
 from trimpoint.threads.writing.sequencer import Sequencer
+from trimpoint.threads.writing.unwritten import ExternalFact, UnwrittenFacts, as_fact
 
 log = structlog.get_logger()
 UNWRITTEN = "earlier events are not written yet"
-
-ExternalFact = internal.RecordFacts | internal.AbandonOpenWork | internal.RollBackTurns
-"""Commands that report facts, which have happened whether or not they can be written. They are kept
-while the disk refuses.
-"""
 
 
 class WriterDeps(NamedTuple):
@@ -60,6 +56,7 @@ class Unpublished(NamedTuple):
     """
 
     mark: int
+    size_bytes: int
     record: ev.Record
     fact: ExternalFact | None
 
@@ -77,7 +74,8 @@ class ThreadWriter:
         self._deps = deps
         self._appended = 0
         self._unpublished: deque[Unpublished] = deque()
-        self._unwritten_facts: list[ExternalFact] = []
+        self._unpublished_bytes = 0
+        self._unwritten_facts = UnwrittenFacts()
         self._stale = False
         self._recovering = anyio.Lock()
         self._recent = RecentRecords(state.sequence)
@@ -137,9 +135,9 @@ class ThreadWriter:
         try:
             return self._submit(command)
         except JournalRefuses:
-            fact = _as_fact(command)
+            fact = as_fact(command)
             if fact is not None and self.read_only is None:
-                self._unwritten_facts.append(fact)
+                self._unwritten_facts.keep(fact)
                 self._deps.dirty(self)
             raise
 
@@ -184,6 +182,11 @@ class ThreadWriter:
         except JournalError as error:
             raise JournalRefuses(str(error)) from error
         self._publish_through(mark)
+
+    @property
+    def unwritten_bytes(self) -> int:
+        """Returns about how many bytes are kept in memory because they are not durable yet."""
+        return self._unpublished_bytes + self._unwritten_facts.size_bytes
 
     @property
     def durable_sequence(self) -> int:
@@ -260,7 +263,7 @@ class ThreadWriter:
             return decision
         record = self._record(decision, stamp, command_id, fingerprint)
         if record.events or command_id is not None:
-            self._append(record, _as_fact(command))
+            self._append(record, as_fact(command))
         return record
 
     def _record(
@@ -289,17 +292,21 @@ class ThreadWriter:
         self._stale = True  # until the state and the journal both have the record
         self._deps.dirty(self)
         apply(self.state, record)
+        payload = encode_record(record)
         try:
-            self._journal.append(encode_record(record))
+            self._journal.append(payload)
         except JournalError as error:
             raise JournalRefuses(str(error)) from error
         self._stale = False
         self._appended += 1
-        self._unpublished.append(Unpublished(self._appended, record, fact))
+        self._unpublished.append(Unpublished(self._appended, len(payload), record, fact))
+        self._unpublished_bytes += len(payload)
 
     def _publish_through(self, mark: int) -> None:
         while self._unpublished and self._unpublished[0].mark <= mark:
-            self._publish(self._unpublished.popleft().record)
+            one = self._unpublished.popleft()
+            self._unpublished_bytes -= one.size_bytes
+            self._publish(one.record)
 
     def _publish(self, record: ev.Record) -> None:
         self._recent.append(record)
@@ -355,6 +362,7 @@ class ThreadWriter:
     def _reset_to(self, state: ThreadState, flaw: str | None) -> None:
         pending = list(self._unpublished)
         self._unpublished.clear()
+        self._unpublished_bytes = 0
         durable = [
             one.record for one in pending if one.record.thread_sequence <= state.thread_sequence
         ]
@@ -363,8 +371,9 @@ class ThreadWriter:
             "returned_to_durable", thread_id=self.thread_id, lost_records=len(lost), read_only=flaw
         )
         self.state, self.read_only, self._stale = state, flaw, False
-        kept = [one.fact for one in lost if one.fact is not None] + self._unwritten_facts
-        self._unwritten_facts = kept if flaw is None else []
+        kept = [one.fact for one in lost if one.fact is not None] + self._unwritten_facts.take()
+        for fact in kept if flaw is None else ():
+            self._unwritten_facts.keep(fact)
         for record in durable:
             self._publish(record)
 
@@ -372,8 +381,7 @@ class ThreadWriter:
         """Decides the unwritten facts again, in order. If `submit` refuses one, it keeps that fact
         and all later ones.
         """
-        waiting, self._unwritten_facts = self._unwritten_facts, []
-        for fact in waiting:
+        for fact in self._unwritten_facts.take():
             self._rewrite(fact)
 
     def _rewrite(self, fact: ExternalFact) -> None:
@@ -383,18 +391,3 @@ class ThreadWriter:
             pass
         except Exception:  # a fact that no longer fits is dropped; the others are still written
             log.exception("fact_lost", thread_id=self.thread_id, what=type(fact).__name__)
-
-
-def _as_fact(command: AnyCommand) -> ExternalFact | None:
-    """Returns the command if it reports a fact, which must survive a failure of the journal; None
-    if it is a request.
-    """
-    match command:
-        case (
-            internal.RecordFacts()
-            | internal.AbandonOpenWork()
-            | internal.RollBackTurns(provider_did=True)
-        ):
-            return command
-        case _:
-            return None

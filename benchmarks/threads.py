@@ -48,29 +48,31 @@ class Grown(NamedTuple):
 
 async def grow(state_dir: Path, threads: list[Grown]) -> None:
     """Writes the journals of these threads, and the catalogue, into a state directory."""
-    async with _engine(state_dir) as engine:
+    async with _registry(state_dir) as registry:
         for thread in threads:
-            await write_turns(await _create(engine, thread), thread.turns, thread.newest_turn_id)
+            await write_turns(await _create(registry, thread), thread.turns, thread.newest_turn_id)
 
 
 async def fill_with_idle(state_dir: Path, how_many: int) -> None:
     """Writes `how_many` threads of one turn each."""
-    async with _engine(state_dir) as engine:
+    async with _registry(state_dir) as registry:
         for _ in range(how_many):
-            await write_turns(await _create(engine, Grown(new_uuid7(), "/work", "/rollout", 1)), 1)
+            await write_turns(
+                await _create(registry, Grown(new_uuid7(), "/work", "/rollout", 1)), 1
+            )
 
 
 @asynccontextmanager
-async def _engine(state_dir: Path) -> AsyncGenerator[ThreadRegistry]:
+async def _registry(state_dir: Path) -> AsyncGenerator[ThreadRegistry]:
     async with ThreadRegistry.running(
         StateDirectory(state_dir, files=Unsynced()), Policy()
-    ) as engine:
-        yield engine
+    ) as registry:
+        yield registry
 
 
-async def _create(engine: ThreadRegistry, thread: Grown) -> ThreadWriter:
+async def _create(registry: ThreadRegistry, thread: Grown) -> ThreadWriter:
     params = {"cwd": thread.cwd, "approvalPolicy": "never", "sandbox": "danger-full-access"}
-    return await engine.create(
+    return await registry.create(
         internal.CreateThread(
             thread_id=thread.thread_id,
             cwd=thread.cwd,

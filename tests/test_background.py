@@ -111,17 +111,17 @@ async def test_a_subscriber_that_fails_costs_the_record_to_itself() -> None:
     def fail(thread_id: str, record: ev.Record) -> None:
         raise RuntimeError("a defect")
 
-    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
-        engine.subscribe(fail)
-        engine.subscribe(lambda thread_id, _: heard.append(thread_id))
-        await begin(engine)
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
+        registry.subscribe(fail)
+        registry.subscribe(lambda thread_id, _: heard.append(thread_id))
+        await begin(registry)
     assert heard == [THREAD]
 
 
 async def test_a_journal_that_cannot_be_closed_keeps_no_other_from_being_written() -> None:
     disk = Disk()
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        first, second = await begin(engine), await begin(engine, OTHER)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        first, second = await begin(registry), await begin(registry, OTHER)
         disk.fill(THREAD)
         first.record_facts(*turn("T1"))
         second.record_facts(*turn("T1"))

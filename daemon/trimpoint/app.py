@@ -56,7 +56,7 @@ log = structlog.get_logger()
 class Parts(NamedTuple):
     """The parts that a daemon is built from. `files` counts the calls to the disk."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     profile: LaunchProfile
     files: InstrumentedFiles
     store: StateDirectory
@@ -69,18 +69,24 @@ class Daemon:
 
     def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
         self.stop_requested = anyio.Event()
-        engine, limits, rules = parts.engine, config.limits, _profile_rules(config, parts.profile)
-        self._engine = engine
+        registry, limits, rules = (
+            parts.registry,
+            config.limits,
+            _profile_rules(config, parts.profile),
+        )
+        self._registry = registry
         self.clients = Clients()
-        engine.keep_in_memory(self.clients.has_subscribers_for)
+        registry.keep_in_memory(self.clients.has_subscribers_for)
         activity = Activity()
-        engine.subscribe(activity.on_record)
+        registry.subscribe(activity.on_record)
         if config.notify.command:
-            Notifications(engine, config.notify.command, config.notify.events, tasks)
+            Notifications(registry, config.notify.command, config.notify.events, tasks)
         running = RunningProfiles()
-        self.metrics = Metrics(MetricSources(engine, activity, self.clients, running, parts.files))
+        self.metrics = Metrics(
+            MetricSources(registry, activity, self.clients, running, parts.files)
+        )
         addresses = HttpAddresses()
-        recall = Recall(parts.store, engine)
+        recall = Recall(parts.store, registry)
         spawn(tasks, recall.run, lasting=True)
         about = DaemonDeps(
             running,
@@ -91,17 +97,17 @@ class Daemon:
             recall,
             _fleet_view(config),
         )
-        worktrees = build_files(engine, rules.operations.captures, tasks)
+        worktrees = build_files(registry, rules.operations.captures, tasks)
         self.captures = worktrees.captures
-        identity = Identity(engine)
-        shared = SharedParts(engine, self.clients, identity, worktrees, about, state_dir)
+        identity = Identity(registry)
+        shared = SharedParts(registry, self.clients, identity, worktrees, about, state_dir)
         profiles = Profiles(parts.profile, shared, rules, tasks)
         self._link = running.default.link
         if config.codex.control_socket:
             self._link.wake()  # plain `codex` should not wait for it
         self.usage = Usage(self.clients, addresses.codes, running)
         gateway = Gateway(
-            engine, self.clients, identity, profiles, limits.max_requests_in_flight, tasks
+            registry, self.clients, identity, profiles, limits.max_requests_in_flight, tasks
         )
         client_limits = Limits(
             max_message_bytes=limits.max_message_bytes, max_outbox_bytes=limits.max_outbox_bytes
@@ -129,7 +135,7 @@ class Daemon:
             return
 
         deps = FleetDeps(
-            self._engine,
+            self._registry,
             StateDirectory(state_dir).journal_path,
             gateway,
             local_client(self.front.serve, tasks),
@@ -150,13 +156,13 @@ class Daemon:
             else f"{version} {link.state}: {link.problem}"
         )
         return (
-            f"{counted(len(self._engine.summaries), 'thread')}, "
+            f"{counted(len(self._registry.summaries), 'thread')}, "
             f"{counted(len(self.clients), 'client')}; {state}"
         )
 
     def running_turns(self) -> int:
         """Returns the number of threads in which a turn is running."""
-        writers = self._engine.loaded_writers()
+        writers = self._registry.loaded_writers()
         return sum(writer.state.running_turn_id is not None for writer in writers)
 
     async def serve(self, transport: Transport) -> None:
@@ -241,14 +247,16 @@ async def running_daemon(
         await to_thread.run_sync(_expire, store, config)
         async with ThreadRegistry.running(
             store, policy_of(config, profile), _idle_rules(config)
-        ) as engine:
+        ) as registry:
             daemon: Daemon | None = None
             try:
                 async with anyio.create_task_group() as tasks:
-                    daemon = Daemon(config, state_dir, Parts(engine, profile, files, store), tasks)
+                    daemon = Daemon(
+                        config, state_dir, Parts(registry, profile, files, store), tasks
+                    )
                     await daemon.http.listen(config.metrics.address(), http_listeners)
                     log.info(
-                        "daemon_ready", state_dir=str(state_dir), threads=len(engine.summaries)
+                        "daemon_ready", state_dir=str(state_dir), threads=len(registry.summaries)
                     )
                     try:
                         yield daemon
@@ -257,7 +265,7 @@ async def running_daemon(
                         tasks.cancel_scope.cancel()
             finally:
                 # Records that the registry still writes must not call parts that have ended.
-                engine.close()
+                registry.close()
                 if daemon is not None:
                     await daemon.captures.capture_unfinished()
 

@@ -70,7 +70,7 @@ class ProfileRules(NamedTuple):
 class SharedParts(NamedTuple):
     """The objects that all launch profiles share."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     clients: Clients
     identity: Identity
     files: Files
@@ -84,19 +84,19 @@ class SharedParts(NamedTuple):
 
 
 class _Built(NamedTuple):
-    """The objects that were built for one Codex. `engine` is the registry with only the profile's
+    """The objects that were built for one Codex. `registry` is the registry with only the profile's
     threads.
     """
 
     served: ProfileRoutes
-    engine: ThreadRegistry
+    registry: ThreadRegistry
 
 
 class _Live:
     """A running launch profile. Set `is_unwanted` to end it; `gone` is set when it has ended."""
 
     def __init__(self, built: _Built) -> None:
-        self.served, self.engine = built
+        self.served, self.registry = built
         self.is_unwanted = anyio.Event()
         self.gone = anyio.Event()
 
@@ -119,7 +119,7 @@ class Profiles:
 
     def resume(self) -> None:
         """Starts the launch profiles of threads on which an earlier daemon left work unfinished."""
-        for writer in self._parts.engine.loaded_writers():
+        for writer in self._parts.registry.loaded_writers():
             launch = writer.state.launch
             if self.key_of(launch) and writer.read_only is None and is_unfinished(writer.state):
                 spawn(self._tasks, self._wake, launch)
@@ -237,7 +237,7 @@ class Profiles:
                 self.running.remove(live.served.profile)
                 tasks.cancel_scope.cancel()
         ended = self._live.pop(key)
-        ended.engine.close()
+        ended.registry.close()
         ended.gone.set()
         log.info("profile_ended", profile=key)
 
@@ -281,7 +281,7 @@ class Profiles:
         return resolve_launch(self._default_launch, decode_launch_request(launch), os.environ)
 
     def _owns(self, key: str, thread_id: str) -> bool:
-        launch = self._parts.engine.launches.get(thread_id)
+        launch = self._parts.registry.launches.get(thread_id)
         return (self.key_of(launch) if launch is not None else "") == key
 
     def _build(self, launch: bytes, tasks: TaskGroup) -> _Built:
@@ -289,18 +289,22 @@ class Profiles:
         owns = partial(self._owns, key)
         link = CodexLink(self._launch_of(launch), parts.state_dir, rules.request_deadline_s)
         compacts_at = compact_limit(link.profile.overrides)
-        policy = msgspec.structs.replace(parts.engine.policy, provider_compacts_at=compacts_at)
-        engine = parts.engine.part(owns, policy)
+        policy = msgspec.structs.replace(parts.registry.policy, provider_compacts_at=compacts_at)
+        registry = parts.registry.part(owns, policy)
         pace = Pace(link.pause_reading, link.resume_reading)
         clients = parts.clients.of_profile(key, pace)
-        side = build_client_side(engine, link, clients, parts.identity)
+        side = build_client_side(registry, link, clients, parts.identity)
         operations = build_operations(
-            engine, link, side.codex_events, parts.files, rules.operations, tasks
+            registry, link, side.codex_events, parts.files, rules.operations, tasks
         )
-        deps = RouteDeps(engine, link, operations, side, self._keeps(link.profile), parts.daemon)
+        deps = RouteDeps(registry, link, operations, side, self._keeps(link.profile), parts.daemon)
         routes = build_routes(deps, rules.routes, tasks)
         kept = ProfileParts(
-            side.handles, side.server_requests, side.own_questions, side.startup, Work(engine, link)
+            side.handles,
+            side.server_requests,
+            side.own_questions,
+            side.startup,
+            Work(registry, link),
         )
         request = decode_launch_request(launch)
         is_sub_agent = operations.router.is_sub_agent
@@ -310,13 +314,13 @@ class Profiles:
         operations.reactions.resume()
         handshake = Handshake(link, rules.initialize_patience_s)
         served = ProfileRoutes(profile, routes, handshake, ExperimentalGate(link))
-        return _Built(served, engine)
+        return _Built(served, registry)
 
     def _keeps(self, profile: LaunchProfile) -> Callable[[str], bool]:
         """Returns a function that tells, for a thread's id, whether the thread is stored in the
         profile's `CODEX_HOME`.
         """
-        home, launches = codex_home(profile, os.environ), self._parts.engine.launches
+        home, launches = codex_home(profile, os.environ), self._parts.registry.launches
 
         @cache
         def is_home_of(launch: bytes) -> bool:

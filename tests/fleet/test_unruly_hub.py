@@ -50,10 +50,10 @@ async def test_a_failure_of_one_connection_does_not_end_the_daemon(
     monkeypatch.setattr(service, "PAUSES_S", (0.0,))
     with anyio.fail_after(STEP_S):
         async with (
-            ThreadRegistry.running(Store(Disk()), Policy()) as engine,
+            ThreadRegistry.running(Store(Disk()), Policy()) as registry,
             anyio.create_task_group() as tasks,
         ):
-            deps = FleetDeps(engine, Path, cast("Any", None), cast("Any", None))
+            deps = FleetDeps(registry, Path, cast("Any", None), cast("Any", None))
             fleet = Fleet(FleetSection(servers=("nats://nowhere",)), "host", deps, tasks)
             tasks.start_soon(fleet.run)
             await again.wait()

@@ -161,7 +161,7 @@ class ScriptedCodex:
 class Stage(NamedTuple):
     """What a test of operations acts on. `client` takes part in the thread."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     operations: Operations
     routes: Routes
     codex: ScriptedCodex
@@ -193,7 +193,7 @@ class Stage(NamedTuple):
 
     async def thread(self, *turns: str) -> ThreadWriter:
         """Returns a thread that Codex has loaded, with these turns."""
-        writer = await begin(self.engine)
+        writer = await begin(self.registry)
         await self.operations.sessions.ready(writer.thread_id)
         for one in turns:
             writer.record_facts(*turn(one))
@@ -218,27 +218,27 @@ async def opened_stage(
     captures = CaptureRules(enabled=False, completion_grace_s=0)
     with anyio.fail_after(deadline_s):
         async with (
-            ThreadRegistry.running(Store(disk), Policy()) as engine,
+            ThreadRegistry.running(Store(disk), Policy()) as registry,
             anyio.create_task_group() as tasks,
         ):
             link, codex.tasks = cast("CodexLink", codex), tasks
-            clients, identity = Clients(), Identity(engine)
-            side = build_client_side(engine, link, clients, identity)
-            files = build_files(engine, captures, tasks)
+            clients, identity = Clients(), Identity(registry)
+            side = build_client_side(registry, link, clients, identity)
+            files = build_files(registry, captures, tasks)
             rules = OperationRules(STEP_S, captures)
-            operations = build_operations(engine, link, side.codex_events, files, rules, tasks)
-            recall = Recall(StateDirectory(Path("/nowhere")), engine)
+            operations = build_operations(registry, link, side.codex_events, files, rules, tasks)
+            recall = Recall(StateDirectory(Path("/nowhere")), registry)
             daemon = DaemonDeps(
                 RunningProfiles(), cast("Metrics", None), "", lambda: None, HttpAddresses(), recall,
                 NoFleet(),
             )  # fmt: skip
             routes = build_routes(
-                RouteDeps(engine, link, operations, side, lambda _: True, daemon),
+                RouteDeps(registry, link, operations, side, lambda _: True, daemon),
                 RouteRules(STEP_S, DiscardPolicy(), agent_tools=False),
                 tasks,
             )
             operations.reactions.resume()
             client = FakeClient(clients, THREAD)
-            yield Stage(engine, operations, routes, codex, disk, clients, client, tasks)
+            yield Stage(registry, operations, routes, codex, disk, clients, client, tasks)
             tasks.cancel_scope.cancel()
-            engine.close()
+            registry.close()

@@ -151,7 +151,7 @@ async def test_a_session_that_could_not_be_stopped_is_stopped_later(
             return {}
 
         stage.codex.answers["thread/archive"] = late
-        with published(stage.engine, ev.SessionStopped) as stopped:
+        with published(stage.registry, ev.SessionStopped) as stopped:
             archive = ArchiveThread(command_id="a", thread_id=THREAD)
             await stage.operations.sessions.dispatch(archive)
             await stopped.wait()

@@ -80,7 +80,7 @@ async def test_a_follower_that_reconnects_gets_every_event_once(seed: int) -> No
         def note(_: str, record: ev.Record) -> None:
             published.extend(record.sequence + index for index in range(len(record.events)))
 
-        stage.engine.subscribe(note)
+        stage.registry.subscribe(note)
         follower, ended = Follower(stage, first), anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(never_rest, writer, ended, chance)

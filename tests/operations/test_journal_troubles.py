@@ -11,7 +11,7 @@ TOO_MUCH = Trouble("No space left on device", is_too_much=True)
 
 
 def happens(stage: Stage, trouble: Trouble | None) -> None:
-    for listener in vars(stage.engine)["_trouble_subscribers"]:
+    for listener in vars(stage.registry)["_trouble_subscribers"]:
         listener(THREAD, trouble)
 
 

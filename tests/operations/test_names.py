@@ -85,7 +85,7 @@ async def test_many_names_at_once_are_each_recorded_once_and_none_is_codexs(meth
     async with opened_stage(codex) as stage:
         writer, records = await stage.thread(), list[ev.Record]()
         codex.stage = stage
-        stage.engine.subscribe(lambda _, record: records.append(record))
+        stage.registry.subscribe(lambda _, record: records.append(record))
 
         async def give(name: str, number: int) -> None:
             if method == "thread.rename":

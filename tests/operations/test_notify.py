@@ -49,12 +49,12 @@ class Told(list[Mapping[str, str]]):
 @asynccontextmanager
 async def watched(told: Told, events: Sequence[Kind] = EVERY) -> AsyncGenerator[ThreadWriter]:
     async with (
-        ThreadRegistry.running(Store(Disk()), Policy(), IdleRules(300.0)) as engine,
+        ThreadRegistry.running(Store(Disk()), Policy(), IdleRules(300.0)) as registry,
         anyio.create_task_group() as tasks,
     ):
-        Notifications(engine, ["tell-me"], events, tasks, told.run)
+        Notifications(registry, ["tell-me"], events, tasks, told.run)
         with anyio.fail_after(STEP_S):
-            yield await begin(engine)
+            yield await begin(registry)
             tasks.cancel_scope.cancel()
 
 

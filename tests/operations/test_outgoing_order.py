@@ -160,7 +160,7 @@ async def test_the_turn_of_a_compaction_comes_behind_the_turn_before_it(
         turn = {"id": "C", "items": [], "status": "inProgress"}
         slow.stage.says("turn/started", threadId="fork", turn=turn)
         assert watch.heard == ["turn/started"]
-        writer = await slow.stage.engine.thread(THREAD)
+        writer = await slow.stage.registry.thread(THREAD)
         writer.record_facts(ev.OperationStarted("O", "compact"))
         writer.record_facts(ev.OperationAdvanced("O", Phase.FAILED, "Codex was killed"))
         await writer.flush()

@@ -35,8 +35,8 @@ def written(rollout: Path, items: list[Item]) -> Path:
 
 async def completed(rollout: Path) -> list[Any]:
     """Returns the items of a turn that was interrupted in its call, once they were completed."""
-    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
-        writer = await begin(engine)
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
+        writer = await begin(registry)
         writer.record_facts(
             ev.ProviderThreadBound(1, "p1", str(rollout), raw_events=True),
             ev.TurnStarted("t1", 1),

@@ -23,13 +23,13 @@ OTHER = "01900000-0000-7000-8000-000000000002"
 class Stage(NamedTuple):
     """A registry over a state directory, with its index."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     recall: Recall
     history: History
 
     async def begin(self, thread_id: str = THREAD, cwd: str = "/work") -> ThreadWriter:
         """Begins a thread."""
-        return await self.engine.create(
+        return await self.registry.create(
             internal.CreateThread(thread_id, cwd, "started", b"{}", thread_id)
         )
 
@@ -46,11 +46,11 @@ async def stage(folder: Path) -> AsyncGenerator[Stage]:
     """Runs a registry and its index, as a daemon does."""
     store = StateDirectory(folder)
     with store.lock():
-        async with ThreadRegistry.running(store, Policy()) as engine:
-            recall = Recall(store, engine)
+        async with ThreadRegistry.running(store, Policy()) as registry:
+            recall = Recall(store, registry)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(recall.run)
-                yield Stage(engine, recall, History(recall, engine))
+                yield Stage(registry, recall, History(recall, registry))
                 tasks.cancel_scope.cancel()
 
 

@@ -24,7 +24,7 @@ class Client:
     """Asks as a client does, through the shapes of the wire."""
 
     def __init__(self, now: Stage) -> None:
-        self._table = HistoryMethods(now.engine, now.history).table
+        self._table = HistoryMethods(now.registry, now.history).table
 
     async def ask(self, method: str, **params: Any) -> Any:
         decoded = msgspec.convert(params, type=METHODS[method].params)

@@ -127,7 +127,7 @@ async def test_an_index_continues_where_it_was(
 
     monkeypatch.setattr(reading, "read_piece", counting)
     async with stage(tmp_path) as now:
-        await record(await now.engine.thread(THREAD), *said("t2", "second life"))
+        await record(await now.registry.thread(THREAD), *said("t2", "second life"))
         assert sorted(await now.found("life")) == ["first life", "second life"]
     assert 0 not in read
 
@@ -204,12 +204,12 @@ async def test_a_journal_that_was_put_back_is_indexed_anew(tmp_path: Path) -> No
         await record(await now.begin(), *said("t1", "kept berry"))
     backup = journal.read_bytes()
     async with stage(tmp_path) as now:
-        await record(await now.engine.thread(THREAD), *said("t2", "lost berry"))
+        await record(await now.registry.thread(THREAD), *said("t2", "lost berry"))
         assert len(await now.found("berry")) == 2
     journal.write_bytes(backup)
     async with stage(tmp_path) as now:
         await record(
-            await now.engine.thread(THREAD), *said("t3", "other berry, longer than before")
+            await now.registry.thread(THREAD), *said("t3", "other berry, longer than before")
         )
         assert sorted(await now.found("berry")) == [
             "kept berry", "other berry, longer than before"

@@ -15,7 +15,7 @@ from trimpoint.core.context.generations import conversation_items
 from trimpoint.core.model.decision import busy
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.threads.catalogue import is_unfinished
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 
 from tests.gateway.stage import FakeClient
 from tests.operations.lives import life_of
@@ -70,7 +70,7 @@ class World:
             watcher = FakeClient(stage.clients, THREAD)
             if is_new:
                 await stage.thread()
-            await stage.engine.thread(THREAD)
+            await stage.registry.thread(THREAD)
             while self.left:
                 self.left -= 1
                 await anyio.sleep(self.random.choice((0.0, 0.002, 0.05, 0.3)))
@@ -100,7 +100,7 @@ class World:
             case "name":
                 self._ask(stage, "thread/name/set", name=f"name {self.left}")
             case "interrupt":
-                writer = stage.engine.loaded(THREAD)
+                writer = stage.registry.loaded(THREAD)
                 turn_id = writer.state.running_turn_id if writer is not None else None
                 self._ask(stage, "turn/interrupt", turnId=turn_id or "")
             case "codex":
@@ -119,7 +119,7 @@ class World:
             self.acting += 1
             try:
                 await stage.ask(method, **params)
-            except (ProviderFailure, EngineError, Refusal, StopIteration, RuntimeError) as error:
+            except (ProviderFailure, ThreadError, Refusal, StopIteration, RuntimeError) as error:
                 self.history.append(f"{method}: {error}")
             finally:
                 self.acting -= 1
@@ -145,14 +145,14 @@ class World:
             await anyio.sleep(1.0)
 
     def _rests(self, stage: Stage) -> bool:
-        writers = stage.engine.loaded_writers()
+        writers = stage.registry.loaded_writers()
         return not self.acting and all(
             writer.is_quiescent and not is_unfinished(writer.state) for writer in writers
         )
 
     def _why(self, stage: Stage) -> str:
         states = [
-            (busy(writer.state), writer.is_quiescent) for writer in stage.engine.loaded_writers()
+            (busy(writer.state), writer.is_quiescent) for writer in stage.registry.loaded_writers()
         ]
         return f"{self.acting} requests, {states}, after {self.history}"
 

@@ -1,4 +1,4 @@
-"""Engines over a disk that refuses, and re-readings that stop, when a test says so."""
+"""Registries over a disk that refuses, and re-readings that stop, when a test says so."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -85,10 +85,10 @@ class Store(MemoryStateDirectory):
 
 
 async def begin(
-    engine: ThreadRegistry, thread_id: str = THREAD, *, bound: bool = True
+    registry: ThreadRegistry, thread_id: str = THREAD, *, bound: bool = True
 ) -> ThreadWriter:
     provider_thread_id = thread_id if bound else None
-    return await engine.create(
+    return await registry.create(
         internal.CreateThread(thread_id, "/", "started", b"{}", provider_thread_id)
     )
 
@@ -101,7 +101,7 @@ def turn(turn_id: str) -> tuple[ev.AnyEvent, ...]:
 
 @contextmanager
 def published(
-    engine: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD
+    registry: ThreadRegistry, kind: type[ev.Event], thread_id: str = THREAD
 ) -> Generator[anyio.Event, None, None]:
     """Set once a record of the thread with such an event is durable."""
     seen = anyio.Event()
@@ -110,8 +110,8 @@ def published(
         if of_thread == thread_id and any(isinstance(event, kind) for event in record.events):
             seen.set()
 
-    engine.subscribe(listener)
+    registry.subscribe(listener)
     try:
         yield seen
     finally:
-        engine.unsubscribe(listener)
+        registry.unsubscribe(listener)

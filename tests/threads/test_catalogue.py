@@ -31,17 +31,17 @@ class DiskThatFills(Disk):
 async def test_a_thread_that_is_ahead_of_its_journal_is_read_by_the_next_daemon() -> None:
     disk = DiskThatFills()
     with anyio.fail_after(STEP_S):
-        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-            writer = await begin(engine)
+        async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+            writer = await begin(registry)
             disk.meanwhile = lambda: writer.record_facts(ev.TurnCompleted("T1", "completed"))
-            with published(engine, ev.TurnStarted) as begun:
+            with published(registry, ev.TurnStarted) as begun:
                 writer.record_facts(ev.TurnStarted("T1", 1))
                 await begun.wait()
-            await engine.sweep()  # writes the catalogue
+            await registry.sweep()  # writes the catalogue
             left = Disk(records=deepcopy(disk.records), checked=dict(disk.checked))
-        async with ThreadRegistry.running(Store(left), Policy()) as engine:
-            writer = await engine.thread(THREAD)
-            assert engine.relearned == [THREAD]
+        async with ThreadRegistry.running(Store(left), Policy()) as registry:
+            writer = await registry.thread(THREAD)
+            assert registry.relearned == [THREAD]
             assert (writer.state.running_turn_id, writer.state.turns[-1].status) == (
                 None,
                 "interrupted",

@@ -10,7 +10,7 @@ from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
 from trimpoint.journal.errors import StateDirectoryBusy
 from trimpoint.journal.storage.directory import snapshot_name
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -24,20 +24,20 @@ RULES = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
 
 async def written(root: Path) -> dict[Path, bytes]:
     """Two threads with a snapshot each, one with a turn beyond it, and the catalogue."""
-    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as engine:
+    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as registry:
         for thread_id in (THREAD, OTHER):
-            writer = await begin(engine, thread_id)
+            writer = await begin(registry, thread_id)
             writer.record_facts(*turn("T1"), *turn("T2"))
             await writer.flush()
             await writer.execute(
                 wire.RenameThread(command_id="c", thread_id=thread_id, name="named")
             )
             del writer
-        await engine.sweep()
+        await registry.sweep()
     async with ThreadRegistry.running(
         StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)
-    ) as engine:
-        writer = await engine.thread(THREAD)
+    ) as registry:
+        writer = await registry.thread(THREAD)
         writer.record_facts(*turn("T3"))
         await writer.flush()
     return all_files(root)
@@ -52,14 +52,14 @@ def all_files(root: Path) -> dict[Path, bytes]:
 
 
 async def looked_at(root: Path) -> tuple[ThreadWriter | str, ThreadWriter | str]:
-    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as engine:
-        return await _opened(engine, THREAD), await _opened(engine, OTHER)
+    async with ThreadRegistry.running(StateDirectory(root), Policy(), RULES) as registry:
+        return await _opened(registry, THREAD), await _opened(registry, OTHER)
 
 
-async def _opened(engine: ThreadRegistry, thread_id: str) -> ThreadWriter | str:
+async def _opened(registry: ThreadRegistry, thread_id: str) -> ThreadWriter | str:
     try:
-        return await engine.thread(thread_id)
-    except EngineError as error:
+        return await registry.thread(thread_id)
+    except ThreadError as error:
         return type(error).__name__
 
 
@@ -154,8 +154,8 @@ async def test_a_clock_that_jumps_back_disturbs_nothing(
     now_ns = 2_000_000_000 * 10**9
     monkeypatch.setattr("trimpoint.threads.loaded_threads.time.time_ns", lambda: now_ns)
     store = StateDirectory(tmp_path)
-    async with ThreadRegistry.running(store, Policy(), RULES) as engine:
-        writer = await begin(engine)
+    async with ThreadRegistry.running(store, Policy(), RULES) as registry:
+        writer = await begin(registry)
         writer.record_facts(*turn("T1"))
         await writer.flush()
         now_ns = 1_000_000_000 * 10**9
@@ -165,8 +165,8 @@ async def test_a_clock_that_jumps_back_disturbs_nothing(
         before = writer.state
         assert before.trim_points[0].created_at_ms < before.turns[0].started_at_ms
         assert [one.id for one in before.active_turns] == ["T2"]
-    async with ThreadRegistry.running(store, Policy(), RULES) as engine:
-        assert (await engine.thread(THREAD)).state.turns == before.turns
+    async with ThreadRegistry.running(store, Policy(), RULES) as registry:
+        assert (await registry.thread(THREAD)).state.turns == before.turns
 
 
 async def test_a_second_daemon_is_refused_and_finds_the_first(tmp_path: Path) -> None:

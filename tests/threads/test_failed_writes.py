@@ -33,17 +33,17 @@ def store(disk: Disk) -> Store:
 
 
 @pytest.fixture
-async def engine(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadRegistry]:
+async def registry(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadRegistry]:
     """One that leaves it to the test when a failed write is tried again."""
     monkeypatch.setattr(flushing, "RETRY_PAUSES_S", (3600,))
     with anyio.fail_after(STEP_S):
-        async with ThreadRegistry.running(store, Policy()) as engine:
-            yield engine
+        async with ThreadRegistry.running(store, Policy()) as registry:
+            yield registry
 
 
 @pytest.fixture
-async def writer(engine: ThreadRegistry) -> ThreadWriter:
-    return await begin(engine)
+async def writer(registry: ThreadRegistry) -> ThreadWriter:
+    return await begin(registry)
 
 
 async def lose(writer: ThreadWriter) -> None:
@@ -213,9 +213,9 @@ async def test_a_refused_command_did_not_happen(writer: ThreadWriter, disk: Disk
 
 
 async def test_the_facts_of_an_operations_step_are_lost_with_the_step(
-    engine: ThreadRegistry, disk: Disk
+    registry: ThreadRegistry, disk: Disk
 ) -> None:
-    writer = await begin(engine, bound=False)
+    writer = await begin(registry, bound=False)
     operation = writer.state.open_operation
     assert operation is not None
     await writer.execute(internal.AdvanceOperation(operation.id, Phase.STARTING))
@@ -231,10 +231,10 @@ async def test_the_facts_of_an_operations_step_are_lost_with_the_step(
 
 
 async def test_records_durable_before_a_failure_are_published_and_written_once(
-    writer: ThreadWriter, engine: ThreadRegistry, disk: Disk
+    writer: ThreadWriter, registry: ThreadRegistry, disk: Disk
 ) -> None:
     shown: list[ev.AnyEvent] = []
-    engine.subscribe(lambda thread_id, record: shown.extend(record.events))
+    registry.subscribe(lambda thread_id, record: shown.extend(record.events))
     writer.record_facts(ev.TurnStarted("T1", 1), ev.ContextItemsRecorded("T1", (b"{}",)))
     await vars(writer)["_journal"].commit()  # durable, and nobody has come round to say so
     disk.fill_once()
@@ -283,11 +283,11 @@ async def test_the_flusher_tries_again_until_the_disk_takes_it(
     monkeypatch.setattr(flushing, "RETRY_PAUSES_S", (0,))
     tried = anyio.Event()
     with anyio.fail_after(STEP_S):
-        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-            writer = await begin(engine)
+        async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+            writer = await begin(registry)
             disk.on_refusal = lambda: tried.set() if disk.refused > 5 else None
             disk.fill()
-            with published(engine, ev.TurnStarted) as durable:
+            with published(registry, ev.TurnStarted) as durable:
                 writer.record_facts(ev.TurnStarted("T1", 1))
                 await tried.wait()
                 disk.free()
@@ -296,14 +296,14 @@ async def test_the_flusher_tries_again_until_the_disk_takes_it(
 
 
 async def test_other_threads_are_flushed_while_one_waits_to_be_tried_again(
-    writer: ThreadWriter, engine: ThreadRegistry, disk: Disk
+    writer: ThreadWriter, registry: ThreadRegistry, disk: Disk
 ) -> None:
-    other = await begin(engine, OTHER)
+    other = await begin(registry, OTHER)
     disk.fill(THREAD)
     refusals: list[int] = []
     for number in range(3):
         writer.record_facts(ev.TurnRequested(f"R{number}"))
-        with published(engine, ev.TurnRequested, OTHER) as durable:
+        with published(registry, ev.TurnRequested, OTHER) as durable:
             other.record_facts(ev.TurnRequested(f"R{number}"))
             await durable.wait()
         refusals.append(disk.refused)

@@ -28,9 +28,9 @@ UNKNOWN = b"\xc1 no record at all"
 
 async def written(disk: Disk) -> None:
     """Two threads with a turn each."""
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
         for thread_id in (THREAD, OTHER):
-            writer = await begin(engine, thread_id)
+            writer = await begin(registry, thread_id)
             writer.record_facts(*turn("T1"))
             await writer.flush()
 
@@ -50,13 +50,13 @@ async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_th
     disk = Disk()
     await written(disk)
     disk.records[THREAD].append(payload)
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        writer = await engine.thread(THREAD)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        writer = await registry.thread(THREAD)
         assert writer.read_only
         assert "KeyError" not in writer.read_only
         assert [one.id for one in writer.state.turns] == ["T1"]
         await is_refused(writer)
-        other = await engine.thread(OTHER)
+        other = await registry.thread(OTHER)
         await other.execute(wire.RenameThread(command_id="c", thread_id=OTHER, name="new"))
     assert disk.written(OTHER).name == "new"
     assert disk.records[THREAD][-1] == payload
@@ -65,8 +65,8 @@ async def test_a_record_that_does_not_follow_makes_its_thread_read_only_up_to_th
 async def test_a_record_that_does_not_follow_is_met_when_the_journal_is_read_again() -> None:
     disk = Disk()
     await written(disk)
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        writer = await engine.thread(THREAD)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        writer = await registry.thread(THREAD)
         disk.fill_once()
         writer.record_facts(*turn("T2"))
         disk.records[THREAD].append(ORPHAN)
@@ -75,7 +75,7 @@ async def test_a_record_that_does_not_follow_is_met_when_the_journal_is_read_aga
         assert writer.read_only
         assert [one.id for one in writer.state.turns] == ["T1"]
         await is_refused(writer)
-        await (await engine.thread(OTHER)).flush()
+        await (await registry.thread(OTHER)).flush()
 
 
 async def test_a_damaged_thread_can_be_followed() -> None:
@@ -89,13 +89,13 @@ async def test_a_damaged_thread_can_be_followed() -> None:
 
     client = SimpleNamespace(followed={}, notify=notify)
     call: Any = SimpleNamespace(client=client, after=[])
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await engine.thread(THREAD)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await registry.thread(THREAD)
         nothing: Any = None
         no_live_items: Any = SimpleNamespace(of=lambda _thread_id: [])
         handlers = ExtensionHandlers(
             HandlerDeps(
-                engine,
+                registry,
                 nothing,
                 nothing,
                 nothing,

@@ -51,7 +51,7 @@ class HangingDisk(Disk):
 class Scene:
     store: CountingStore
     disk: Disk
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     writer: ThreadWriter
     told: list[Trouble | None] = field(default_factory=list)
 
@@ -62,16 +62,16 @@ def play(story: Callable[[Scene], Awaitable[None]], disk: Disk | None = None) ->
     async def main() -> None:
         scene_disk = disk or Disk()
         store = CountingStore(scene_disk)
-        async with ThreadRegistry.running(store, Policy()) as engine:
-            writer = await begin(engine)
+        async with ThreadRegistry.running(store, Policy()) as registry:
+            writer = await begin(registry)
             writer.record_facts(*turn("T0"))
             await writer.flush()
-            scene = Scene(store, scene_disk, engine, writer)
-            engine.subscribe_trouble(lambda thread_id, trouble: scene.told.append(trouble))
+            scene = Scene(store, scene_disk, registry, writer)
+            registry.subscribe_trouble(lambda thread_id, trouble: scene.told.append(trouble))
             store.opened = 0
             try:
                 await story(scene)
-            finally:  # else the engine would wait for a disk that hangs
+            finally:  # else the registry would wait for a disk that hangs
                 scene.disk.free()
 
     run_without_clock(main)
@@ -178,7 +178,7 @@ def test_a_listener_that_breaks_does_not_keep_the_disk_from_being_tried() -> Non
         def broken(thread_id: str, trouble: Trouble | None) -> None:
             raise KeyError(thread_id)
 
-        scene.engine.subscribe_trouble(broken)
+        scene.registry.subscribe_trouble(broken)
         scene.disk.fill()
         scene.writer.record_facts(ev.TurnRequested("R"))
         await anyio.sleep(5)

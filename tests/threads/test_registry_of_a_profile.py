@@ -28,29 +28,29 @@ async def test_listeners_hear_of_their_own_threads_until_the_part_is_closed() ->
         asked.append(thread_id)
         return False
 
-    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
-        part = engine.part(lambda thread_id: engine.launches.get(thread_id) == b"own")
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
+        part = registry.part(lambda thread_id: registry.launches.get(thread_id) == b"own")
         part.subscribe(hear)
         part.keep_in_memory(ask)
         await part.create(thread("t1", b"own"))
-        await engine.create(thread("t2"))
-        await engine.create(thread("t3", b"others"))
+        await registry.create(thread("t2"))
+        await registry.create(thread("t3", b"others"))
         assert heard == ["t1"]
         assert [writer.thread_id for writer in part.loaded_writers()] == ["t1"]
-        assert len(engine.loaded_writers()) == 3
+        assert len(registry.loaded_writers()) == 3
         assert part.owner_of("codex-t3") == "t3"
         part.close()
-        await engine.create(thread("t4", b"own"))
-        await engine.sweep()
+        await registry.create(thread("t4", b"own"))
+        await registry.sweep()
     assert heard == ["t1"]
     assert asked == []
 
 
 async def test_the_launch_of_a_thread_is_known_without_opening_it() -> None:
     disk = Disk()
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await engine.create(thread("t1", b"own"))
-        await engine.create(thread("t2"))
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        assert engine.launches == {"t1": b"own"}
-        assert engine.loaded_writers() == []
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await registry.create(thread("t1", b"own"))
+        await registry.create(thread("t2"))
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        assert registry.launches == {"t1": b"own"}
+        assert registry.loaded_writers() == []

@@ -25,26 +25,26 @@ def disk() -> Disk:
 
 async def left_half_done(disk: Disk) -> None:
     """An archived thread whose replacement the disk did not take."""
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        writer = await begin(engine)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        writer = await begin(registry)
         disk.fill(NEW)
-        await engine.dispatch(COMMAND)
+        await registry.dispatch(COMMAND)
         writer.record_facts(
             ev.SessionStopped(1)
         )  # nothing is left to do, so that the catalogue is believed
 
 
 async def test_the_command_is_carried_out_though_the_second_journal_is_refused(disk: Disk) -> None:
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await begin(engine)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await begin(registry)
         disk.fill(NEW)
-        result = await engine.dispatch(COMMAND)
+        result = await registry.dispatch(COMMAND)
         assert any(isinstance(event, ev.ArchivedAndNewCreated) for event in result.record.events)
         assert disk.written().archived
         with pytest.raises(ReplacementDelayed) as delayed:
-            await engine.thread(NEW)
+            await registry.thread(NEW)
         assert NEW in str(delayed.value)
-        assert await engine.dispatch(COMMAND) == result
+        assert await registry.dispatch(COMMAND) == result
 
 
 async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
@@ -53,47 +53,47 @@ async def test_the_second_journal_is_begun_as_soon_as_the_disk_takes_it(
     monkeypatch.setattr(replacements, "RETRY_REPLACEMENT_S", 0)
     tried_again = anyio.Event()
     with anyio.fail_after(STEP_S):
-        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-            await begin(engine)
+        async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+            await begin(registry)
             disk.fill(NEW)
-            await engine.dispatch(COMMAND)
+            await registry.dispatch(COMMAND)
             disk.on_refusal = tried_again.set
             await tried_again.wait()
-            with published(engine, ev.ThreadCreated, NEW) as durable:
+            with published(registry, ev.ThreadCreated, NEW) as durable:
                 disk.free()
                 await durable.wait()
-            assert (await engine.thread(NEW)).state.parent_thread_id == THREAD
+            assert (await registry.thread(NEW)).state.parent_thread_id == THREAD
     assert disk.written(NEW).id == NEW
 
 
 async def test_opening_the_promised_thread_begins_it(disk: Disk) -> None:
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await begin(engine)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await begin(registry)
         disk.fill(NEW)
-        await engine.dispatch(COMMAND)
+        await registry.dispatch(COMMAND)
         disk.free()
-        assert (await engine.thread(NEW)).state.id == NEW
+        assert (await registry.thread(NEW)).state.id == NEW
 
 
 async def test_a_refusal_of_the_first_journal_refuses_the_command(disk: Disk) -> None:
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await begin(engine)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await begin(registry)
         disk.fill()
         with pytest.raises(JournalRefuses):
-            await engine.dispatch(COMMAND)
+            await registry.dispatch(COMMAND)
         disk.free()
         assert not disk.written().archived
         assert NEW not in disk.records
 
 
 async def test_a_promised_thread_id_is_given_to_no_other_thread(disk: Disk) -> None:
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        await begin(engine)
-        await begin(engine, OTHER)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        await begin(registry)
+        await begin(registry, OTHER)
         disk.fill(NEW)
-        await engine.dispatch(COMMAND)
+        await registry.dispatch(COMMAND)
         with pytest.raises(CommandRefused):
-            await engine.dispatch(
+            await registry.dispatch(
                 ArchiveAndNew(command_id="other", thread_id=OTHER, new_thread_id=NEW)
             )
 
@@ -106,8 +106,8 @@ async def test_the_daemon_starts_while_the_disk_refuses_the_second_journal(
     await left_half_done(disk)
     disk.fill(thread_id)
     with anyio.fail_after(STEP_S):
-        async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-            with published(engine, ev.ThreadCreated, NEW) as durable:
+        async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+            with published(registry, ev.ThreadCreated, NEW) as durable:
                 disk.free()
                 await durable.wait()
 
@@ -118,8 +118,8 @@ async def test_the_daemon_starts_when_the_archived_thread_itself_cannot_be_opene
     await left_half_done(disk)
     store = Store(disk)
     store.unopenable = THREAD
-    async with ThreadRegistry.running(store, Policy()) as engine:
-        assert THREAD in engine.summaries
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        assert THREAD in registry.summaries
 
 
 async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_end(
@@ -128,17 +128,17 @@ async def test_the_daemon_starts_when_the_archived_thread_is_damaged_before_its_
     await left_half_done(disk)
     disk.free()
     disk.damaged[THREAD] = 1
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        assert engine.summaries.keys() == {THREAD}
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        assert registry.summaries.keys() == {THREAD}
 
 
 async def test_a_refused_beginning_leaves_nothing_that_could_cut_the_next_one(disk: Disk) -> None:
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
         disk.records[THREAD] = []  # the file is there, so that only the record is refused
         disk.fill()
         with pytest.raises(JournalRefuses):
-            await begin(engine)
-        assert engine.loaded(THREAD) is None
+            await begin(registry)
+        assert registry.loaded(THREAD) is None
         disk.free()
-        await begin(engine)
+        await begin(registry)
     assert disk.written().id == THREAD

@@ -8,7 +8,7 @@ import pytest
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
-from trimpoint.threads import loaded_threads as engines
+from trimpoint.threads import loaded_threads
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.retention import DAY_MS, RetentionRule, expire
 from trimpoint_protocol import commands as wire
@@ -19,8 +19,8 @@ BEGAN_MS = 1_764_000_000_000
 RULE = RetentionRule(archived_after_days=30)
 
 
-async def archive(engine: ThreadRegistry, thread_id: str) -> None:
-    writer = await begin(engine, thread_id)
+async def archive(registry: ThreadRegistry, thread_id: str) -> None:
+    writer = await begin(registry, thread_id)
     writer.record_facts(*turn("T1"))
     await writer.execute(wire.ArchiveThread(command_id="a", thread_id=thread_id))
     writer.record_facts(ev.SessionStopped(1))
@@ -31,12 +31,12 @@ async def archive(engine: ThreadRegistry, thread_id: str) -> None:
 async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirectory:
     """One thread archived on the first day, another used 60 days later."""
     now_ms = BEGAN_MS
-    monkeypatch.setattr(engines.time, "time_ns", lambda: now_ms * 1_000_000)
+    monkeypatch.setattr(loaded_threads.time, "time_ns", lambda: now_ms * 1_000_000)
     directory = StateDirectory(tmp_path)
-    async with ThreadRegistry.running(directory, Policy()) as engine:
-        await archive(engine, THREAD)
+    async with ThreadRegistry.running(directory, Policy()) as registry:
+        await archive(registry, THREAD)
         now_ms += 60 * DAY_MS
-        (await begin(engine, OTHER)).record_facts(*turn("T1"))
+        (await begin(registry, OTHER)).record_facts(*turn("T1"))
     return directory
 
 
@@ -96,12 +96,12 @@ async def test_a_moved_thread_is_forgotten_at_the_next_start_and_comes_back_with
     store: StateDirectory,
 ) -> None:
     applied(store)
-    async with ThreadRegistry.running(store, Policy()) as engine:
-        assert set(engine.summaries) == {OTHER}
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        assert set(registry.summaries) == {OTHER}
     journal = store.journal_path(THREAD)
     (store.root / "expired" / journal.name).rename(journal)
-    async with ThreadRegistry.running(store, Policy()) as engine:
-        assert [one.id for one in (await engine.thread(THREAD)).state.turns] == ["T1"]
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        assert [one.id for one in (await registry.thread(THREAD)).state.turns] == ["T1"]
 
 
 async def test_a_clock_that_jumps_ahead_makes_nothing_old(store: StateDirectory) -> None:
@@ -130,8 +130,8 @@ async def test_a_journal_that_the_catalogue_does_not_know_as_it_is_stays(
 
 async def test_a_thread_that_came_back_since_the_catalogue_stays(store: StateDirectory) -> None:
     known = (store.root / "catalogue").read_bytes()
-    async with ThreadRegistry.running(store, Policy()) as engine:
-        await (await engine.thread(THREAD)).execute(
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        await (await registry.thread(THREAD)).execute(
             wire.UnarchiveThread(command_id="u", thread_id=THREAD)
         )
     (store.root / "catalogue").write_bytes(known)
@@ -142,14 +142,14 @@ async def test_the_thread_that_new_made_stays_as_long_as_the_one_it_was_made_for
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_ms = BEGAN_MS
-    monkeypatch.setattr(engines.time, "time_ns", lambda: now_ms * 1_000_000)
+    monkeypatch.setattr(loaded_threads.time, "time_ns", lambda: now_ms * 1_000_000)
     store = StateDirectory(tmp_path)
-    async with ThreadRegistry.running(store, Policy()) as engine:
-        await begin(engine, THREAD)
-        await engine.dispatch(
+    async with ThreadRegistry.running(store, Policy()) as registry:
+        await begin(registry, THREAD)
+        await registry.dispatch(
             wire.ArchiveAndNew(command_id="n", thread_id=THREAD, new_thread_id=OTHER)
         )
-        replacement = await engine.thread(OTHER)
+        replacement = await registry.thread(OTHER)
         operation = replacement.state.operation
         assert operation is not None
         replacement.record_facts(
@@ -157,7 +157,7 @@ async def test_the_thread_that_new_made_stays_as_long_as_the_one_it_was_made_for
         )
         await replacement.flush()
         now_ms += 60 * DAY_MS
-        writer = await engine.thread(THREAD)
+        writer = await registry.thread(THREAD)
         writer.record_facts(ev.ThreadRenamed("still in use"))
         await writer.flush()
     assert applied(store) == []

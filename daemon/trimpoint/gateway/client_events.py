@@ -132,8 +132,8 @@ class ThreadEvents:
     requests of Codex are open.
     """
 
-    def __init__(self, engine: ThreadRegistry, clients: Clients, identity: Identity) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, clients: Clients, identity: Identity) -> None:
+        self._registry = registry
         self._clients = clients
         self._identity = identity
 
@@ -146,7 +146,7 @@ class ThreadEvents:
             for client in self._clients.followers(thread_id)
             if THREAD_EVENT not in client.opted_out
         ]
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if not followers or writer is None:
             return
         for envelope in envelopes(writer.state, record):
@@ -159,12 +159,12 @@ class ThreadEvents:
 
     def on_request_opened(self, thread_id: str, question_id: str, method: str) -> None:
         """Records that a request of Codex waits for an answer."""
-        if (writer := self._engine.loaded(thread_id)) is not None:
+        if (writer := self._registry.loaded(thread_id)) is not None:
             writer.record_facts(ev.RequestOpened(question_id, method))
 
     def on_request_closed(self, thread_id: str, question_id: str, outcome: str) -> None:
         """Records that a request of Codex was answered, refused or withdrawn."""
-        if (writer := self._engine.loaded(thread_id)) is not None:
+        if (writer := self._registry.loaded(thread_id)) is not None:
             writer.record_facts(ev.RequestClosed(question_id, outcome))
 
 

@@ -33,13 +33,13 @@ class ClientSide(NamedTuple):
 
 
 def build_client_side(
-    engine: ThreadRegistry, link: CodexLink, clients: Clients, identity: Identity
+    registry: ThreadRegistry, link: CodexLink, clients: Clients, identity: Identity
 ) -> ClientSide:
-    """Builds the shared parts for one Codex, and subscribes them to the records of `engine`."""
-    events = ThreadEvents(engine, clients, identity)
-    engine.subscribe(events.on_record)
+    """Builds the shared parts for one Codex, and subscribes them to the records of `registry`."""
+    events = ThreadEvents(registry, clients, identity)
+    registry.subscribe(events.on_record)
     lifecycle = LifecycleNotifications(clients)
-    engine.subscribe(lifecycle.on_record)
+    registry.subscribe(lifecycle.on_record)
     handles = Handles(clients, link, identity)
     requests = PendingServerRequests(
         clients, lambda: link.peer, events.on_request_opened, events.on_request_closed

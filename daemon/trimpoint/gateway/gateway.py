@@ -109,14 +109,14 @@ class Gateway:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         clients: Clients,
         identity: Identity,
         profiles: Profiles,
         max_requests: int,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._clients = clients
         self._identity = identity
         self._profiles = profiles
@@ -251,14 +251,14 @@ class Gateway:
         """Returns the encoded launch request of the thread that the parameters name, or `otherwise`
         if it is not a thread of ours or of a sub-agent.
         """
-        if not self._engine.launches and not otherwise:
+        if not self._registry.launches and not otherwise:
             return b""
         named = named_thread(params)
         thread_id = self._identity.thread_of(named) if named is not None else None
         if thread_id is None:
             of_agent = (one for one in self._profiles.running if named and one.is_sub_agent(named))
             return next((profile.request.encode() for profile in of_agent), otherwise)
-        return self._engine.launches.get(thread_id, b"")
+        return self._registry.launches.get(thread_id, b"")
 
     def _use_profile(self, client_request: ClientRequest) -> Any:
         client = client_request.client

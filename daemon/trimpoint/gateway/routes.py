@@ -90,7 +90,7 @@ class RouteDeps(NamedTuple):
     thread is stored in this Codex's `CODEX_HOME`.
     """
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     link: CodexLink
     operations: Operations
     client_side: ClientSide
@@ -100,22 +100,22 @@ class RouteDeps(NamedTuple):
 
 def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
     """Builds every handler. Handlers with background work run it in `tasks`."""
-    engine, link, side, daemon = deps.engine, deps.link, deps.client_side, deps.daemon
+    registry, link, side, daemon = deps.registry, deps.link, deps.client_side, deps.daemon
     router, threads, captures, sessions, _, worktrees, lost_endings = deps.operations
     identity = side.identity
-    previews = RevertPreviews(engine, sessions, identity, worktrees)
-    inspections = ContextInspections(engine, sessions)
-    history = History(daemon.recall, engine)
+    previews = RevertPreviews(registry, sessions, identity, worktrees)
+    inspections = ContextInspections(registry, sessions)
+    history = History(daemon.recall, registry)
     views = CommandViews(previews, inspections, HistorySearches(history))
-    slash = SlashRunner(engine, sessions, views, rules.wait_s, rules.discard)
-    starts = TurnStarts(engine, sessions, threads, identity, captures)
-    QueuedPrompts(engine, side.clients, starts, tasks)
+    slash = SlashRunner(registry, sessions, views, rules.wait_s, rules.discard)
+    starts = TurnStarts(registry, sessions, threads, identity, captures)
+    QueuedPrompts(registry, side.clients, starts, tasks)
     agent_tools = AgentTools(
-        engine, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
+        registry, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
     )
     side.codex_events.add_interceptor(agent_tools.intercept)
-    meters = ContextMeters(engine, side.clients, router.foreign_usage)
-    method_deps = MethodDeps(engine, sessions, threads, identity)
+    meters = ContextMeters(registry, side.clients, router.foreign_usage)
+    method_deps = MethodDeps(registry, sessions, threads, identity)
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)
     reads = ThreadReads(method_deps, requests)
@@ -125,12 +125,12 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )
     archive = ArchiveMethods(method_deps, requests, reads, side.lifecycle)
     revert = RevertMethods(method_deps, requests, reads, side.lifecycle, rules.wait_s)
-    lists = ThreadLists(engine, link, identity, deps.is_here)
-    picker = TurnPicker(engine, side.own_questions)
-    in_order = threads.inbound.in_order
+    lists = ThreadLists(registry, link, identity, deps.is_here)
+    picker = TurnPicker(registry, side.own_questions)
+    in_order = threads.router.in_order
     typed = TypedCommands(side.clients, identity, slash, sessions, side.played, picker, in_order)
-    notices = TrimNotices(engine, side.clients, identity, side.played)
-    LostCodexNotices(engine, side.clients)
+    notices = TrimNotices(registry, side.clients, identity, side.played)
+    LostCodexNotices(registry, side.clients)
     handlers = {
         **methods.handlers,
         **reads.handlers,
@@ -138,7 +138,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **QueueMethods(method_deps, requests).handlers,
         **lists.handlers,
         **WholeThreads(requests, reads).handlers,
-        **ThreadSearch(engine, link, identity, lists).handlers,
+        **ThreadSearch(registry, link, identity, lists).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(method_deps, requests, methods).handlers,
         **Samples(sessions, identity, turns.handlers["thread/sample"]).handlers,
@@ -147,11 +147,11 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         **Interrupts(method_deps, requests, lost_endings, side.played).handlers,
         **SkillMenu(link, requests.forward).handlers,
         **StatusLine(link, meters, identity, requests.forward).handlers,
-        **ClearHint(engine, identity, turns.handlers["thread/name/set"]).handlers,
+        **ClearHint(registry, identity, turns.handlers["thread/name/set"]).handlers,
     }
     handlers = side.played.wrap(notices.wrap(typed.wrap(handlers, requests.forward)))
     extension_deps = HandlerDeps(
-        engine,
+        registry,
         sessions,
         side.clients,
         daemon.profiles,
@@ -165,13 +165,13 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,
-        **ContextMessages(engine, sessions, rules.discard).table,
-        **CheckpointMethods(engine, identity, captures.limits).table,
-        **CheckpointStorage(engine).table,
+        **ContextMessages(registry, sessions, rules.discard).table,
+        **CheckpointMethods(registry, identity, captures.limits).table,
+        **CheckpointStorage(registry).table,
         **AgentSessionMethods(
-            places_of(link.profile), engine, Imports(engine, threads), sessions
+            places_of(link.profile), registry, Imports(registry, threads), sessions
         ).table,
-        **HistoryMethods(engine, history).table,
+        **HistoryMethods(registry, history).table,
         **FleetMethods(daemon.fleet).table,
         **previews.table,
         **inspections.table,

@@ -58,33 +58,33 @@ class Files(NamedTuple):
     worktrees: FileReverts
 
 
-def build_files(engine: ThreadRegistry, rules: CaptureRules, tasks: TaskGroup) -> Files:
+def build_files(registry: ThreadRegistry, rules: CaptureRules, tasks: TaskGroup) -> Files:
     """Builds the objects that capture and restore files, and subscribes them to the records of
-    `engine`.
+    `registry`.
     """
-    captures = TurnCaptures(engine, lambda state: working_folder(state.settings), rules, tasks)
-    return Files(captures, FileReverts(engine, captures))
+    captures = TurnCaptures(registry, lambda state: working_folder(state.settings), rules, tasks)
+    return Files(captures, FileReverts(registry, captures))
 
 
 def build_operations(
-    engine: ThreadRegistry,
+    registry: ThreadRegistry,
     link: CodexLink,
     sink: ClientSink,
     files: Files,
     rules: OperationRules,
     tasks: TaskGroup,
 ) -> Operations:
-    """Builds the application layer for one Codex, subscribes it to the records of `engine`, and
+    """Builds the application layer for one Codex, subscribes it to the records of `registry`, and
     runs its background work in `tasks`.
     """
     captures, worktrees = files
-    router = NotificationRouter(engine, sink, captures.settled, tasks)
-    engine.keep_in_memory(router.must_stay_in_memory)
-    threads = ProviderThreads(engine, link, router)
+    router = NotificationRouter(registry, sink, captures.settled, tasks)
+    registry.keep_in_memory(router.must_stay_in_memory)
+    threads = ProviderThreads(registry, link, router)
     limits = RunnerLimits(rules.compaction_deadline_s)
-    runner = OperationRunner(engine, threads, worktrees, limits, tasks)
-    reactions = SessionReactions(engine, threads, runner, tasks)
-    sessions = Sessions(engine, threads, runner, reactions, rules.wait_s, tasks)
-    JournalTroubles(engine, threads, tasks)
-    lost_endings = LostEndings(engine, threads, EndingLimits(), tasks)
+    runner = OperationRunner(registry, threads, worktrees, limits, tasks)
+    reactions = SessionReactions(registry, threads, runner, tasks)
+    sessions = Sessions(registry, threads, runner, reactions, rules.wait_s, tasks)
+    JournalTroubles(registry, threads, tasks)
+    lost_endings = LostEndings(registry, threads, EndingLimits(), tasks)
     return Operations(router, threads, captures, sessions, reactions, worktrees, lost_endings)

@@ -34,8 +34,8 @@ class ImportedTurn(NamedTuple):
 class Imports:
     """Begins threads from the turns of other programs."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, threads: ProviderThreads) -> None:
+        self._registry = registry
         self._threads = threads
 
     async def begin(self, params: dict[str, Any], turns: list[ImportedTurn]) -> str:
@@ -45,18 +45,18 @@ class Imports:
         :raises JournalRefuses: when the thread's journal cannot be written.
         """
         facts = [fact for turn in turns for fact in _facts(turn)]
-        with self._threads.inbound.buffering():
+        with self._threads.router.buffering():
             raw = await self._threads.start(params)
             thread = thread_in(raw)
             thread_id = str(thread["id"])
             await self._threads.inject(thread_id, [item for turn in turns for item in turn.items])
             model = model_in_answer(raw)
             settings = initial_settings(params, str(params["cwd"]), model, agent_tools=False)
-            writer = await self._engine.create(_creation(thread, params, settings, facts))
+            writer = await self._registry.create(_creation(thread, params, settings, facts))
             self._threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
             writer.record_facts(*facts)
             await writer.flush()
-            self._threads.inbound.release(thread_id)
+            self._threads.router.release(thread_id)
         return thread_id
 
 

@@ -30,13 +30,15 @@ WRITTEN_AGAIN = "This thread is written to its journal again; nothing is missing
 class JournalTroubles:
     """Handles the troubles of the threads of one Codex. Its requests run in `tasks`."""
 
-    def __init__(self, engine: ThreadRegistry, threads: ProviderThreads, tasks: TaskGroup) -> None:
-        self._engine = engine
+    def __init__(
+        self, registry: ThreadRegistry, threads: ProviderThreads, tasks: TaskGroup
+    ) -> None:
+        self._registry = registry
         self._threads = threads
         self._tasks = tasks
         self._told: set[str] = set()
         self._interrupting: set[str] = set()
-        engine.subscribe_trouble(self._on_trouble)
+        registry.subscribe_trouble(self._on_trouble)
 
     def _on_trouble(self, thread_id: str, trouble: Trouble | None) -> None:
         if trouble is None:
@@ -51,10 +53,10 @@ class JournalTroubles:
             spawn(self._tasks, self._interrupt, thread_id)
 
     def _warn(self, thread_id: str, message: str) -> None:
-        self._threads.inbound.notify(thread_id, "warning", {"message": message})
+        self._threads.router.notify(thread_id, "warning", {"message": message})
 
     async def _interrupt(self, thread_id: str) -> None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         provider_id = None if writer is None else writer.state.generation.provider_thread_id
         try:
             if self._threads.is_loaded(provider_id):

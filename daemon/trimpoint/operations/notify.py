@@ -50,23 +50,23 @@ class Notifications:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         command: Sequence[str],
         events: Sequence[Kind],
         tasks: TaskGroup,
         run: Run | None = None,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._command = command
         self._events = frozenset(events)
         self._tasks = tasks
         self._run = run or run_program
         self._critical: set[str] = set()
         self._running: set[tuple[str, Kind]] = set()
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if writer is None:
             return
         for kind in self._kinds(writer.state, record):
@@ -92,7 +92,7 @@ class Notifications:
 
     def _has_become_critical(self, state: ThreadState) -> bool:
         was_critical = state.id in self._critical
-        is_critical = reported_level(state, self._engine.policy) == "critical"
+        is_critical = reported_level(state, self._registry.policy) == "critical"
         (self._critical.add if is_critical else self._critical.discard)(state.id)
         return is_critical and not was_critical
 

@@ -40,7 +40,7 @@ from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
 from trimpoint.operations.routing.routes import Route, ThreadRole
 from trimpoint.operations.session_uses import SessionUses
-from trimpoint.threads.errors import CommandRefused, EngineError, JournalRefuses
+from trimpoint.threads.errors import CommandRefused, JournalRefuses, ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.worktrees import WorktreeRefuses, Worktrees
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -50,7 +50,7 @@ log = structlog.get_logger()
 RETRY_WRITE_S = 1.0
 
 
-class SessionRestarting(EngineError):
+class SessionRestarting(ThreadError):
     """Raised when a thread's operation did not end while a request waited for it."""
 
     reason = Reason.SESSION_RESTARTING
@@ -78,13 +78,13 @@ class OperationRunner:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         threads: ProviderThreads,
         worktrees: Worktrees,
         limits: RunnerLimits,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
         self.uses = SessionUses()
@@ -98,7 +98,7 @@ class OperationRunner:
 
     def resume_open_operations(self) -> None:
         """Continues the operations that an earlier daemon left open."""
-        for writer in self._engine.loaded_writers():
+        for writer in self._registry.loaded_writers():
             if writer.read_only is None and writer.state.open_operation is not None:
                 self.schedule(writer.thread_id)
 
@@ -150,16 +150,16 @@ class OperationRunner:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
-            writer = await self._engine.thread(thread_id)
+            writer = await self._registry.thread(thread_id)
             while not await self._ends(writer):
                 # Whoever waits for the operation is told; nothing is done at Codex meanwhile.
                 self.on_moved(thread_id)
                 await self._writable(writer)
-        except EngineError as error:
+        except ThreadError as error:
             log.error("operation_stuck", thread_id=thread_id, detail=str(error))
         finally:
             self._running.discard(thread_id)
-            self._threads.inbound.turn_ends.release(thread_id)
+            self._threads.router.turn_ends.release(thread_id)
 
     async def _ends(self, writer: ThreadWriter) -> bool:
         """Runs the thread's open operation. Returns False if the journal refused a step, which must
@@ -204,7 +204,7 @@ class OperationRunner:
             await self._fail(writer, operation, *self._failure_reason(error))
         except WorktreeRefuses as error:
             await self._fail(writer, operation, f"{error} {error.hint}".strip(), error.reason)
-        except EngineError:
+        except ThreadError:
             raise
         except Exception:
             # The boundary of an operation: a defect in a step ends the operation, not the daemon.
@@ -243,7 +243,7 @@ class OperationRunner:
         try:
             await journal_phase(writer, operation, Phase.FAILED, message, reason)
         finally:
-            self._threads.inbound.turn_ends.release(writer.thread_id, message)
+            self._threads.router.turn_ends.release(writer.thread_id, message)
 
     async def _step(self, writer: ThreadWriter, operation: Operation) -> None:
         match operation.phase:
@@ -354,7 +354,7 @@ class OperationRunner:
         params = session_params(writer.state)
         if generation.number > 1:
             params["sessionStartSource"] = "clear"
-        with self._threads.inbound.buffering():
+        with self._threads.router.buffering():
             thread = thread_in(await self._threads.start(params))
             provider_id = str(thread["id"])
             bound = ev.ProviderThreadBound(
@@ -364,7 +364,7 @@ class OperationRunner:
             self._threads.use(
                 provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
             )
-            self._threads.inbound.release(provider_id)
+            self._threads.router.release(provider_id)
         previous = (
             writer.state.generations[-2].provider_thread_id if generation.number > 1 else None
         )

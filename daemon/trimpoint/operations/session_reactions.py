@@ -17,7 +17,7 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.runner import OperationRunner
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -37,19 +37,19 @@ class SessionReactions:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         threads: ProviderThreads,
         runner: OperationRunner,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._threads = threads
         self._runner = runner
         self._tasks = tasks
         self._releasing: set[str] = set()
         self._renaming: set[str] = set()
-        engine.subscribe(self._on_record)
-        threads.inbound.subscribe_child_exit(self._on_child_exit)
+        registry.subscribe(self._on_record)
+        threads.router.subscribe_child_exit(self._on_child_exit)
 
     def resume(self) -> None:
         """Continues the work that an earlier daemon left open."""
@@ -80,7 +80,7 @@ class SessionReactions:
 
     def _forget_prompt(self, thread_id: str) -> None:
         """Removes the prompt of an ended turn, unless the same record began the turn's recovery."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if writer is None or writer.state.recovering_turn_id is None:
             self._threads.prompts.forget(thread_id)
 
@@ -99,8 +99,8 @@ class SessionReactions:
         # Each task has its own log context, so this affects no other task.
         structlog.contextvars.bind_contextvars(thread_id=thread_id)
         try:
-            await step(await self._engine.thread(thread_id))
-        except (ProviderFailure, EngineError) as error:
+            await step(await self._registry.thread(thread_id))
+        except (ProviderFailure, ThreadError) as error:
             log.warning("session_step_failed", thread_id=thread_id, detail=str(error))
         except Exception:
             # The boundary of a task: a defect in one reaction must not end the daemon.
@@ -169,7 +169,7 @@ class SessionReactions:
         """Stops the sessions of archived threads that were still open when a daemon or Codex
         ended.
         """
-        for writer in self._engine.loaded_writers():
+        for writer in self._registry.loaded_writers():
             state = writer.state
             is_open = writer.read_only is None and state.archived and not state.session_stopped
             if is_open and writer.thread_id not in self._releasing:

@@ -74,19 +74,19 @@ class Sessions:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         threads: ProviderThreads,
         runner: OperationRunner,
         reactions: SessionReactions,
         wait_s: float,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._threads = threads
         self._runner = runner
         self._wait_s = wait_s
         self._reactions = reactions
-        self._auto = AutoCompaction(engine, threads.link, tasks)
+        self._auto = AutoCompaction(registry, threads.link, tasks)
 
     @property
     def link(self) -> CodexLink:
@@ -110,7 +110,7 @@ class Sessions:
             return await self._ready(thread_id, asked)
 
     async def _ready(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         while True:
             await self._runner.operation_ended(writer, self._wait_s)
             generation = writer.state.generation
@@ -138,7 +138,7 @@ class Sessions:
         With `asked`, that client attaches to the thread. If it requests settings for which the
         thread has to be loaded again, the end of the operation is waited for.
 
-        :raises EngineError: as `ready`.
+        :raises ThreadError: as `ready`.
         :raises ProviderFailure: as `ready`.
         """
         with structlog.contextvars.bound_contextvars(thread_id=thread_id):
@@ -157,7 +157,7 @@ class Sessions:
         return self._runner.lock(thread_id)
 
     async def _present(self, thread_id: str, asked: ClientResume | None) -> ReadySession:
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         if asked is None or not asked.wants_reload():
             await self._runner.until(
                 writer,
@@ -184,10 +184,10 @@ class Sessions:
         """Prepares the thread's session for a turn and returns it. A critical context is compacted
         before, at most once for each turn.
 
-        :raises EngineError: as `ready`.
+        :raises ThreadError: as `ready`.
         :raises ProviderFailure: as `ready`.
         """
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         attempts = writer.state.auto_attempts
         session = await self.ready(thread_id)
         if self._auto.is_due(writer) and writer.state.auto_attempts is attempts:
@@ -207,7 +207,7 @@ class Sessions:
 
     def interrupt_recovery(self, thread_id: str, turn_id: str) -> bool:
         """Ends the recovery of the turn, or of any if `turn_id` is empty; returns if one ran."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         recovering = writer.state.recovering_turn_id if writer is not None else None
         if recovering is None or turn_id not in (recovering, ""):
             return False
@@ -216,13 +216,13 @@ class Sessions:
 
     def open_operation_id(self, thread_id: str) -> str | None:
         """Returns the id of the thread's open operation, or None."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         operation = writer.state.open_operation if writer is not None else None
         return operation.id if operation is not None else None
 
     def is_compacting(self, thread_id: str) -> bool:
         """Returns whether a compaction is the thread's open operation."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         operation = writer.state.open_operation if writer is not None else None
         return operation is not None and operation.kind == "compact"
 
@@ -230,21 +230,21 @@ class Sessions:
         """Begins to cancel the thread's compaction. Returns False when there is none that can be
         cancelled.
         """
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         return writer is not None and self._runner.compactions.cancel(writer)
 
     async def cancel_compaction(self, thread_id: str) -> bool:
         """Cancels the thread's compaction, as `begin_cancelling`, and waits until it has ended."""
         if not self.begin_cancelling(thread_id):
             return False
-        await self._runner.operation_ended(await self._engine.thread(thread_id), self._wait_s)
+        await self._runner.operation_ended(await self._registry.thread(thread_id), self._wait_s)
         return True
 
     async def cancel_operation(self, operation_id: str) -> bool:
         """Cancels an operation, and waits until it has ended. Returns False when the operation is
         not an open compaction, or its summary has arrived.
         """
-        for writer in self._engine.loaded_writers():
+        for writer in self._registry.loaded_writers():
             operation = writer.state.open_operation
             if operation is not None and operation.id == operation_id:
                 return await self.cancel_compaction(writer.thread_id)
@@ -257,7 +257,7 @@ class Sessions:
         :raises ProviderFailure: when the thread is still archived in Codex.
         :raises JournalRefuses: when the journal cannot be written.
         """
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         provider_id = str(writer.state.generation.provider_thread_id)
         await self.link.request("thread/resume", {**params, "threadId": provider_id})
         await self._threads.release(provider_id)
@@ -310,18 +310,18 @@ class Sessions:
         """Prepares the thread for a client's command, and dispatches the command to the thread's
         writer. Its record is durable on return.
 
-        :raises EngineError: when the command was refused, see `ThreadRegistry.dispatch`; or when
+        :raises ThreadError: when the command was refused, see `ThreadRegistry.dispatch`; or when
             the thread is archived in Codex.
         :raises ProviderFailure: when another program has the thread open.
         """
         if not isinstance(command, OF_THE_QUEUE):
-            await self.prepare(await self._engine.thread(command.thread_id), command)
-        return await self._engine.dispatch(command)
+            await self.prepare(await self._registry.thread(command.thread_id), command)
+        return await self._registry.dispatch(command)
 
     async def prepare(self, writer: ThreadWriter, command: wire.AnyClientCommand) -> None:
         """Records everything that the decision about a command depends on.
 
-        :raises EngineError: when this Codex cannot execute the command, or has archived the thread.
+        :raises ThreadError: when this Codex cannot execute the command, or has archived the thread.
         :raises ProviderFailure: when another program has the thread open.
         """
         refuse_if_too_old(command, self._threads.link.version)

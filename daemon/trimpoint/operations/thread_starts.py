@@ -33,7 +33,7 @@ from trimpoint.threads.registry import ThreadRegistry
 
 
 async def begin_thread(
-    engine: ThreadRegistry,
+    registry: ThreadRegistry,
     threads: ProviderThreads,
     params: dict[str, Any],
     on_begun: Callable[[Raw, str], None],
@@ -51,7 +51,7 @@ async def begin_thread(
     :raises ProviderFailure: when Codex refused or has ended.
     :raises JournalRefuses: when the journal cannot be written.
     """
-    with threads.inbound.buffering():
+    with threads.router.buffering():
         raw = await threads.start(params)
         thread = thread_in(raw)
         thread_id = str(thread["id"])
@@ -60,14 +60,14 @@ async def begin_thread(
                 params, _cwd(thread, params), model_in_answer(raw), agent_tools=agent_tools
             )
             creation = _creation(thread, params, "started", settings, raw_events=True)
-            await engine.create(msgspec.structs.replace(creation, launch=launch))
+            await registry.create(msgspec.structs.replace(creation, launch=launch))
             threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, 1))
         on_begun(raw, thread_id)
-        threads.inbound.release(thread_id)
+        threads.router.release(thread_id)
 
 
 async def adopt_thread(
-    engine: ThreadRegistry,
+    registry: ThreadRegistry,
     threads: ProviderThreads,
     raw: Raw,
     params: dict[str, Any],
@@ -111,7 +111,7 @@ async def adopt_thread(
         launch=launch if parent is None else parent.launch,
         **({} if parent is None else _measured_in(parent, settings)),
     )
-    writer = await engine.create(creation)
+    writer = await registry.create(creation)
     threads.use(thread_id, Route(thread_id, ThreadRole.CURRENT, writer.state.generation.number))
     if not writer.state.turns:
         imported = await imported_turns(thread, as_list(thread.get("turns")), parent)

@@ -15,7 +15,7 @@ from trimpoint.core.views.history_view import (
 from trimpoint.recall.index import Found, Where
 from trimpoint.recall.recall import Recall
 from trimpoint.recall.words import Snippet, Term, snippet, terms_in
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 
 
@@ -53,11 +53,11 @@ class Excerpt(NamedTuple):
 
 
 class History:
-    """Searches all threads of `engine`, and reads a single thread."""
+    """Searches all threads of `registry`, and reads a single thread."""
 
-    def __init__(self, recall: Recall, engine: ThreadRegistry) -> None:
+    def __init__(self, recall: Recall, registry: ThreadRegistry) -> None:
         self._recall = recall
-        self._engine = engine
+        self._registry = registry
 
     async def search(
         self, query: str, where: Where, *, pruned_only: bool, limit: int, start: int = 0
@@ -97,8 +97,8 @@ class History:
 
     async def _state(self, thread_id: str) -> ThreadState | None:
         try:
-            return (await self._engine.thread(thread_id)).state
-        except EngineError:
+            return (await self._registry.thread(thread_id)).state
+        except ThreadError:
             return None
 
 

@@ -52,9 +52,9 @@ class RecallUnavailable(Exception):
 class Recall:
     """The index of one state directory. `run` must be running in the background."""
 
-    def __init__(self, store: StateDirectory, engine: ThreadRegistry) -> None:
+    def __init__(self, store: StateDirectory, registry: ThreadRegistry) -> None:
         self._store = store
-        self._engine = engine
+        self._registry = registry
         self._index: RecallIndex | None = None
         self._known: dict[str, Bookmark] = {}
         self._waiting: dict[str, None] = {}
@@ -64,7 +64,7 @@ class Recall:
         self._all_read = anyio.Event()
         self._in_haste = anyio.Event()
         self._untidy_bytes = 0
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
         self._wait_for_all()
 
     @property
@@ -102,7 +102,7 @@ class Recall:
             self._wait_for(thread_id)
 
     def _wait_for_all(self) -> None:
-        for summary in self._engine.summaries.values():
+        for summary in self._registry.summaries.values():
             self._wait_for(summary.thread_id)
 
     def _wait_for(self, thread_id: str) -> None:
@@ -158,7 +158,7 @@ class Recall:
 
     def _read_piece(self, index: RecallIndex, thread_id: str) -> bool:
         known = self._known.get(thread_id)
-        summary = self._engine.summaries.get(thread_id)
+        summary = self._registry.summaries.get(thread_id)
         at = known.position.offset_bytes if known is not None else 0
         if summary is not None and known is not None and summary.size_bytes == at:
             return False
@@ -199,7 +199,7 @@ class Recall:
         if self._index is None:
             self._index = self._opened()
             self._known = self._index.bookmarks()
-            for thread_id in self._known.keys() - self._engine.summaries.keys():
+            for thread_id in self._known.keys() - self._registry.summaries.keys():
                 self._index.forget(thread_id)
                 del self._known[thread_id]
         return act(self._index)

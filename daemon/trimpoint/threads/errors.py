@@ -9,7 +9,7 @@ from trimpoint.core.model.decision import BusyReason, Rejected
 from trimpoint.journal.errors import JournalError, JournalForeign, JournalNewer
 
 
-class EngineError(Exception):
+class ThreadError(Exception):
     """Base class of the errors of this package. `reason` is the reason on the wire, `hint` what the
     person can do.
     """
@@ -19,7 +19,7 @@ class EngineError(Exception):
     block: BusyReason | None = None
 
 
-class CommandRefused(EngineError):
+class CommandRefused(ThreadError):
     """A rule rejected the command. `block` says why the thread is busy, if that is the reason;
     `hints` are commands that help on.
     """
@@ -38,7 +38,7 @@ class CommandRefused(EngineError):
         self.hints = hints
 
 
-class ThreadNotFound(EngineError):
+class ThreadNotFound(ThreadError):
     """There is no thread with this id."""
 
     reason = Reason.THREAD_NOT_FOUND
@@ -52,7 +52,7 @@ class ThreadNotFound(EngineError):
         return f"There is no thread {self.thread_id!r}."
 
 
-class CommandIdConflict(EngineError):
+class CommandIdConflict(ThreadError):
     """The command id was used before with other arguments."""
 
     reason = Reason.COMMAND_ID_CONFLICT
@@ -66,7 +66,7 @@ class CommandIdConflict(EngineError):
         return f"The command id {self.command_id!r} was already used with other arguments."
 
 
-class JournalRefuses(EngineError):
+class JournalRefuses(ThreadError):
     """The journal cannot be written, so nothing was done; everything acknowledged before is
     durable.
     """
@@ -106,7 +106,7 @@ def journal_not_opened(error: JournalError | OSError) -> JournalRefuses:
     return JournalRefuses(str(error), hint)
 
 
-class OperationDelayed(EngineError):
+class OperationDelayed(ThreadError):
     """A command was accepted durably, but its operation stopped because the journal cannot be
     written; it continues as soon as the disk accepts it.
     """
@@ -125,7 +125,7 @@ class OperationDelayed(EngineError):
         )
 
 
-class ReplacementDelayed(EngineError):
+class ReplacementDelayed(ThreadError):
     """`/new` has archived the old thread durably, but the new thread could not be written yet; the
     daemon will retry.
     """

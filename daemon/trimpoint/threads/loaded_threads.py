@@ -204,7 +204,7 @@ class LoadedThreads:
         This includes the second thread of `/new`, unless the disk refuses its journal: then it is
         created as soon as the disk accepts it.
 
-        :raises EngineError: when the command was refused; see `ThreadWriter.execute`.
+        :raises ThreadError: when the command was refused; see `ThreadWriter.execute`.
         """
         if isinstance(command, ArchiveAndNew) and command.new_thread_id is not None:
             check_new_id(command, self.summaries, taken=self._is_taken)

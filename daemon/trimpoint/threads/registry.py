@@ -31,7 +31,7 @@ class ThreadRegistry:
     for their meters. Every thread can be opened through it; only its own count as loaded, and its
     subscribers receive the records of its own alone.
 
-    Use it as `async with ThreadRegistry.running(store, policy) as engine`.
+    Use it as `async with ThreadRegistry.running(store, policy) as registry`.
     """
 
     def __init__(

@@ -6,11 +6,11 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Reverting
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.writing.writer import ThreadWriter
 
 
-class WorktreeRefuses(EngineError):
+class WorktreeRefuses(ThreadError):
     """The files cannot be reverted. `message` says why, and that no file has changed or which files
     have.
     """

@@ -33,10 +33,10 @@ END = [STATUS, "error", "turn/completed"]
 class Stage:
     """A thread whose turn `turn-1` fails, and the messages that its clients receive."""
 
-    def __init__(self, engine: ThreadRegistry, disk: Disk, tasks: TaskGroup) -> None:
-        self.engine = engine
+    def __init__(self, registry: ThreadRegistry, disk: Disk, tasks: TaskGroup) -> None:
+        self.registry = registry
         self.disk = disk
-        self.endings = TurnEndBuffer(engine, self._forward, tasks)
+        self.endings = TurnEndBuffer(registry, self._forward, tasks)
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.superseded: list[str] = []
         self.endings.subscribe_superseded(self.superseded.append)
@@ -75,15 +75,15 @@ class Stage:
 async def stage(policy: Policy | None = None) -> AsyncIterator[Stage]:
     disk = Disk()
     async with (
-        ThreadRegistry.running(Store(disk), policy or Policy()) as engine,
+        ThreadRegistry.running(Store(disk), policy or Policy()) as registry,
         anyio.create_task_group() as tasks,
     ):
-        writer = await begin(engine)
+        writer = await begin(registry)
         prompt = ev.EntryRecorded("turn-1", "e", "message", "user", "go")
         failed = ev.TurnCompleted("turn-1", "failed", MESSAGE, error_kind="contextWindowExceeded")
         writer.record_facts(ev.TurnStarted("turn-1", 1), prompt, failed)
         await writer.flush()
-        setup = Stage(engine, disk, tasks)
+        setup = Stage(registry, disk, tasks)
         with anyio.fail_after(STEP_S):
             yield setup
 
@@ -152,7 +152,7 @@ async def test_a_codex_that_dies_in_the_middle_of_it_has_said_what_it_said() -> 
 
 async def test_a_recovery_that_cannot_be_written_down_never_happens() -> None:
     async with stage() as setup:
-        writer = setup.engine.loaded(THREAD)
+        writer = setup.registry.loaded(THREAD)
         assert writer is not None
         setup.disk.fill()
         setup.fail()
@@ -165,7 +165,7 @@ async def test_a_recovery_that_cannot_be_written_down_never_happens() -> None:
 
 async def test_no_recovery_begins_while_nothing_can_be_written_down() -> None:
     async with stage() as setup:
-        writer = setup.engine.loaded(THREAD)
+        writer = setup.registry.loaded(THREAD)
         assert writer is not None
         writer.read_only = "it is damaged"
         setup.fail()

@@ -23,7 +23,7 @@ from trimpoint.operations.routing.sub_agents import SubAgents
 from trimpoint.operations.routing.thread_messages import rests
 from trimpoint.threads.registry import ThreadRegistry
 
-from tests.codex.notifications.inbound import Listener, say, without_delay
+from tests.codex.notifications.routing import Listener, say, without_delay
 from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
@@ -201,32 +201,32 @@ async def heard(listener: Listener) -> AsyncGenerator[tuple[ThreadRegistry, Noti
     """
     disk = Disk()
     async with (
-        ThreadRegistry.running(Store(disk), Policy()) as engine,
+        ThreadRegistry.running(Store(disk), Policy()) as registry,
         anyio.create_task_group() as tasks,
     ):
-        writer = await begin(engine)
+        writer = await begin(registry)
         writer.record_facts(ev.TurnStarted("t", 1))
         with anyio.fail_after(STEP_S):
-            yield engine, NotificationRouter(engine, listener, without_delay, tasks)
+            yield registry, NotificationRouter(registry, listener, without_delay, tasks)
 
 
 async def test_a_turn_with_an_odd_end_leaves_the_thread_free() -> None:
     listener = Listener()
-    async with heard(listener) as (engine, inbound):
+    async with heard(listener) as (registry, router):
         say(
-            inbound,
+            router,
             "turn/completed",
             turn={"id": "t", "status": {"type": "failed"}, "error": "boom"},
         )
         await listener.hears(1)
-        assert (await engine.thread(THREAD)).state.running_turn_id is None
+        assert (await registry.thread(THREAD)).state.running_turn_id is None
 
 
 async def test_a_sub_agent_is_known_by_what_can_be_read_of_it() -> None:
     disk = Disk()
-    async with ThreadRegistry.running(Store(disk), Policy()) as engine:
-        writer = await begin(engine)
-        agents = SubAgents(engine)
+    async with ThreadRegistry.running(Store(disk), Policy()) as registry:
+        writer = await begin(registry)
+        agents = SubAgents(registry)
         item = {"type": "collabAgentToolCall", "receiverThreadIds": [7, None, "sub"]}
         agents.on_parent_item(THREAD, CodexMessage.compose("item/completed", {"item": item}))
         for status in ({"type": "active", "activeFlags": 7}, "active"):
@@ -252,9 +252,9 @@ class Fragile(Listener):
 
 async def test_a_notification_that_cannot_be_passed_on_stops_no_other() -> None:
     fragile = Fragile()
-    async with heard(fragile) as (_, inbound):
-        say(inbound, "turn/completed", turn={"id": "t", "status": "completed", "error": "fragile"})
-        say(inbound, "warning", message="after it")
+    async with heard(fragile) as (_, router):
+        say(router, "turn/completed", turn={"id": "t", "status": "completed", "error": "fragile"})
+        say(router, "warning", message="after it")
         assert await fragile.hears(2) == ["turn/completed", "warning"]
 
 

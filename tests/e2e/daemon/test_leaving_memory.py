@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client
 from trimpoint.config.sections import ThreadsSection
-from trimpoint.threads import loaded_threads as engines
+from trimpoint.threads import loaded_threads
 
 from tests.deadlines import STEP_S
 from tests.e2e.conftest import Harness
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.codex
 async def test_a_thread_goes_when_its_client_goes_and_comes_back_whole(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "SWEEP_S", 0.02)
+    monkeypatch.setattr(loaded_threads, "SWEEP_S", 0.02)
     harness.config = msgspec.structs.replace(
         harness.config, threads=ThreadsSection(evict_after_s=0.01, snapshot_after_records=5)
     )

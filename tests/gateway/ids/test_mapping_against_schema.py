@@ -72,10 +72,10 @@ def identity() -> Identity:
     """
     summary = SimpleNamespace(provider_thread_ids=[PROVIDER])
     known = {PROVIDER: STABLE}
-    engine = SimpleNamespace(
+    registry = SimpleNamespace(
         renamed=known, retried=known, summaries={STABLE: summary}, loaded=known.get
     )
-    return Identity(cast("ThreadRegistry", engine))
+    return Identity(cast("ThreadRegistry", registry))
 
 
 def request_through(method: str, params: Any) -> Any:

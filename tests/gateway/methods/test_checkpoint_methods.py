@@ -37,14 +37,14 @@ LIMITS = CaptureLimits(max_file_bytes=1000)
 class Setup:
     """A repository, and threads that work in it."""
 
-    def __init__(self, engine: ThreadRegistry, folder: Path) -> None:
-        self.engine = engine
+    def __init__(self, registry: ThreadRegistry, folder: Path) -> None:
+        self.registry = registry
         self.folder = folder
         clients = Clients()
         self._call = Call(FakeClient(clients).client)
         self._tables = (
-            CheckpointMethods(engine, Identity(engine), LIMITS).table
-            | CheckpointStorage(engine).table
+            CheckpointMethods(registry, Identity(registry), LIMITS).table
+            | CheckpointStorage(registry).table
         )
 
     async def ask(self, method: str, params: Any) -> Any:
@@ -75,7 +75,7 @@ class Setup:
         return result
 
     async def thread(self, thread_id: str = "one") -> ThreadWriter:
-        return await self.engine.create(
+        return await self.registry.create(
             internal.CreateThread(
                 thread_id, str(self.folder), "started", b"{}", f"{thread_id}-codex"
             )
@@ -110,8 +110,8 @@ class Setup:
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[Setup]:
-    async with ThreadRegistry.running(Store(Disk()), Policy()) as engine:
-        yield Setup(engine, new_repository(folder, {"a": "1\n", "b": "1\n"}))
+    async with ThreadRegistry.running(Store(Disk()), Policy()) as registry:
+        yield Setup(registry, new_repository(folder, {"a": "1\n", "b": "1\n"}))
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ async def test_pruning_by_name_refuses_threads_that_are_there(setup: Setup) -> N
 async def test_a_folder_outside_of_any_repository_is_refused_by_name_and_passed_over_otherwise(
     setup: Setup, tmp_path: Path
 ) -> None:
-    await setup.engine.create(
+    await setup.registry.create(
         internal.CreateThread("elsewhere", str(tmp_path), "started", b"{}", "codex")
     )
     assert (await setup.prune()).repositories == []

@@ -83,16 +83,16 @@ class Setup:
             for summary in self.codex.summaries.values()
             for provider_id in summary.provider_thread_ids
         }
-        engine = cast(
+        registry = cast(
             "ThreadRegistry",
             SimpleNamespace(
                 summaries=self.codex.summaries, owner_of=owners.get, loaded=dict[str, None]().get
             ),
         )
         link = cast("CodexLink", self.codex)
-        identity = Identity(engine)
+        identity = Identity(registry)
         identity.to_provider = lambda message: message  # type: ignore[method-assign]
-        self.lists = ThreadLists(engine, link, identity, self.codex.summaries.__contains__)
+        self.lists = ThreadLists(registry, link, identity, self.codex.summaries.__contains__)
         self.client = FakeClient(Clients())
 
     async def page(self, **params: Any) -> dict[str, Any]:

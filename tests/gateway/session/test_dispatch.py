@@ -182,7 +182,7 @@ async def test_a_refusal_says_what_it_means_to_say() -> None:
     }
 
 
-async def test_a_refusal_of_the_engine_names_the_blocker() -> None:
+async def test_a_refusal_of_the_registry_names_the_blocker() -> None:
     block = BusyReason("turn", "turn-1", 1_764_000_000_000, "running")
     said = on_the_wire(await answered(CommandRefused(Reason.TURN_IN_PROGRESS, "Not now.", block)))
     assert said["data"]["blocker"] == {

@@ -22,9 +22,9 @@ from trimpoint.operations.runner import SessionRestarting
 from trimpoint.threads.errors import (
     CommandIdConflict,
     CommandRefused,
-    EngineError,
     JournalRefuses,
     ReplacementDelayed,
+    ThreadError,
     ThreadNotFound,
 )
 from trimpoint_protocol.errors import ERROR_KINDS, Reason
@@ -144,5 +144,5 @@ def test_wrong_parameters_are_refused_with_their_place() -> None:
     assert "limit" in said["message"]
 
 
-def test_an_engine_error_without_a_reason_is_internal() -> None:
-    assert on_the_wire(EngineError("A sentence."))["data"]["reason"] == "internal"
+def test_a_thread_error_without_a_reason_is_internal() -> None:
+    assert on_the_wire(ThreadError("A sentence."))["data"]["reason"] == "internal"

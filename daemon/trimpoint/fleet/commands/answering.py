@@ -27,7 +27,7 @@ from trimpoint.fleet.names import Names, inbox_of
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.gateway.session.requests.errors import WireError
 from trimpoint.threads.asked_by import ASKED_BY
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 
 log = structlog.get_logger()
@@ -200,7 +200,7 @@ class Answering:
                     "turn/interrupt", {"threadId": thread_id, "turnId": running},
                     deadline_s=_LOCAL_DEADLINE_S,
                 )  # fmt: skip
-        except EngineError as error:
+        except ThreadError as error:
             return _refused(error.reason, str(error))
         except RemoteError as error:
             return _refused(Reason.PROVIDER_UNAVAILABLE, str(error))

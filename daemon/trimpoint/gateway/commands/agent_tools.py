@@ -30,7 +30,7 @@ from trimpoint.gateway.commands.views.history_answers import HistoryAnswers
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.operations.provider.settings import has_agent_tools
 from trimpoint.operations.sessions import Sessions
-from trimpoint.threads.errors import CommandRefused, EngineError
+from trimpoint.threads.errors import CommandRefused, ThreadError
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -66,7 +66,7 @@ class AgentTools:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         sessions: Sessions,
         policy: DiscardPolicy,
         starts: TurnStarts,
@@ -75,7 +75,7 @@ class AgentTools:
         tasks: TaskGroup,
     ) -> None:
         self._history = history
-        self._engine = engine
+        self._registry = registry
         self._sessions = sessions
         self._policy = policy
         self._starts = starts
@@ -83,8 +83,8 @@ class AgentTools:
         self._chosen: dict[str, _Chosen] = {}
         self._answering: set[bytes] = set()
         self._tasks = tasks
-        engine.subscribe(self._on_record)
-        engine.keep_in_memory(self.is_in_use)
+        registry.subscribe(self._on_record)
+        registry.keep_in_memory(self.is_in_use)
 
     def is_in_use(self, thread_id: str) -> bool:
         """Returns whether messages of the thread wait to be discarded."""
@@ -95,7 +95,7 @@ class AgentTools:
         is.
         """
         writer = (
-            self._engine.loaded(thread_id)
+            self._registry.loaded(thread_id)
             if thread_id is not None and method == TOOL_CALL
             else None
         )
@@ -166,14 +166,14 @@ class AgentTools:
 
     async def _apply_guarded(self, thread_id: str, chosen: _Chosen) -> None:
         try:
-            writer = await self._engine.thread(thread_id)
+            writer = await self._registry.thread(thread_id)
             outcome = await self._discard(writer, chosen)
             if outcome is None:
                 return
             self._forget(thread_id, chosen)
             if chosen.follows_up:
                 await self._follow_up(thread_id, outcome)
-        except (EngineError, ProviderFailure) as error:
+        except (ThreadError, ProviderFailure) as error:
             log.warning("choice_not_applied", thread_id=thread_id, detail=str(error))
             self._forget(thread_id, chosen)
         except Exception:  # a defect in discarding must not end the daemon

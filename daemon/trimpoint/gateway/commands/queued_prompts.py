@@ -19,7 +19,7 @@ from trimpoint.core.model.queue import QueuedPrompt
 from trimpoint.gateway.commands.turn_starts import TurnStarts
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.operations.sessions import ReadySession
-from trimpoint.threads.errors import EngineError, JournalRefuses
+from trimpoint.threads.errors import JournalRefuses, ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -44,22 +44,22 @@ class QueuedPrompts:
     """
 
     def __init__(
-        self, engine: ThreadRegistry, clients: Clients, starts: TurnStarts, tasks: TaskGroup
+        self, registry: ThreadRegistry, clients: Clients, starts: TurnStarts, tasks: TaskGroup
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._clients = clients
         self._starts = starts
         self._tasks = tasks
         self._sending: set[str] = set()
-        engine.subscribe(self._on_record)
-        for writer in engine.loaded_writers():
+        registry.subscribe(self._on_record)
+        for writer in registry.loaded_writers():
             self._look_at(writer)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         if any(isinstance(event, CHANGES) for event in record.events):
             message = {"method": CHANGED, "params": {"threadId": thread_id}}
             self._clients.broadcast(thread_id, CHANGED, lambda: msgspec.json.encode(message))
-        if (writer := self._engine.loaded(thread_id)) is not None:
+        if (writer := self._registry.loaded(thread_id)) is not None:
             self._look_at(writer)
 
     def _look_at(self, writer: ThreadWriter) -> None:
@@ -86,13 +86,13 @@ class QueuedPrompts:
 
     async def _send_next(self, thread_id: str) -> None:
         """Sends the next prompt, if there is one. The queue is held if Codex does not accept it."""
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 await self._send_first(writer)
             except JournalRefuses:
                 raise
-            except (ProviderFailure, EngineError) as error:
+            except (ProviderFailure, ThreadError) as error:
                 log.warning("queued_prompt_not_sent", attempt=attempt, detail=str(error))
                 has_answered = isinstance(error, ProviderError | ProviderTimeout)
                 if has_answered or attempt == MAX_ATTEMPTS:

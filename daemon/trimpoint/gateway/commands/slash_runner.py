@@ -84,14 +84,14 @@ class SlashRunner:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         sessions: Sessions,
         views: CommandViews,
         wait_s: float,
         discard: DiscardPolicy,
     ) -> None:
         self._views = views
-        self._engine = engine
+        self._registry = registry
         self._sessions = sessions
         self._wait_s = wait_s
         self._discard = discard
@@ -108,7 +108,7 @@ class SlashRunner:
         """Executes one parsed input and returns its outcome. With `dry_run`, only returns what the
         command would do.
 
-        :raises EngineError: when the thread does not exist, or its journal cannot be written.
+        :raises ThreadError: when the thread does not exist, or its journal cannot be written.
         """
         match parsed:
             case NotACommand():
@@ -139,8 +139,8 @@ class SlashRunner:
             case Context():
                 return await self._views.inspections.run(thread_id)
             case Reading():
-                writer = await self._engine.thread(thread_id)
-                text, hints = parsed.answer(writer.state, self._engine.policy)
+                writer = await self._registry.thread(thread_id)
+                text, hints = parsed.answer(writer.state, self._registry.policy)
                 return outcome(parsed.command, text, hints=[*hints])
             case _:
                 raise TypeError(f"/{parsed.command} has no answer")
@@ -162,10 +162,10 @@ class SlashRunner:
     async def _dispatch(
         self, parsed: Change, ids: CommandIds, progress: Progress
     ) -> CommandOutcome:
-        writer = await self._engine.thread(ids.thread_id)
+        writer = await self._registry.thread(ids.thread_id)
         sequence = writer.state.sequence
         before = _Before(
-            context_size(writer.state, self._engine.policy), writer.state.usage.last_call
+            context_size(writer.state, self._registry.policy), writer.state.usage.last_call
         )
         try:
             result = await self._sessions.dispatch(parsed.request(ids))
@@ -200,24 +200,24 @@ class SlashRunner:
             said = f"Pinned: {pin_names(done.state, done.new_pins)}."
         else:
             said = "It is pinned already."
-        return f"{said} {pins_weight(done.state, self._engine.policy)}"
+        return f"{said} {pins_weight(done.state, self._registry.policy)}"
 
     async def _change_of(
         self, ended: CommandOutcome, writer: ThreadWriter, before: _Before
     ) -> TokenChange:
         """Returns the change of the context's size; after `/new`, the new thread has it."""
         new_id = ended.new_thread_id
-        state = (writer if new_id is None else await self._engine.thread(new_id)).state
-        policy = self._engine.policy
+        state = (writer if new_id is None else await self._registry.thread(new_id)).state
+        policy = self._registry.policy
         window = window_of(state.usage, model_in(state.settings), policy)
         change = token_change(before.size, context_size(state, policy), window)
         return self._with_cost(change, state, before.last_call)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:
         """Returns what a command would do, without writing anything to the journal."""
-        writer = await self._engine.thread(request.thread_id)
+        writer = await self._registry.thread(request.thread_id)
         await self._sessions.complete_context(writer)
-        decision = decide(writer.state, request, new_stamp(), self._engine.policy)
+        decision = decide(writer.state, request, new_stamp(), self._registry.policy)
         if isinstance(decision, Rejected):
             return with_members(refused_outcome(command, CommandRefused(*decision)), dry_run=True)
         if isinstance(request, UndoTrim):
@@ -227,7 +227,7 @@ class SlashRunner:
             planned_text(writer.state, request),
             sequence=writer.state.sequence,
             tokens=self._with_cost(
-                planned_change(writer.state, request, self._engine.policy),
+                planned_change(writer.state, request, self._registry.policy),
                 writer.state,
                 writer.state.usage.last_call,
             ),
@@ -238,7 +238,7 @@ class SlashRunner:
         """Returns what the discard would take. The thread may be busy, because nothing is
         changed.
         """
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         await self._sessions.complete_context(writer)
         plan = plan_compression(writer.state, parsed.target, self._discard)
         if isinstance(plan, Rejected):
@@ -247,7 +247,7 @@ class SlashRunner:
         if not plan.chosen:
             refusal = refused_outcome(parsed.command, CommandRefused(*nothing_to_discard(plan)))
             return with_members(refusal, compression=preview, dry_run=True)
-        change = change_by_discard(writer.state, total_tokens(plan.chosen), self._engine.policy)
+        change = change_by_discard(writer.state, total_tokens(plan.chosen), self._registry.policy)
         return outcome(
             parsed.command,
             preview_text(plan),
@@ -259,7 +259,7 @@ class SlashRunner:
     def _with_cost(
         self, change: TokenChange, state: ThreadState, last: ModelCall | None
     ) -> TokenChange:
-        cache = cache_of(state.settings, self._engine.policy)
+        cache = cache_of(state.settings, self._registry.policy)
         return with_cost(change, last, cache, now_ms())
 
     async def _after_operation(
@@ -288,7 +288,7 @@ class SlashRunner:
         self, writer: ThreadWriter, result: CommandResult, progress: Progress
     ) -> CommandOutcome:
         new_id = str(writer.state.new_thread_id)
-        replacement = await self._engine.thread(new_id)
+        replacement = await self._registry.thread(new_id)
         await self._watch(New.command, replacement, progress)
         operation = replacement.state.operation
         begins = f" {with_pins(writer.state)}" if writer.state.new_with_pins else ""
@@ -327,11 +327,11 @@ class SlashRunner:
                         )
                     )
 
-        self._engine.subscribe(report)
+        self._registry.subscribe(report)
         try:
             await self._sessions.operation_ended(writer, self._wait_s)
         finally:
-            self._engine.unsubscribe(report)
+            self._registry.unsubscribe(report)
 
 
 def _new_pins(result: CommandResult) -> tuple[str, ...]:

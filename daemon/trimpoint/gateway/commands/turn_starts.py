@@ -42,13 +42,13 @@ class TurnStarts:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         sessions: Sessions,
         threads: ProviderThreads,
         identity: Identity,
         captures: TurnCaptures,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._sessions = sessions
         self._threads = threads
         self._identity = identity
@@ -164,13 +164,13 @@ class TurnStarts:
             ):
                 begun.set()
 
-        self._engine.subscribe(note)
+        self._registry.subscribe(note)
         try:
             with anyio.move_on_after(BEGUN_WITHIN_S):
                 while writer.state.running_turn_id is None and not begun.is_set():
                     await begun.wait()
         finally:
-            self._engine.unsubscribe(note)
+            self._registry.unsubscribe(note)
         is_any = begun.is_set() or writer.state.running_turn_id is not None
         return writer.state.turns[-1].id if is_any else None
 
@@ -178,7 +178,7 @@ class TurnStarts:
         """Starts a turn with the prompt `text`, unless a person's prompt is waiting or the thread
         is busy or archived. Returns whether the turn was started.
 
-        :raises EngineError: when the thread could not be made ready, or its journal cannot be
+        :raises ThreadError: when the thread could not be made ready, or its journal cannot be
             written.
         :raises ProviderFailure: when Codex did not accept the turn.
         """

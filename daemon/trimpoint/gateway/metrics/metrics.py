@@ -22,7 +22,7 @@ from trimpoint.threads.registry import ThreadRegistry
 class MetricSources(NamedTuple):
     """The parts of the daemon whose counters are collected."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     activity: Activity
     clients: Clients
     profiles: RunningProfiles
@@ -75,10 +75,12 @@ class Metrics:
         )
 
     def _threads(self) -> Iterator[MetricFamily]:
-        engine, activity = self._parts.engine, self._parts.activity
-        yield _gauge("trimpoint_threads", "Threads that are known.", len(engine.summaries))
+        registry, activity = self._parts.registry, self._parts.activity
+        yield _gauge("trimpoint_threads", "Threads that are known.", len(registry.summaries))
         yield _gauge(
-            "trimpoint_threads_loaded", "Threads that are in memory.", len(engine.loaded_writers())
+            "trimpoint_threads_loaded",
+            "Threads that are in memory.",
+            len(registry.loaded_writers()),
         )
         turns: dict[Labels, float] = {
             (("status", status),): count for status, count in activity.turns.items()

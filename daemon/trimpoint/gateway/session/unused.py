@@ -53,10 +53,10 @@ class Usage:
 
 
 class Work:
-    """The work under way with one Codex; `engine` is the registry of its threads."""
+    """The work under way with one Codex; `registry` is the registry of its threads."""
 
-    def __init__(self, engine: ThreadRegistry, link: CodexLink) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, link: CodexLink) -> None:
+        self._registry = registry
         self._link = link
 
     async def is_working(self) -> bool:
@@ -71,7 +71,7 @@ class Work:
 
     def _has_unfinished_thread(self) -> bool:
         # Open work of a read-only thread never ends, so it does not count.
-        writers = self._engine.loaded_writers()
+        writers = self._registry.loaded_writers()
         return any(
             writer.read_only is None and (is_unfinished(writer.state) or not writer.is_quiescent)
             for writer in writers

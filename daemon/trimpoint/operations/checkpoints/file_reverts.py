@@ -52,8 +52,8 @@ class _Looked(NamedTuple):
 class FileReverts:
     """Implements `trimpoint.threads.worktrees.Worktrees` with git."""
 
-    def __init__(self, engine: ThreadRegistry, captures: TurnCaptures) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, captures: TurnCaptures) -> None:
+        self._registry = registry
         self._captures = captures
 
     async def preview(self, writer: ThreadWriter, reverting: Reverting) -> Preview:
@@ -144,7 +144,7 @@ class FileReverts:
     def _refuse_if_others_work(self, writer: ThreadWriter, reverting: Reverting) -> None:
         if reverting.force:
             return
-        for other in self._engine.loaded_writers():
+        for other in self._registry.loaded_writers():
             same = other.thread_id != writer.thread_id and _works_in(other, reverting.repository)
             if same and (block := busy(other.state)) is not None:
                 name = other.state.name or other.thread_id

@@ -35,7 +35,7 @@ from trimpoint.operations.checkpoints.late_captures import (
     uncaptured_turn,
     unused_ref,
 )
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -76,12 +76,12 @@ class TurnCaptures:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         folder_of: Callable[[ThreadState], str],
         rules: CaptureRules,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self.folder_of = folder_of
         self._rules = rules
         self._found: dict[str, Repository] = {}
@@ -89,9 +89,9 @@ class TurnCaptures:
         self._under_way: dict[str, set[anyio.Event]] = {}
         self._pending: set[tuple[str, str]] = set()
         self._tasks = tasks
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
         if rules.enabled:
-            spawn(tasks, self._catch_up_all, list(engine.relearned))
+            spawn(tasks, self._catch_up_all, list(registry.relearned))
 
     @property
     def limits(self) -> CaptureLimits:
@@ -152,7 +152,7 @@ class TurnCaptures:
                     writer.state, turn, looked.repository, looked.checkpoint, AFTERWARDS
                 )
             )
-        except (GitError, EngineError) as error:
+        except (GitError, ThreadError) as error:
             log.warning(
                 "checkpoint_not_recorded",
                 thread_id=writer.thread_id,
@@ -173,15 +173,15 @@ class TurnCaptures:
         """Captures the files after turns that ended together with Codex, while the daemon ends."""
         if self._rules.enabled:
             with anyio.move_on_after(END_DEADLINE_S, shield=True):
-                loaded = [writer.thread_id for writer in self._engine.loaded_writers()]
+                loaded = [writer.thread_id for writer in self._registry.loaded_writers()]
                 await self._catch_up_all(loaded)
 
     async def _catch_up_all(self, thread_ids: list[str]) -> None:
         for thread_id in thread_ids:
             try:
                 async with self.in_order(thread_id):
-                    await self.catch_up(await self._engine.thread(thread_id))
-            except EngineError as error:
+                    await self.catch_up(await self._registry.thread(thread_id))
+            except ThreadError as error:
                 log.warning("checkpoint_not_recorded", thread_id=thread_id, detail=str(error))
 
     def turn_began(self, writer: ThreadWriter, turn_id: str, baseline: Baseline | None) -> None:
@@ -213,7 +213,7 @@ class TurnCaptures:
         """Returns whether the turn is running now. Codex starts some turns without `before_turn`:
         queued prompts, goals and reviews.
         """
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         return writer is not None and writer.state.running_turn_id == turn_id
 
     def _spawn(self, thread_id: str, turn_id: str, moment: str, baseline: Baseline | None) -> None:
@@ -221,7 +221,7 @@ class TurnCaptures:
             return  # the daemon is ending; the next daemon captures the turn
         made = anyio.Event()
         self._under_way.setdefault(thread_id, set()).add(made)
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         turn = _turn(writer.state, turn_id) if writer is not None else None
         ended_at_ms = turn.completed_at_ms if turn is not None else None
         now = anyio.current_time()
@@ -232,7 +232,7 @@ class TurnCaptures:
         thread_id, made = wanted.thread_id, wanted.made
         try:
             async with self.in_order(thread_id):
-                writer = await self._engine.thread(thread_id)
+                writer = await self._registry.thread(thread_id)
                 looked = wanted.baseline or await self._look(writer)
                 if _is_repeated(writer.state, wanted):
                     return
@@ -242,7 +242,7 @@ class TurnCaptures:
                 writer.record_facts(*facts)
             if wanted.moment == "after" and looked.repository is not None:
                 spawn(self._tasks, upkeep, looked.repository)
-        except EngineError as error:
+        except ThreadError as error:
             log.warning(
                 "checkpoint_not_recorded",
                 thread_id=thread_id,

@@ -14,7 +14,7 @@ from trimpoint.core.decide.auto_compaction import is_due
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import CompactWhenCritical
 from trimpoint.core.model.decision import busy
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -24,11 +24,11 @@ log = structlog.get_logger()
 class AutoCompaction:
     """Compacts a thread between turns when its context has become critical."""
 
-    def __init__(self, engine: ThreadRegistry, link: CodexLink, tasks: TaskGroup) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, link: CodexLink, tasks: TaskGroup) -> None:
+        self._registry = registry
         self._link = link
         self._tasks = tasks
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
 
     def is_due(self, writer: ThreadWriter) -> bool:
         """Returns whether the thread is idle and its context has to be compacted now."""
@@ -37,7 +37,7 @@ class AutoCompaction:
             or (self._link.version or OLDEST_SUPPORTED) < OLDEST_SUPPORTED
         ):
             return False
-        return is_due(writer.state, self._engine.policy) and busy(writer.state) is None
+        return is_due(writer.state, self._registry.policy) and busy(writer.state) is None
 
     async def begin(self, writer: ThreadWriter) -> None:
         """Begins the compaction of a thread, if it is still due. Never raises, because a turn does
@@ -45,13 +45,13 @@ class AutoCompaction:
         """
         try:
             await writer.execute(CompactWhenCritical())
-        except EngineError as error:
+        except ThreadError as error:
             log.warning(
                 "automatic_compaction_not_begun", thread_id=writer.thread_id, detail=str(error)
             )
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if (
             writer is not None
             and any(_may_end_busy(event) for event in record.events)

@@ -162,7 +162,7 @@ class CompactionSteps:
                 internal.CompleteCompaction(operation.id, summary, duration_ms, *carried)
             )
         if summary is None:
-            watch = self._threads.inbound.watches.pop(fork.id)
+            watch = self._threads.router.watches.pop(fork.id)
             assert isinstance(watch, TurnWatch)  # as every compaction is watched
             self._threads.use(
                 fork.id, Route(writer.thread_id, ThreadRole.CURRENT, writer.state.generation.number)

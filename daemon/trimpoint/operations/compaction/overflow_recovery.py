@@ -62,7 +62,7 @@ class OverflowRecovery:
         self._uses = uses
         self._deadline_s = deadline_s
         self._attempts: dict[str, _Attempt] = {}
-        threads.inbound.turn_ends.subscribe_superseded(
+        threads.router.turn_ends.subscribe_superseded(
             lambda thread_id: self._stop(thread_id, "another prompt was begun")
         )
 
@@ -79,9 +79,8 @@ class OverflowRecovery:
         :raises JournalRefuses: when the journal cannot be written; call it again until the
             operation has ended.
         """
-        if (
-            operation.phase is not Phase.REQUESTED
-            or not self._threads.inbound.turn_ends.is_buffered(writer.thread_id)
+        if operation.phase is not Phase.REQUESTED or not self._threads.router.turn_ends.is_buffered(
+            writer.thread_id
         ):
             await self._threads.delete_quietly(operation.compaction_fork)
             raise CompactionFailed("it was broken off")
@@ -92,7 +91,7 @@ class OverflowRecovery:
         except JournalRefuses:
             # The disk may stay full for a long time; clients are told at once that the turn has
             # failed.
-            self._threads.inbound.turn_ends.release(writer.thread_id)
+            self._threads.router.turn_ends.release(writer.thread_id)
             raise
         finally:
             self._attempts.pop(writer.thread_id, None)
@@ -113,7 +112,7 @@ class OverflowRecovery:
             raise CompactionFailed(
                 "the conversation before it is too short to be summarized in part"
             )
-        say = self._threads.inbound.notify
+        say = self._threads.router.notify
         say(writer.thread_id, "warning", {"message": BEGUN})
         say(writer.thread_id, "item/started", _compaction(operation, "startedAtMs"))
         await journal_phase(
@@ -185,7 +184,7 @@ class OverflowRecovery:
             prompt = self._threads.prompts.of(writer.state, str(operation.failed_turn_id))
             await self._threads.link.request("turn/start", {**prompt, "threadId": provider_id})
             await watch.answered()
-            if not self._threads.inbound.is_quarantined(provider_id):
+            if not self._threads.router.is_quarantined(provider_id):
                 raise CompactionFailed(
                     "Codex went away"
                 )  # clients would never receive the end of the turn
@@ -222,21 +221,21 @@ class OverflowRecovery:
 
         It must not await, or notifications would be sent out of order.
         """
-        inbound, state = self._threads.inbound, writer.state
+        router, state = self._threads.router, writer.state
         self._attempts.pop(writer.thread_id, None)
-        inbound.turn_ends.forget(writer.thread_id)
+        router.turn_ends.forget(writer.thread_id)
         previous = state.generations[-2]
-        inbound.bind(
+        router.bind(
             str(previous.provider_thread_id),
             Route(writer.thread_id, ThreadRole.RETIRED, previous.number),
         )
         route = Route(writer.thread_id, ThreadRole.CURRENT, state.generation.number)
         self._threads.use(provider_id, route)
-        inbound.watches.pop(provider_id, None)
-        take_quarantined = inbound.take_quarantined(provider_id)
+        router.watches.pop(provider_id, None)
+        take_quarantined = router.take_quarantined(provider_id)
         if take_quarantined is None:
             return  # Codex ended while the record was written, and clients know the turn ended
-        inbound.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
+        router.notify(writer.thread_id, "item/completed", _compaction(operation, "completedAtMs"))
         turn = state.turns[state.turn_index[str(operation.failed_turn_id)]]
         for message in take_quarantined:
             self._forward(message, route, str(turn.provider_turn_id))
@@ -245,13 +244,13 @@ class OverflowRecovery:
         """Passes on a held-back message. Notifications that repeat the prompt are not sent to
         clients, but the prompt's raw items are recorded.
         """
-        inbound = self._threads.inbound
+        router = self._threads.router
         if message.request_id is not None:
-            inbound.on_server_request(message.request_id, message.method, message.params)
+            router.on_server_request(message.request_id, message.method, message.params)
         elif not _is_forwarded(message, provider_turn_id):
-            inbound.route(message)
+            router.route(message)
         elif message.method == "rawResponseItem/completed":
-            inbound.record(route, message)
+            router.record(route, message)
 
 
 def _is_forwarded(message: CodexMessage, provider_turn_id: str) -> bool:

@@ -53,7 +53,7 @@ class Forking:
 
     async def fork(self, state: ThreadState, params: dict[str, Any]) -> Raw:
         """Forks a provider thread with the parameters of `thread/fork`, and returns Codex's answer.
-        Call it inside `inbound.buffering()`.
+        Call it inside `router.buffering()`.
 
         Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
         model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is

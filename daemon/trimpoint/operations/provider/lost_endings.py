@@ -26,7 +26,7 @@ from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.sub_agents import status_type
 from trimpoint.operations.routing.thread_messages import is_resting
 from trimpoint.operations.routing.turn_end_buffer import ENDED
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -59,17 +59,17 @@ class LostEndings:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         threads: ProviderThreads,
         limits: EndingLimits,
         tasks: TaskGroup,
     ) -> None:
         self.limits = limits
-        self._engine = engine
+        self._registry = registry
         self._threads = threads
         self._tasks = tasks
         self._watched: set[tuple[str, str]] = set()
-        threads.inbound.subscribe_rest(self._rested)
+        threads.router.subscribe_rest(self._rested)
 
     def interrupted(self, thread_id: str, turn_id: str) -> None:
         """Starts the wait for the turn's end, after Codex has answered an interrupt. Meanwhile the
@@ -86,7 +86,7 @@ class LostEndings:
 
     def entries_of(self, thread_id: str) -> int:
         """Returns how many entries the thread has; more of them mean that its turn goes on."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         return 0 if writer is None else len(writer.state.entries)
 
     def denied(self, thread_id: str, turn_id: str, entries: int) -> None:
@@ -101,9 +101,9 @@ class LostEndings:
         """Ends a turn about which Codex reports nothing more, unless it has ended; `why` is its
         error if Codex does not know how it ended.
 
-        :raises EngineError: when the thread cannot be opened.
+        :raises ThreadError: when the thread cannot be opened.
         """
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         if _runs(writer.state, turn_id):
             turn = await self._as_codex_has_it(writer.state, turn_id)
             if _runs(writer.state, turn_id):
@@ -130,7 +130,7 @@ class LostEndings:
         with anyio.move_on_after(within_s):
             while True:
                 await anyio.sleep(pause_s)
-                writer = self._engine.loaded(thread_id)
+                writer = self._registry.loaded(thread_id)
                 if writer is None or not _may_run(writer.state, turn_id):
                     return False
                 answer = await self._ask("turn/interrupt", _named(writer.state, turn_id))
@@ -140,14 +140,14 @@ class LostEndings:
         return False
 
     def _rested(self, thread_id: str) -> None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if writer is not None and (turn_id := writer.state.running_turn_id) is not None:
             self._watch_for(thread_id, turn_id, self.limits.after_rest_s, NEVER_TOLD)
 
     def _watch_for(
         self, thread_id: str, turn_id: str, within_s: float, why: str, entries: int = 0
     ) -> None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if writer is None or not _runs(writer.state, turn_id) or (turn_id, why) in self._watched:
             return
         self._watched.add((turn_id, why))
@@ -158,14 +158,14 @@ class LostEndings:
     ) -> None:
         try:
             await anyio.sleep(within_s)
-            writer = self._engine.loaded(thread_id)
+            writer = self._registry.loaded(thread_id)
             if writer is None or not _runs(writer.state, turn_id):
                 return
             goes_on = why == NEVER_TOLD or (why == DENIED and len(writer.state.entries) > entries)
             if goes_on and await self._is_at_work(writer.state):
                 return
             await self.end(thread_id, turn_id, why)
-        except EngineError as error:
+        except ThreadError as error:
             log.warning("turn_not_ended", thread_id=thread_id, turn_id=turn_id, detail=str(error))
         finally:
             self._watched.discard((turn_id, why))
@@ -211,8 +211,8 @@ class LostEndings:
             status=turn.get("status"),
             reason=why,
         )
-        inbound, provider_id = (
-            self._threads.inbound,
+        router, provider_id = (
+            self._threads.router,
             str(writer.state.generation.provider_thread_id),
         )
         ended = _ended(turn, why)
@@ -224,7 +224,7 @@ class LostEndings:
             )
         )
         for method, params in _as_codex_says(ended):
-            inbound.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
+            router.route(CodexMessage.compose(method, {"threadId": provider_id, **params}))
         self._threads.forget(
             provider_id
         )  # so that the next use reads back the missed notifications

@@ -69,17 +69,17 @@ class ProviderThreads:
     """
 
     def __init__(
-        self, engine: ThreadRegistry, link: CodexLink, inbound: NotificationRouter
+        self, registry: ThreadRegistry, link: CodexLink, router: NotificationRouter
     ) -> None:
         self.link = link
-        self.inbound = inbound
+        self.router = router
         self.terminals = Terminals(link)
         self.prompts = Prompts()
-        self.names = inbound.names
-        self._engine = engine
+        self.names = router.names
+        self._registry = registry
         self._loaded: set[str] = set()
         self._begun: dict[str, Raw] = {}
-        self._resumption = Resumption(link, inbound)
+        self._resumption = Resumption(link, router)
         self.forking = Forking(link, self)
 
     def is_loaded(self, provider_id: str | None) -> bool:
@@ -115,12 +115,12 @@ class ProviderThreads:
         `route.thread_id`.
         """
         self._loaded.add(provider_id)
-        self._engine.set_owner(provider_id, route.thread_id)
-        self.inbound.bind(provider_id, route)
+        self._registry.set_owner(provider_id, route.thread_id)
+        self.router.bind(provider_id, route)
 
     async def start(self, params: dict[str, Any]) -> Raw:
         """Starts a provider thread that reports raw items, and returns Codex's answer. Call it
-        inside `inbound.buffering()`.
+        inside `router.buffering()`.
         """
         raw = await self.link.request("thread/start", {**params, "experimentalRawEvents": True})
         self._begun[str(thread_in(raw)["id"])] = raw.copy()
@@ -194,7 +194,7 @@ class ProviderThreads:
             params = with_effort(params, effort)
         if ephemeral:
             params |= {"ephemeral": True, "approvalPolicy": "never", "sandbox": "read-only"}
-        with self.inbound.buffering():
+        with self.router.buffering():
             fork = thread_in(await self.fork(writer.state, params))
             return self._temporary(
                 writer, fork, ThreadRole.HIDDEN if ephemeral else ThreadRole.TEMPORARY
@@ -204,7 +204,7 @@ class ProviderThreads:
         """Returns an empty temporary thread with the thread's settings. Its turn is hidden from
         clients.
         """
-        with self.inbound.buffering():
+        with self.router.buffering():
             scratch = self._temporary(writer, await self._start_empty(writer), ThreadRole.HIDDEN)
         settings = update_params(writer.state.settings)
         if settings:
@@ -215,12 +215,12 @@ class ProviderThreads:
         """Starts an empty provider thread that may serve the thread later. Its notifications are
         quarantined until then.
         """
-        with self.inbound.buffering():
+        with self.router.buffering():
             thread = await self._start_empty(writer)
             provider_id = str(thread["id"])
-            self.inbound.watches[provider_id] = watch
-            self._engine.record_temporary(writer.thread_id, provider_id)
-            self.inbound.quarantine(provider_id)
+            self.router.watches[provider_id] = watch
+            self._registry.record_temporary(writer.thread_id, provider_id)
+            self.router.quarantine(provider_id)
         return thread
 
     async def _start_empty(self, writer: ThreadWriter) -> Thread:
@@ -230,10 +230,10 @@ class ProviderThreads:
 
     def _temporary(self, writer: ThreadWriter, thread: Thread, role: ThreadRole) -> TemporaryThread:
         scratch = TemporaryThread(str(thread["id"]), thread.get("path"), TurnWatch())
-        self.inbound.watches[scratch.id] = scratch.watch
-        self.inbound.bind(scratch.id, Route(writer.thread_id, role, 0))
-        self._engine.record_temporary(writer.thread_id, scratch.id)
-        self.inbound.release(scratch.id)
+        self.router.watches[scratch.id] = scratch.watch
+        self.router.bind(scratch.id, Route(writer.thread_id, role, 0))
+        self._registry.record_temporary(writer.thread_id, scratch.id)
+        self.router.release(scratch.id)
         return scratch
 
     async def fork_hidden(
@@ -273,13 +273,13 @@ class ProviderThreads:
         return await self._hide(writer, partial(self.start, params))
 
     async def _hide(self, writer: ThreadWriter, opened: Callable[[], Awaitable[Raw]]) -> Thread:
-        with self.inbound.buffering():
+        with self.router.buffering():
             thread = thread_in(await opened())
             opened_id = str(thread["id"])
             self._loaded.add(opened_id)
-            self.inbound.bind(opened_id, Route(writer.thread_id, ThreadRole.HIDDEN, 0))
-            self._engine.record_temporary(writer.thread_id, opened_id)
-            self.inbound.release(opened_id)
+            self.router.bind(opened_id, Route(writer.thread_id, ThreadRole.HIDDEN, 0))
+            self._registry.record_temporary(writer.thread_id, opened_id)
+            self.router.release(opened_id)
         return thread
 
     async def delete_quietly(self, provider_id: str | None) -> None:
@@ -289,8 +289,8 @@ class ProviderThreads:
         if provider_id is None:
             return
         self.forget(provider_id)
-        self.inbound.watches.pop(provider_id, None)
-        self.inbound.take_quarantined(provider_id)
+        self.router.watches.pop(provider_id, None)
+        self.router.take_quarantined(provider_id)
         try:
             await self.link.request("thread/delete", {"threadId": provider_id})
         except ProviderError as error:
@@ -306,7 +306,7 @@ class ProviderThreads:
         provider_id = generation.provider_thread_id
         if provider_id is None:
             return ""
-        self.inbound.bind(
+        self.router.bind(
             provider_id, Route(writer.thread_id, ThreadRole.RETIRED, generation.number)
         )
         if provider_id in self._loaded and await self.terminals.running(provider_id):
@@ -360,7 +360,7 @@ class ProviderThreads:
             previous, serving = writer.state.generations[number - 2 : number]
             try:
                 if lost := await move_queue(self.link, previous, serving):
-                    self.inbound.notify(writer.thread_id, "warning", {"message": lost})
+                    self.router.notify(writer.thread_id, "warning", {"message": lost})
                 await self.archive(writer, previous)
             except ProviderFailure as error:
                 log.info(

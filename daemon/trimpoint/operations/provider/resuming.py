@@ -29,7 +29,7 @@ from trimpoint.operations.provider.settings import (
 )
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 from trimpoint.threads.writing.writer import ThreadWriter
 
 # Older versions resume a thread with the configured sandbox and approvals instead of the thread's,
@@ -40,7 +40,7 @@ REMEMBERS_SETTINGS = (0, 163, 0)
 SANDBOX, WORKSPACE = "sandboxPolicy", "workspace-write"
 
 
-class ArchivedElsewhere(EngineError):
+class ArchivedElsewhere(ThreadError):
     """Codex has archived the thread, and no command of ours did. Codex's own error names a command
     of another program, and no cause.
     """
@@ -63,9 +63,9 @@ class Resumption:
     ended or does not answer, and `ArchivedElsewhere` when the thread is archived in Codex.
     """
 
-    def __init__(self, link: CodexLink, inbound: NotificationRouter) -> None:
+    def __init__(self, link: CodexLink, router: NotificationRouter) -> None:
         self._link = link
-        self._inbound = inbound
+        self._router = router
 
     async def resume(
         self, writer: ThreadWriter, generation: Generation, asked: ClientResume | None = None
@@ -76,7 +76,7 @@ class Resumption:
         Turns that Codex ran without the daemon are recorded, because the model sees them.
         """
         provider_id = str(generation.provider_thread_id)
-        self._inbound.bind(
+        self._router.bind(
             provider_id, Route(writer.thread_id, ThreadRole.CURRENT, generation.number)
         )
         by_client = asked if asked is not None and asked.may_load else None
@@ -104,7 +104,7 @@ class Resumption:
         bound = ev.ProviderThreadBound(generation.number, provider_id, path, raw_events=False)
         names = renamed(writer.state, thread)
         if writer.state.name_unconfirmed:
-            await give_name(self._link, self._inbound.names, writer, provider_id)
+            await give_name(self._link, self._router.names, writer, provider_id)
         return *names, bound, ev.SessionReady(generation.number)
 
     def _keeps_settings(self, generation: Generation) -> bool:
@@ -138,7 +138,7 @@ class Resumption:
     ) -> Raw:
         params: dict[str, Any] = {"threadId": provider_id, "excludeTurns": True}
         if asked is not None:
-            asked.pause(self._inbound.pausing(provider_id))
+            asked.pause(self._router.pausing(provider_id))
             params = asked.request_for(provider_id)
         known = resume_params(writer.state.settings)
         if self._forgets_settings:

@@ -45,7 +45,7 @@ from trimpoint.operations.routing.thread_messages import (
     rests,
 )
 from trimpoint.operations.routing.turn_end_buffer import TurnEndBuffer
-from trimpoint.threads.errors import EngineError, JournalRefuses
+from trimpoint.threads.errors import JournalRefuses, ThreadError
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -57,19 +57,19 @@ class NotificationRouter:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         sink: ClientSink,
         before_turn_ends: BeforeTurnEnds,
         tasks: TaskGroup,
     ) -> None:
         self.watches: dict[str, Watch] = {}
-        self._sink = OrderedSink(engine, sink, before_turn_ends, tasks)
+        self._sink = OrderedSink(registry, sink, before_turn_ends, tasks)
         self.in_order = self._sink.in_order
-        self.turn_ends = TurnEndBuffer(engine, self._sink.publish, tasks)
+        self.turn_ends = TurnEndBuffer(registry, self._sink.publish, tasks)
         self.fast_path: FastPath | None = None
         self._child_exit_subscribers: list[Callable[[], None]] = []
         self._rest_subscribers: list[Callable[[str], None]] = []
-        self._engine = engine
+        self._registry = registry
         self._tasks = tasks
         self._routes: dict[str, Route] = {}
         self._opening = 0
@@ -77,7 +77,7 @@ class NotificationRouter:
         self._paused: Counter[str] = Counter()
         self._quarantined: dict[str, list[CodexMessage]] = {}
         self._unloadable: set[str] = set()
-        self._sub_agents = SubAgents(engine)
+        self._sub_agents = SubAgents(registry)
         self._provider_compactions = ProviderCompactions()
         self.foreign_usage = ForeignThreadUsage()
         self.names = NameReports()
@@ -104,7 +104,7 @@ class NotificationRouter:
         this run, the registry's index decides.
         """
         route = self._routes.get(provider_thread_id)
-        if route is None and (owner := self._engine.owner_of(provider_thread_id)) is not None:
+        if route is None and (owner := self._registry.owner_of(provider_thread_id)) is not None:
             generations = self._provider_threads_of(owner)
             if generations and generations[-1] == provider_thread_id:
                 route = Route(owner, ThreadRole.CURRENT, len(generations))
@@ -116,9 +116,9 @@ class NotificationRouter:
         return route
 
     def _provider_threads_of(self, thread_id: str) -> list[str | None]:
-        if (writer := self._engine.loaded(thread_id)) is not None:
+        if (writer := self._registry.loaded(thread_id)) is not None:
             return [generation.provider_thread_id for generation in writer.state.generations]
-        summary = self._engine.summaries.get(thread_id)
+        summary = self._registry.summaries.get(thread_id)
         return summary.provider_thread_ids if summary is not None else []
 
     @contextmanager
@@ -242,7 +242,7 @@ class NotificationRouter:
             records
             and (message.method in RECORDED or message.request_id is not None)
             and route.thread_id not in self._unloadable
-            and self._engine.loaded(route.thread_id) is None
+            and self._registry.loaded(route.thread_id) is None
         )
 
     async def _load(self, thread_id: str, provider_thread_id: str) -> None:
@@ -251,8 +251,8 @@ class NotificationRouter:
         """
         writer: ThreadWriter | None = None
         try:
-            writer = await self._engine.thread(thread_id)
-        except EngineError as error:
+            writer = await self._registry.thread(thread_id)
+        except ThreadError as error:
             log.error("facts_lost", thread_id=thread_id, detail=str(error))
             self._unloadable.add(thread_id)
         finally:
@@ -280,7 +280,7 @@ class NotificationRouter:
         self._quarantined.clear()
         for held_back in self._buffered.values():
             held_back.clear()  # what Codex said before its end must not begin a turn after it
-        for writer in self._engine.loaded_writers():
+        for writer in self._registry.loaded_writers():
             self._end_turn(writer, f"{WENT_AWAY}: {reason}")
         self._sub_agents.forget_epoch()
         self._provider_compactions.forget_epoch()
@@ -312,7 +312,7 @@ class NotificationRouter:
         if message.method != "thread/name/updated":
             return False
         is_own = self.names.is_own(provider_thread_id, message.member("threadName"))
-        writer = self._engine.loaded(route.thread_id)
+        writer = self._registry.loaded(route.thread_id)
         return is_own or (writer is not None and writer.state.name_unconfirmed)
 
     def _pass_on(self, route: Route, message: CodexMessage) -> None:
@@ -362,12 +362,12 @@ class NotificationRouter:
             self._sink.publish(route.thread_id, message)
 
     def _running_turn(self, thread_id: str) -> str | None:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         return None if writer is None else writer.state.running_turn_id
 
     def record(self, route: Route, message: CodexMessage) -> None:
         """Records the facts of a notification, if it has any."""
-        writer = self._engine.loaded(route.thread_id)
+        writer = self._registry.loaded(route.thread_id)
         if writer is None:
             return
         try:

@@ -49,19 +49,19 @@ class OrderedSink:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         sink: ClientSink,
         before_turn_ends: BeforeTurnEnds,
         tasks: TaskGroup,
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._sink = sink
         self._before_turn_ends = before_turn_ends
         self._tasks = tasks
         self._waiting: dict[str, list[Outgoing]] = {}
         self._epochs_ended = 0
         self._ended: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_ENDS)
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
 
     def is_waiting(self, thread_id: str) -> bool:
         """Returns whether something about the thread waits."""
@@ -156,7 +156,7 @@ class OrderedSink:
 
     async def _sync(self, thread_id: str, synced: anyio.Event) -> None:
         """Flushes in a task of its own, because a write that has begun cannot be cancelled."""
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         try:
             if writer is not None:
                 await writer.flush()

@@ -21,8 +21,8 @@ SUB_AGENT_RESTS = frozenset({"thread/status/changed", "thread/closed"})
 class SubAgents:
     """Tracks the sub-agents of this epoch, and which of them are working."""
 
-    def __init__(self, engine: ThreadRegistry) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry) -> None:
+        self._registry = registry
         self._parents: dict[str, str] = {}
         self._active: set[str] = set()
         self._reported: set[str] = set()
@@ -68,7 +68,7 @@ class SubAgents:
 
     def _report(self, sub_agent_id: str) -> None:
         owner = self._parents.get(sub_agent_id)
-        writer = self._engine.loaded(owner) if owner is not None else None
+        writer = self._registry.loaded(owner) if owner is not None else None
         is_active = sub_agent_id in self._active
         if writer is None or is_active == (sub_agent_id in self._reported):
             return

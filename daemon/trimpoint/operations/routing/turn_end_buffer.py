@@ -43,10 +43,13 @@ class TurnEndBuffer:
     """
 
     def __init__(
-        self, engine: ThreadRegistry, forward: Callable[[str, CodexMessage], None], tasks: TaskGroup
+        self,
+        registry: ThreadRegistry,
+        forward: Callable[[str, CodexMessage], None],
+        tasks: TaskGroup,
     ) -> None:
         self._superseded_subscribers: list[Callable[[str], None]] = []
-        self._engine = engine
+        self._registry = registry
         self._forward = forward
         self._tasks = tasks
         self._collecting: dict[str, list[CodexMessage]] = {}
@@ -117,7 +120,7 @@ class TurnEndBuffer:
 
     def _decide_recovery(self, thread_id: str, turn_id: str) -> None:
         ending = self._collecting.pop(thread_id)
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if (
             writer is not None
             and any(map(_is_overflow, ending))

@@ -15,8 +15,8 @@ from trimpoint.threads.registry import ThreadRegistry
 class ClearHint:
     """Wraps `rename`, the handler of `thread/name/set`, and sends the hint after its answer."""
 
-    def __init__(self, engine: ThreadRegistry, identity: Identity, rename: Handler) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, identity: Identity, rename: Handler) -> None:
+        self._registry = registry
         self._identity = identity
         self._rename = rename
         self.handlers: dict[str, Handler] = {"thread/name/set": self._name_set}
@@ -28,7 +28,7 @@ class ClearHint:
             self._identity.thread_named_in(client_request),
             str(client_request.params().get("name")),
         )
-        writer = self._engine.loaded(thread_id) if thread_id is not None else None
+        writer = self._registry.loaded(thread_id) if thread_id is not None else None
         is_new = writer is not None and not writer.state.turns
         if (
             thread_id is not None

@@ -13,9 +13,9 @@ from trimpoint.threads.registry import ThreadRegistry
 class LostCodexNotices:
     """Says it to those who have the thread open."""
 
-    def __init__(self, engine: ThreadRegistry, clients: Clients) -> None:
+    def __init__(self, registry: ThreadRegistry, clients: Clients) -> None:
         self._clients = clients
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
         for event in record.events:

@@ -19,7 +19,7 @@ from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.ordered_request import request_in_order
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
-from trimpoint.threads.errors import EngineError
+from trimpoint.threads.errors import ThreadError
 
 SERVER, TOOL = "trimpoint", "context_meter"
 URI = "ui://trimpoint/context-meter"
@@ -83,7 +83,7 @@ class StatusLine:
         try:
             known = self._identity.thread_of(str(thread_id)) or str(thread_id)
             return await self._meters.status(known)
-        except EngineError:
+        except ThreadError:
             return None
 
 

@@ -40,13 +40,13 @@ class TrimNotices:
     """Notifies clients after trims. Commands in `played` already show their own message."""
 
     def __init__(
-        self, engine: ThreadRegistry, clients: Clients, identity: Identity, played: PlayedTurns
+        self, registry: ThreadRegistry, clients: Clients, identity: Identity, played: PlayedTurns
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._clients = clients
         self._identity = identity
         self._played = played
-        engine.subscribe(self._on_record)
+        registry.subscribe(self._on_record)
 
     def wrap(self, handlers: dict[str, Handler]) -> dict[str, Handler]:
         """Returns the handlers, with `thread/resume` changed to notify the client after its
@@ -57,7 +57,7 @@ class TrimNotices:
         async def handle(client_request: ClientRequest) -> Any:
             client_request.answer(await resume(client_request))
             thread_id = self._identity.thread_named_in(client_request)
-            writer = self._engine.loaded(thread_id) if thread_id is not None else None
+            writer = self._registry.loaded(thread_id) if thread_id is not None else None
             if writer is not None:
                 self._catch_up(client_request.client, writer.state)
 
@@ -68,7 +68,7 @@ class TrimNotices:
             isinstance(event, ev.OperationAdvanced) and event.phase == Phase.READY
             for event in record.events
         )
-        writer = self._engine.loaded(thread_id) if is_ready else None
+        writer = self._registry.loaded(thread_id) if is_ready else None
         operation = writer.state.operation if writer is not None else None
         if writer is None or operation is None or operation.kind not in TRIMS:
             return
@@ -93,11 +93,11 @@ class TrimNotices:
             self._clients.broadcast(state.id, USAGE, partial(self._usage_message, state))
 
     def _usage_message(self, state: ThreadState) -> bytes:
-        params = _usage(state, context_size(state, self._engine.policy).used, self._window(state))
+        params = _usage(state, context_size(state, self._registry.policy).used, self._window(state))
         return msgspec.json.encode({"method": USAGE, "params": params})
 
     def _window(self, state: ThreadState) -> int | None:
-        return window_of(state.usage, model_in(state.settings), self._engine.policy)
+        return window_of(state.usage, model_in(state.settings), self._registry.policy)
 
 
 def _notice(operation: Operation) -> str:

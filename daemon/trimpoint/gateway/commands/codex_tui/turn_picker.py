@@ -45,8 +45,8 @@ class _Asked(NamedTuple):
 class TurnPicker:
     """Completes commands that name no turn."""
 
-    def __init__(self, engine: ThreadRegistry, questions: OwnQuestions) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, questions: OwnQuestions) -> None:
+        self._registry = registry
         self._questions = questions
 
     async def completed(self, client: Client, turn: PlayedTurn, parsed: P) -> P | None:
@@ -55,7 +55,7 @@ class TurnPicker:
         A command that needs no choice is returned unchanged.
         """
         asked = ASKED.get(parsed) if is_codex_tui(client) else None
-        writer = self._engine.loaded(turn.thread_id)
+        writer = self._registry.loaded(turn.thread_id)
         if asked is None or writer is None or writer.state.running_turn_id is not None:
             return parsed
         choices = asked.choices(writer.state)

@@ -34,8 +34,8 @@ from trimpoint.threads.writing.writer import ThreadWriter
 class ContextInspections:
     """Answers inspections. `table` maps method names to handlers. No handler changes a thread."""
 
-    def __init__(self, engine: ThreadRegistry, sessions: Sessions) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, sessions: Sessions) -> None:
+        self._registry = registry
         self._sessions = sessions
         self.table: dict[str, Handler] = {
             "context/inspect": self._inspect,
@@ -45,7 +45,7 @@ class ContextInspections:
     async def run(self, thread_id: str) -> CommandOutcome:
         """Returns the outcome of `/context`.
 
-        :raises EngineError: when there is no such thread, or its journal cannot be read.
+        :raises ThreadError: when there is no such thread, or its journal cannot be read.
         """
         writer = await self._with_items(thread_id)
         found, advice = await self._inspected(writer), await self._advice(writer)
@@ -59,12 +59,12 @@ class ContextInspections:
         return await self._advice(writer)
 
     async def _advice(self, writer: ThreadWriter) -> ContextAdvice:
-        policy, now = self._engine.policy, now_ms()
+        policy, now = self._registry.policy, now_ms()
         return await off_loop(writer.state, lambda state: trim_advice(state, policy, now))
 
     async def _with_items(self, thread_id: str) -> ThreadWriter:
-        owner: str | None = self._engine.owner_of(thread_id)
-        writer = await self._engine.thread(owner or thread_id)
+        owner: str | None = self._registry.owner_of(thread_id)
+        writer = await self._registry.thread(owner or thread_id)
         if writer.read_only is None:
             await self._sessions.complete_context(writer)
         return writer
@@ -72,7 +72,7 @@ class ContextInspections:
     async def _inspected(self, writer: ThreadWriter) -> ContextInspection:
         found = await _input_in(writer.state.generation.rollout_path)
         before = [] if found.items else await _items_before(writer.state)
-        policy = self._engine.policy
+        policy = self._registry.policy
         return await off_loop(writer.state, lambda state: _inspection(state, policy, found, before))
 
 

@@ -46,15 +46,15 @@ class ContextMeters:
     """Sends clients the meter of a thread when it changes."""
 
     def __init__(
-        self, engine: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage
+        self, registry: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._clients = clients
         self._foreign_usage = foreign_usage
         self._published: dict[str, ContextStatus] = {}
         self._compacting: set[str] = set()
         foreign_usage.subscribe(self._publish_foreign_status)
-        engine.subscribe(self.on_record)
+        registry.subscribe(self.on_record)
 
     async def status(self, thread_id: str) -> ContextStatus:
         """Returns the meter of a thread, which may also be one that only Codex knows.
@@ -64,18 +64,18 @@ class ContextMeters:
         """
         if (foreign_usage := self._foreign_status(thread_id)) is not None:
             return foreign_usage
-        writer = await self._engine.thread(thread_id)
-        return context_status(writer.state, self._engine.policy)
+        writer = await self._registry.thread(thread_id)
+        return context_status(writer.state, self._registry.policy)
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends clients the meter when a durable record has changed it, and the progress of
         automatic compactions.
         """
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         for event in record.events:
             self._publish_progress(thread_id, event)
         if writer is not None and any(isinstance(event, _MOVES) for event in record.events):
-            self._publish(context_status(writer.state, self._engine.policy))
+            self._publish(context_status(writer.state, self._registry.policy))
 
     def _publish_foreign_status(self, thread_id: str) -> None:
         if (status := self._foreign_status(thread_id)) is not None:
@@ -83,11 +83,13 @@ class ContextMeters:
 
     def _foreign_status(self, thread_id: str) -> ContextStatus | None:
         usage = self._foreign_usage.usage_of(thread_id)
-        is_ours = thread_id in self._engine.summaries or self._engine.loaded(thread_id) is not None
+        is_ours = (
+            thread_id in self._registry.summaries or self._registry.loaded(thread_id) is not None
+        )
         return None if usage is None or is_ours else self._metered(thread_id, usage)
 
     def _metered(self, thread_id: str, usage: UsageTotals) -> ContextStatus:
-        policy = self._engine.policy
+        policy = self._registry.policy
         fill = reported_size(usage, window_of(usage, None, policy)) or ContextSize(
             0, is_estimate=True, is_unknown=True, note=NOT_REPORTED_AT_ALL
         )

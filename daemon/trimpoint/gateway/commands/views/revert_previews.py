@@ -34,9 +34,9 @@ class RevertPreviews:
     """Answers previews of reverts. `table` maps method names to handlers."""
 
     def __init__(
-        self, engine: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees
+        self, registry: ThreadRegistry, sessions: Sessions, identity: Identity, worktrees: Worktrees
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._sessions = sessions
         self._identity = identity
         self._worktrees = worktrees
@@ -45,9 +45,9 @@ class RevertPreviews:
     async def preview(self, command: RevertToCheckpoint) -> CommandOutcome:
         """Returns the outcome that the command would have. Nothing is changed.
 
-        :raises EngineError: when the thread does not exist.
+        :raises ThreadError: when the thread does not exist.
         """
-        writer = await self._engine.thread(command.thread_id)
+        writer = await self._registry.thread(command.thread_id)
         await self._sessions.prepare(writer, command)
         stamp = new_stamp()
         decision = when_idle(writer.state, "revert") or revert_to_checkpoint(
@@ -77,7 +77,7 @@ class RevertPreviews:
         target = resolve_target(writer.state, reverting)
         if target is not None:
             await complete_context(writer, target.active)
-        state, policy = writer.state, self._engine.policy
+        state, policy = writer.state, self._registry.policy
         change = with_cost(
             planned_revert_change(state, reverting, policy),
             state.usage.last_call,

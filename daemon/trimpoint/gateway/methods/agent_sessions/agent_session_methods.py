@@ -82,12 +82,12 @@ class AgentSessionMethods:
     def __init__(
         self,
         places: SessionPlaces,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         imports: Imports,
         sessions: Sessions,
     ) -> None:
         self._homes, self._cache = places
-        self._engine = engine
+        self._registry = registry
         self._imports = imports
         self._sessions = sessions
         self._pages = SessionPages()
@@ -103,7 +103,7 @@ class AgentSessionMethods:
         query = Query(params.agent, params.cwd, since, params.search)
         everything = await to_thread.run_sync(self._listed, query)
         if params.agent in (None, "trimpoint"):
-            found = conversations(everything, self._engine.summaries.values())
+            found = conversations(everything, self._registry.summaries.values())
             everything = newest_first([one for one in found if is_wanted(one, query)])
         start = _place(params.cursor)
         end = start + (params.limit or DEFAULT_PAGE)
@@ -150,7 +150,7 @@ class AgentSessionMethods:
 
     async def _continue(self, call: Call, params: a.SessionContinueParams) -> a.ContinuedSession:
         window = await to_thread.run_sync(self._window, params)
-        room = _room(self._engine.summaries.values())
+        room = _room(self._registry.summaries.values())
         given = carried(window, max_tokens=room, last=params.last)
         if not given.items:
             problem = "Nothing of the session is in its context that could be carried over."
@@ -174,7 +174,7 @@ class AgentSessionMethods:
     def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
         # A thread has the id of the first log that Codex wrote of it.
         is_own = agent is None and any(
-            names(session_id, thread_id) for thread_id in self._engine.summaries
+            names(session_id, thread_id) for thread_id in self._registry.summaries
         )
         if agent == "trimpoint" or is_own:
             problem = "A thread of trimpoint is not a session of another program."

@@ -31,8 +31,8 @@ _MAX_REMEMBERED = 10_000
 class CheckpointMethods:
     """Handles `checkpoint/list` and `checkpoint/diff`. `table` maps method names to handlers."""
 
-    def __init__(self, engine: ThreadRegistry, identity: Identity, limits: CaptureLimits) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, identity: Identity, limits: CaptureLimits) -> None:
+        self._registry = registry
         self._identity = identity
         self._limits = limits
         self._counted: dict[tuple[str, str], cp.FilesChanged] = {}
@@ -76,7 +76,7 @@ class CheckpointMethods:
         return await _compared(repository, older, newer, params)
 
     async def _state(self, thread_id: str) -> ThreadState:
-        return (await self._engine.thread(self._identity.thread_of(thread_id) or thread_id)).state
+        return (await self._registry.thread(self._identity.thread_of(thread_id) or thread_id)).state
 
     async def _changed(
         self, repository: Repository | None, row: TurnFiles

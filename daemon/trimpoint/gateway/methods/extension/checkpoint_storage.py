@@ -28,8 +28,8 @@ class CheckpointStorage:
     handlers.
     """
 
-    def __init__(self, engine: ThreadRegistry) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry) -> None:
+        self._registry = registry
         self.table: dict[str, Handler] = {
             "checkpoint/storage": self._storage,
             "checkpoint/prune": self._prune,
@@ -88,7 +88,7 @@ class CheckpointStorage:
     @property
     def _books(self) -> dict[str, str]:
         """Returns the ids of all threads, by the names that their refs contain."""
-        return {thread_part(thread_id): thread_id for thread_id in self._engine.summaries}
+        return {thread_part(thread_id): thread_id for thread_id in self._registry.summaries}
 
     def _chosen(self, thread_ids: list[str] | None) -> set[str] | None:
         if thread_ids is None:
@@ -110,7 +110,7 @@ class CheckpointStorage:
             if isinstance(found, NoRepository):
                 raise Refusal(Reason.WORKTREE_FAILED, found.reason, found.hint)
             return [RepositoryCheckpoints(found, await list_refs(found))]
-        return await kept_below(summary.cwd for summary in self._engine.summaries.values())
+        return await kept_below(summary.cwd for summary in self._registry.summaries.values())
 
     async def _measured(self, kept: RepositoryCheckpoints) -> cp.RepositoryStorage:
         try:

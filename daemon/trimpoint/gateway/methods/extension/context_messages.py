@@ -17,15 +17,15 @@ from trimpoint.threads.registry import ThreadRegistry
 class ContextMessages:
     """Handles `context/messages/list`. `table` maps method names to handlers."""
 
-    def __init__(self, engine: ThreadRegistry, sessions: Sessions, policy: DiscardPolicy) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, sessions: Sessions, policy: DiscardPolicy) -> None:
+        self._registry = registry
         self._sessions = sessions
         self._policy = policy
         self.table: dict[str, Handler] = {"context/messages/list": self._list}
 
     async def _list(self, call: Call, params: m.ThreadParams) -> m.ContextMessageList:
-        owner: str | None = self._engine.owner_of(params.thread_id)
-        writer = await self._engine.thread(owner or params.thread_id)
+        owner: str | None = self._registry.owner_of(params.thread_id)
+        writer = await self._registry.thread(owner or params.thread_id)
         if writer.read_only is None:
             await self._sessions.complete_context(writer)
         return await off_loop(writer.state, lambda state: message_list(state, self._policy))

@@ -43,7 +43,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 class HandlerDeps(NamedTuple):
     """The collaborators of the handlers. `shut_down` ends the daemon."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     sessions: Sessions
     clients: Clients
     profiles: RunningProfiles
@@ -61,8 +61,8 @@ class ExtensionHandlers:
 
     def __init__(self, deps: HandlerDeps) -> None:
         self._deps = deps
-        self._engine = deps.engine
-        self._overviews = ThreadOverviews(deps.engine)
+        self._registry = deps.registry
+        self._overviews = ThreadOverviews(deps.registry)
         self._began = time.monotonic()
         self.table: dict[str, Handler] = {
             "commands/list": self._commands_list,
@@ -111,7 +111,7 @@ class ExtensionHandlers:
 
     async def _dispatch(self, call: Call, params: m.DispatchParams) -> m.DispatchResult:
         with structlog.contextvars.bound_contextvars(thread_id=params.command.thread_id):
-            writer = await self._engine.thread(params.command.thread_id)
+            writer = await self._registry.thread(params.command.thread_id)
             result = await self._deps.sessions.dispatch(params.command)
         # The answer holds only journaled facts: the same command again must get the same answer.
         shown = list(envelopes(writer.state, result.record))
@@ -120,7 +120,7 @@ class ExtensionHandlers:
         )
 
     async def _subscribe(self, call: Call, params: m.SubscribeParams) -> m.SubscribeResult:
-        writer = await self._engine.thread(params.thread_id)
+        writer = await self._registry.thread(params.thread_id)
         if (
             writer.read_only is None
         ):  # a read-only journal has nothing to write, and can still be followed
@@ -153,7 +153,7 @@ class ExtensionHandlers:
         window = None if params.turns is None else TurnWindow(params.turns)
         return m.SubscribeResult(
             mode="snapshot",
-            thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
+            thread=read_model(writer.state, self._registry.policy, writer.read_only, window),
             sequence=sequence,
             live=self._deps.live.of(params.thread_id),
         )
@@ -181,27 +181,27 @@ class ExtensionHandlers:
 
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
-            writer = await self._engine.thread(self._stable(params.thread_id))
+            writer = await self._registry.thread(self._stable(params.thread_id))
             window = None if params.turns is None else TurnWindow(params.turns, params.before_turn)
             return m.SnapshotResult(
-                thread=read_model(writer.state, self._engine.policy, writer.read_only, window),
+                thread=read_model(writer.state, self._registry.policy, writer.read_only, window),
                 threads=[],
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
                 live=self._deps.live.of(writer.thread_id),
             )
         summaries = sorted(
-            self._engine.summaries.values(), key=lambda summary: -summary.updated_at_ms
+            self._registry.summaries.values(), key=lambda summary: -summary.updated_at_ms
         )
         return m.SnapshotResult(
             thread=None, threads=[self._overviews.of(summary) for summary in summaries]
         )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
-        writer = await self._engine.thread(self._stable(params.thread_id))
+        writer = await self._registry.thread(self._stable(params.thread_id))
         return timeline_page(writer.state, params)
 
     async def _export(self, call: Call, params: m.ExportParams) -> m.ExportResult:
-        writer = await self._engine.thread(self._stable(params.thread_id))
+        writer = await self._registry.thread(self._stable(params.thread_id))
         return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
@@ -215,8 +215,8 @@ class ExtensionHandlers:
             uptime_s=round(time.monotonic() - self._began, 3),
             state_dir=self._deps.state_dir,
             clients=len(self._deps.clients),
-            threads=len(self._engine.summaries),
-            sequence=self._engine.sequence,
+            threads=len(self._registry.summaries),
+            sequence=self._registry.sequence,
             codex=_codex_status(profiles.default.link),
             http=self._deps.http.first,
             profiles=[self._profile(profile) for profile in profiles if profile.key],
@@ -230,7 +230,7 @@ class ExtensionHandlers:
             overrides=list(profile.request.overrides),
             codex_home=str(codex_home(link.profile, os.environ)),
             clients=len(clients),
-            threads=sum(map(profile.owns, self._engine.launches)),
+            threads=sum(map(profile.owns, self._registry.launches)),
             codex=_codex_status(link),
         )
 
@@ -260,9 +260,9 @@ class ExtensionHandlers:
         return m.Empty()
 
     def _stable(self, any_id: str) -> str:
-        if any_id in self._engine.summaries or self._engine.loaded(any_id) is not None:
+        if any_id in self._registry.summaries or self._registry.loaded(any_id) is not None:
             return any_id
-        owner: str | None = self._engine.owner_of(any_id)
+        owner: str | None = self._registry.owner_of(any_id)
         return owner or any_id
 
 

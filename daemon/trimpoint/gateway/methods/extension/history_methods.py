@@ -24,8 +24,8 @@ MAX_TEXT_CHARS = 4 * 1024 * 1024
 class HistoryMethods:
     """Handles `history/search` and `history/read`. `table` maps method names to handlers."""
 
-    def __init__(self, engine: ThreadRegistry, history: History) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry, history: History) -> None:
+        self._registry = registry
         self._history = history
         self.table: dict[str, Handler] = {
             "history/search": self._search,
@@ -55,7 +55,7 @@ class HistoryMethods:
         scope = params.scope or ("all" if thread_id is None else "thread")
         folder = None
         if thread_id is not None:
-            folder = (await self._engine.thread(thread_id)).state.cwd
+            folder = (await self._registry.thread(thread_id)).state.cwd
         if scope == "thread" and thread_id is None:
             raise Refusal(Reason.INVALID_PARAMS, "The scope `thread` needs threadId.")
         if scope == "folder":
@@ -69,7 +69,7 @@ class HistoryMethods:
         )
 
     def _shown(self, hit: Hit) -> h.HistoryHit:
-        entry, summary = hit.placed.entry, self._engine.summaries.get(hit.thread_id)
+        entry, summary = hit.placed.entry, self._registry.summaries.get(hit.thread_id)
         return h.HistoryHit(
             thread_id=hit.thread_id,
             thread_name=summary.name if summary is not None else None,
@@ -86,7 +86,7 @@ class HistoryMethods:
         )
 
     async def _read(self, call: Call, params: h.HistoryReadParams) -> h.HistoryExcerpt:
-        writer = await self._engine.thread(self._stable(params.thread_id))
+        writer = await self._registry.thread(self._stable(params.thread_id))
         found = excerpt(writer.state, params.entry_id, params.turn_id, params.before, params.after)
         if found is None:
             raise Refusal(
@@ -103,7 +103,7 @@ class HistoryMethods:
         )
 
     def _stable(self, any_id: str) -> str:
-        owner: str | None = self._engine.owner_of(any_id)
+        owner: str | None = self._registry.owner_of(any_id)
         return owner or any_id
 
 

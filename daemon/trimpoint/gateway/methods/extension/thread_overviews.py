@@ -15,14 +15,14 @@ from trimpoint.threads.registry import ThreadRegistry
 class ThreadOverviews:
     """Makes overviews of the threads of a registry."""
 
-    def __init__(self, engine: ThreadRegistry) -> None:
-        self._engine = engine
+    def __init__(self, registry: ThreadRegistry) -> None:
+        self._registry = registry
 
     def of(self, summary: ThreadSummary) -> m.ThreadOverview:
         """Returns a thread's overview. Values that only an open thread has are null for other
         threads.
         """
-        writer = self._engine.loaded(summary.thread_id)
+        writer = self._registry.loaded(summary.thread_id)
         block = busy(writer.state) if writer is not None else None
         size = summary.size
         return m.ThreadOverview(
@@ -46,9 +46,9 @@ class ThreadOverviews:
 
     def _meter(self, summary: ThreadSummary) -> ContextStatus | None:
         writer, size, policy = (
-            self._engine.loaded(summary.thread_id),
+            self._registry.loaded(summary.thread_id),
             summary.size,
-            self._engine.policy,
+            self._registry.policy,
         )
         if writer is not None:
             return context_status(writer.state, policy)

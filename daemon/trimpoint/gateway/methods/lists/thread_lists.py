@@ -48,13 +48,13 @@ class ThreadLists:
 
     def __init__(
         self,
-        engine: ThreadRegistry,
+        registry: ThreadRegistry,
         link: CodexLink,
         identity: Identity,
         is_here: Callable[[str], bool],
     ) -> None:
         self._is_here = is_here
-        self._engine = engine
+        self._registry = registry
         self._link = link
         self._identity = identity
         # These members of a provider thread's row never change, so they are read only once.
@@ -95,7 +95,8 @@ class ThreadLists:
         rows = [self.row(row) for row in answer.get("data") or () if self._is_shown(row)]
         # `readStates` is keyed by thread id.
         rest = idmap.rewrite_ids(
-            {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
+            {name: value for name, value in answer.items() if name != "data"},
+            self._registry.owner_of,
         )
         listed = [Listed((0, str(row.get("thread", row).get("id"))), row) for row in rows]
         return {**rest, "data": [one.row for one in once_each(listed)]}
@@ -192,9 +193,10 @@ class ThreadLists:
             for provider_id in answer.get("data") or ()
             if self.is_current_or_foreign(str(provider_id))
         ]
-        data = [self._engine.owner_of(provider_id) or provider_id for provider_id in shown]
+        data = [self._registry.owner_of(provider_id) or provider_id for provider_id in shown]
         rest = idmap.rewrite_ids(
-            {name: value for name, value in answer.items() if name != "data"}, self._engine.owner_of
+            {name: value for name, value in answer.items() if name != "data"},
+            self._registry.owner_of,
         )
         return {**rest, "data": data}
 
@@ -206,14 +208,14 @@ class ThreadLists:
         """Returns whether a provider thread serves a thread at present, or did so before a trim
         that is under way, or does not belong to a thread of ours.
         """
-        owner = self._engine.owner_of(provider_id)
+        owner = self._registry.owner_of(provider_id)
         return owner is None or self._newest_provider(owner) == provider_id
 
     def _newest_provider(self, thread_id: str) -> str:
         """Returns the newest provider thread that a thread is known to have had, or an empty
         string.
         """
-        ids = self._engine.summaries[thread_id].provider_thread_ids
+        ids = self._registry.summaries[thread_id].provider_thread_ids
         return next((one for one in reversed(ids) if one is not None), "")
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -222,10 +224,10 @@ class ThreadLists:
         """
         thread = row.get("thread", row)
         provider_id = str(thread.get("id"))
-        owner = self._engine.owner_of(provider_id)
-        shown: dict[str, Any] = idmap.rewrite_ids(row, self._engine.owner_of)
+        owner = self._registry.owner_of(provider_id)
+        shown: dict[str, Any] = idmap.rewrite_ids(row, self._registry.owner_of)
         if owner is not None and owner != provider_id:
-            summary = self._engine.summaries[owner]
+            summary = self._registry.summaries[owner]
             shown.get("thread", shown).update(
                 createdAt=summary.created_at_ms // 1000, preview=summary.preview
             )
@@ -235,11 +237,11 @@ class ThreadLists:
         """Returns whether this Codex stores a thread that was trimmed."""
         return any(
             _was_renewed(summary) and self._is_here(summary.thread_id)
-            for summary in self._engine.summaries.values()
+            for summary in self._registry.summaries.values()
         )
 
     def _is_renewed(self, thread_id: str) -> bool:
-        summary = self._engine.summaries.get(thread_id)
+        summary = self._registry.summaries.get(thread_id)
         return summary is not None and _was_renewed(summary)
 
     async def _unlisted(self, listed: set[str], asked: "Asked", end: int | None) -> list[Listed]:
@@ -250,7 +252,7 @@ class ThreadLists:
         that far.
         """
         rows: list[Listed] = []
-        for summary in self._engine.summaries.values():
+        for summary in self._registry.summaries.values():
             if (
                 (end is not None and summary.created_at_ms // 1000 <= end)
                 or summary.thread_id in listed
@@ -284,7 +286,7 @@ class ThreadLists:
         """Returns a thread's row from the newest of its provider threads that Codex still has, or
         None if it has none of them. Codex forgets an empty provider thread when it ends.
         """
-        for provider_id in reversed(self._engine.summaries[thread_id].provider_thread_ids):
+        for provider_id in reversed(self._registry.summaries[thread_id].provider_thread_ids):
             if provider_id is None:
                 continue
             try:
@@ -294,7 +296,7 @@ class ThreadLists:
             except ProviderError:
                 continue
             row = self.row(msgspec.json.decode(raw)["thread"])
-            return {**row, "updatedAt": self._engine.summaries[thread_id].updated_at_ms // 1000}
+            return {**row, "updatedAt": self._registry.summaries[thread_id].updated_at_ms // 1000}
         return None
 
 

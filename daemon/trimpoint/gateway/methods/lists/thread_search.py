@@ -44,9 +44,9 @@ class ThreadSearch:
     """Handles `thread/search`. `handlers` maps method names to handlers; `lists` makes the rows."""
 
     def __init__(
-        self, engine: ThreadRegistry, link: CodexLink, identity: Identity, lists: ThreadLists
+        self, registry: ThreadRegistry, link: CodexLink, identity: Identity, lists: ThreadLists
     ) -> None:
-        self._engine = engine
+        self._registry = registry
         self._link = link
         self._identity = identity
         self._lists = lists
@@ -80,7 +80,7 @@ class ThreadSearch:
             found = await self._all_found(client_request, {**params, "archived": True})
         former: dict[str, str] = {}
         for one in found:
-            owner = self._engine.owner_of(_id_of(one))
+            owner = self._registry.owner_of(_id_of(one))
             if owner is not None and not self._lists.is_current_or_foreign(_id_of(one)):
                 former.setdefault(owner, str(one.get("snippet") or ""))
         listed = [Listed(key_of(row["thread"], order), row) for row in rows]
@@ -117,11 +117,11 @@ class ThreadSearch:
         ]
 
     def _is_wanted(self, thread_id: str, params: dict[str, Any]) -> bool:
-        summary = self._engine.summaries.get(thread_id)
+        summary = self._registry.summaries.get(thread_id)
         return summary is not None and summary.archived == bool(params.get("archived"))
 
     def _key(self, thread_id: str, order: Order) -> Key:
-        summary = self._engine.summaries[thread_id]
+        summary = self._registry.summaries[thread_id]
         is_by_creation = order.member == "createdAt"
         at_ms = summary.created_at_ms if is_by_creation else summary.updated_at_ms
         return at_ms // 1000, thread_id

@@ -34,7 +34,7 @@ class ArchiveMethods:
         reads: ThreadReads,
         announcements: LifecycleNotifications,
     ) -> None:
-        self._engine, self._sessions, self._threads, self._identity = deps
+        self._registry, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
         self._requests = requests
         self._reads = reads
@@ -58,7 +58,7 @@ class ArchiveMethods:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self._requests.forward(client_request)
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         with self._announcements.deferred(thread_id):
             async with self._sessions.lock(thread_id):  # after an archiving that is under way
                 raw = await self._unarchive_thread(writer)
@@ -72,7 +72,7 @@ class ArchiveMethods:
         thread_id = self._identity.thread_named_in(client_request)
         if thread_id is None:
             return await self._requests.forward(client_request)
-        writer = await self._engine.thread(thread_id)
+        writer = await self._registry.thread(thread_id)
         if busy(writer.state) is not None:
             await self._archive_thread(thread_id)  # refused, with the reason
         # The present generation is deleted first: Codex refuses that while forks refer to it, and
@@ -94,7 +94,7 @@ class ArchiveMethods:
         it twice; a thread with running terminals is archived for clients only.
         """
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
-        return self._engine.summaries[thread_id].archived and not is_loaded
+        return self._registry.summaries[thread_id].archived and not is_loaded
 
     async def _archive_thread(self, thread_id: str, *, waits: bool = True) -> None:
         """Archives a thread. With `waits`, also waits for a bounded time until Codex has archived
@@ -108,7 +108,7 @@ class ArchiveMethods:
             ):
                 stopped.set()
 
-        self._engine.subscribe(note)
+        self._registry.subscribe(note)
         try:
             result = await self._sessions.dispatch(
                 ArchiveThread(command_id=new_uuid7(), thread_id=thread_id)
@@ -117,7 +117,7 @@ class ArchiveMethods:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
         finally:
-            self._engine.unsubscribe(note)
+            self._registry.unsubscribe(note)
 
     async def _unarchive_thread(self, writer: ThreadWriter) -> Raw | None:
         """Returns Codex's answer, or None if Codex never archived the thread, because its
@@ -154,14 +154,14 @@ class ArchiveMethods:
 
     async def _delete_provider_thread(self, provider_id: str) -> None:
         # Retired, so that clients are not notified of the deletion of a single generation.
-        route = self._threads.inbound.route_of(provider_id)
+        route = self._threads.router.route_of(provider_id)
         if route is not None:
-            self._threads.inbound.bind(provider_id, route._replace(role=ThreadRole.RETIRED))
+            self._threads.router.bind(provider_id, route._replace(role=ThreadRole.RETIRED))
         try:
             await self._link.request("thread/delete", {"threadId": provider_id})
         except ProviderFailure as error:
             if isinstance(error, ProviderError) and is_missing_error(error):
                 return
             if route is not None:
-                self._threads.inbound.bind(provider_id, route)
+                self._threads.router.bind(provider_id, route)
             raise

@@ -25,7 +25,7 @@ class Interrupts:
         lost: LostEndings,
         played: PlayedTurns,
     ) -> None:
-        self._engine, self._sessions, self._threads, self._identity = deps
+        self._registry, self._sessions, self._threads, self._identity = deps
         self._requests = requests
         self._lost = lost
         self._played = played
@@ -79,12 +79,12 @@ class Interrupts:
         """
         if turn_id in ("", self._sessions.open_operation_id(thread_id)):
             return True
-        inbound = self._threads.inbound
+        router = self._threads.router
         return any(
             watch.turn_id == turn_id
-            and (route := inbound.route_of(scratch_id)) is not None
+            and (route := router.route_of(scratch_id)) is not None
             and route.thread_id == thread_id
-            for scratch_id, watch in inbound.watches.items()
+            for scratch_id, watch in router.watches.items()
         )
 
     async def _interrupt_turn(
@@ -108,5 +108,5 @@ class Interrupts:
         return None
 
     def _running_turn(self, thread_id: str) -> str:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         return (writer.state.running_turn_id if writer is not None else None) or ""

@@ -31,7 +31,7 @@ class QueueMethods:
     """Handles `thread/queue/...`. `handlers` maps method names to handlers."""
 
     def __init__(self, deps: MethodDeps, requests: ThreadRequests) -> None:
-        self._engine: ThreadRegistry = deps.engine
+        self._registry: ThreadRegistry = deps.registry
         self._identity: Identity = deps.identity
         self._requests = requests
         self.handlers: dict[str, Handler] = {
@@ -50,7 +50,7 @@ class QueueMethods:
                 return await self._requests.forward(client_request)
             params = client_request.params()
             await client_request.let_others_on()
-            return await answer(await self._engine.thread(thread_id), params)
+            return await answer(await self._registry.thread(thread_id), params)
 
         return handle
 
@@ -61,7 +61,7 @@ class QueueMethods:
             input=_input(params),
             client_user_message_id=params.get("clientUserMessageId"),
         )
-        record = (await self._engine.dispatch(command)).record
+        record = (await self._registry.dispatch(command)).record
         [queued] = [event for event in record.events if isinstance(event, ev.PromptQueued)]
         submission = {
             "id": queued.prompt_id,
@@ -76,7 +76,7 @@ class QueueMethods:
     async def _update(self, writer: ThreadWriter, params: _Params) -> Any:
         prompt_id = params.get("queuedSubmissionId")
         command = _command(wire.EditQueuedPrompt, writer, prompt_id=prompt_id, input=_input(params))
-        await self._engine.dispatch(command)
+        await self._registry.dispatch(command)
         [edited] = [one for one in writer.state.queue if one.id == prompt_id]
         return {"queuedSubmission": _submission(edited)}
 
@@ -85,12 +85,12 @@ class QueueMethods:
         if all(one.id != prompt_id for one in writer.state.queue):
             return {"deleted": False}
         command = _command(wire.WithdrawQueuedPrompt, writer, prompt_id=prompt_id)
-        await self._engine.dispatch(command)
+        await self._registry.dispatch(command)
         return {"deleted": True}
 
     async def _reorder(self, writer: ThreadWriter, params: _Params) -> Any:
         prompt_ids = params.get("queuedSubmissionIds")
-        await self._engine.dispatch(_command(wire.ReorderQueue, writer, prompt_ids=prompt_ids))
+        await self._registry.dispatch(_command(wire.ReorderQueue, writer, prompt_ids=prompt_ids))
         return {}
 
     async def _start(self, writer: ThreadWriter, params: _Params) -> Any:
@@ -109,13 +109,13 @@ class QueueMethods:
                 outcome.extend(found)
                 decided.set()
 
-        self._engine.subscribe(look)
+        self._registry.subscribe(look)
         try:
-            await self._engine.dispatch(command)
+            await self._registry.dispatch(command)
             with anyio.fail_after(LONG_DEADLINE_S):
                 await decided.wait()
         finally:
-            self._engine.unsubscribe(look)
+            self._registry.unsubscribe(look)
         first = outcome[0]
         if isinstance(first, ev.QueueHeld):
             problem = f"The prompt was not accepted: {first.message}"

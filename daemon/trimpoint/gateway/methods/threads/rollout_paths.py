@@ -33,7 +33,7 @@ class RolloutPaths:
     """Finds the threads of rollouts."""
 
     def __init__(self, deps: MethodDeps) -> None:
-        self._engine, _, self._threads, self._identity = deps
+        self._registry, _, self._threads, self._identity = deps
         self._link = self._threads.link
 
     async def named_in(self, client_request: ClientRequest) -> Named:
@@ -59,7 +59,7 @@ class RolloutPaths:
         return Named(thread_id, {**params, "path": None, "threadId": thread_id})
 
     async def _present_file(self, thread_id: str) -> str | None:
-        generation = (await self._engine.thread(thread_id)).state.generation
+        generation = (await self._registry.thread(thread_id)).state.generation
         request = {"threadId": generation.provider_thread_id, "includeTurns": False}
         try:
             raw = await self._link.request("thread/read", request)

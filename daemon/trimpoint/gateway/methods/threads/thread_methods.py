@@ -44,7 +44,7 @@ class ThreadMethods:
         *,
         agent_tools: bool,
     ) -> None:
-        self._engine, self._sessions, self._threads, self._identity = deps
+        self._registry, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
         self._requests = requests
         self._reads = reads
@@ -73,7 +73,7 @@ class ThreadMethods:
 
         launch = client_request.client.launch
         await begin_thread(
-            self._engine, self._threads, params, begun, agent_tools=agent_tools, launch=launch
+            self._registry, self._threads, params, begun, agent_tools=agent_tools, launch=launch
         )
 
     async def _resume(self, client_request: ClientRequest) -> None:
@@ -144,7 +144,7 @@ class ThreadMethods:
         `open_thread`, if given, opens the thread instead of the client's request, and returns the
         response that Codex would have given.
         """
-        with self._threads.inbound.buffering():
+        with self._threads.router.buffering():
             # The turns are needed to record them; Codex returns no turns of an ephemeral thread.
             whole = params if params.get("ephemeral") else {**params, "excludeTurns": False}
             if open_thread is not None:
@@ -156,13 +156,15 @@ class ThreadMethods:
             thread = msgspec.json.decode(raw)["thread"]
             if not (params.get("ephemeral") or thread.get("ephemeral")):
                 launch = client_request.client.launch
-                await adopt_thread(self._engine, self._threads, raw, params, origin, parent, launch)
+                await adopt_thread(
+                    self._registry, self._threads, raw, params, origin, parent, launch
+                )
             client_request.answer(self._adopted_answer(raw, str(thread["id"]), params))
             self._subscriptions.join(client_request.client, str(thread["id"]), again=True)
-            self._threads.inbound.release(str(thread["id"]))
+            self._threads.router.release(str(thread["id"]))
 
     def _adopted_answer(self, raw: Raw, thread_id: str, params: dict[str, Any]) -> Any:
-        writer = self._engine.loaded(thread_id)
+        writer = self._registry.loaded(thread_id)
         if writer is not None and not is_one_provider_thread(writer.state):
             return self._reads.with_whole_history(raw, writer.state, params)
         answer = self._identity.to_client(bytes(raw))

@@ -25,7 +25,7 @@ class ThreadReads:
     """Handles reads of a thread. `handlers` maps method names to handlers."""
 
     def __init__(self, deps: MethodDeps, requests: ThreadRequests) -> None:
-        self._engine, self._sessions, threads, self._identity = deps
+        self._registry, self._sessions, threads, self._identity = deps
         self._link = threads.link
         self._requests = requests
         self.handlers: dict[str, Handler] = {
@@ -148,7 +148,7 @@ class ThreadReads:
     async def _take_in(self, state: ThreadState) -> None:
         """Records changes that other programs made to the thread, as far as Codex reports them."""
         try:
-            await self._sessions.take_in(await self._engine.thread(state.id))
+            await self._sessions.take_in(await self._registry.thread(state.id))
         except ProviderFailure as error:
             log.info("not_taken_in", thread_id=state.id, detail=str(error))
 
@@ -175,7 +175,7 @@ class ThreadReads:
 
     def _parent_of(self, state: ThreadState) -> str | None:
         parent = state.parent_thread_id
-        return None if parent is None else self._engine.owner_of(parent) or parent
+        return None if parent is None else self._registry.owner_of(parent) or parent
 
 
 def _own_cursors(answer: dict[str, Any], state: ThreadState, first_page: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ MAY_TAKE_LONG = frozenset(
 class MethodDeps(NamedTuple):
     """The collaborators of handlers of app-server methods."""
 
-    engine: ThreadRegistry
+    registry: ThreadRegistry
     sessions: Sessions
     threads: ProviderThreads
     identity: Identity
@@ -43,7 +43,7 @@ class ThreadRequests:
     """Forwards requests about threads, and refuses those about archived ones."""
 
     def __init__(self, deps: MethodDeps) -> None:
-        self._engine, _, self._threads, self._identity = deps
+        self._registry, _, self._threads, self._identity = deps
 
     async def forward(
         self,
@@ -107,7 +107,7 @@ class ThreadRequests:
         if thread_id is None:
             return None
         try:
-            return (await self._engine.thread(thread_id)).state
+            return (await self._registry.thread(thread_id)).state
         except ThreadNotFound:
             return None
 
@@ -118,7 +118,7 @@ class ThreadRequests:
         :raises Refusal: when the thread is archived for clients only, or continues as another
             thread.
         """
-        has_successor = self._engine.summaries[thread_id].new_thread_id is not None
+        has_successor = self._registry.summaries[thread_id].new_thread_id is not None
         if has_successor or self._threads.is_loaded(self._identity.provider_of(thread_id)):
             self.refuse_archived(thread_id)
         return self._is_archived_here(thread_id)
@@ -129,7 +129,7 @@ class ThreadRequests:
         :raises Refusal: when the thread is archived.
         """
         archived = self._is_archived_here(thread_id)
-        successor = self._engine.summaries[thread_id].new_thread_id
+        successor = self._registry.summaries[thread_id].new_thread_id
         if archived and successor is not None:
             problem = f"The thread {thread_id} is archived; it went on as {successor}."
             hint = "Go on in that thread, or unarchive this one."
@@ -139,6 +139,6 @@ class ThreadRequests:
 
     def _is_archived_here(self, thread_id: str) -> bool:
         # The summary follows the writer's state only once the record is durable.
-        writer = self._engine.loaded(thread_id)
-        known = writer.state if writer is not None else self._engine.summaries[thread_id]
+        writer = self._registry.loaded(thread_id)
+        known = writer.state if writer is not None else self._registry.summaries[thread_id]
         return known.archived

@@ -242,7 +242,7 @@ class TurnMethods:
 
             def acknowledged(raw: Raw) -> Raw:
                 writer.record_facts(*facts(writer.state))
-                paused.enter_context(self._threads.inbound.pausing(session.provider_thread_id))
+                paused.enter_context(self._threads.router.pausing(session.provider_thread_id))
                 return raw.copy()
 
             method, on_sent = client_request.method, client_request.on_sent

@@ -19,7 +19,7 @@ from trimpoint.core.model.decision import SUB_AGENT, BusyReason
 from trimpoint.core.model.spelling import Spelling, hint_text
 from trimpoint.core.views.view import blocker
 from trimpoint.git.errors import GitError
-from trimpoint.threads.errors import CommandRefused, EngineError
+from trimpoint.threads.errors import CommandRefused, ThreadError
 from trimpoint.threads.ids import new_uuid7
 
 log = structlog.get_logger()
@@ -109,7 +109,7 @@ def as_wire_error(error: Exception) -> WireError:
         case CommandRefused(hints=[_, *_]):
             hint = hint_text(error.hints, Spelling.SLASH)
             return wire_error(error.reason, error.said, hint)
-        case EngineError():
+        case ThreadError():
             block = blocker(error.block) if error.block is not None else msgspec.UNSET
             hint = error.hint or _hint_of(error.block)
             return wire_error(error.reason, str(error), hint, blocker=block)

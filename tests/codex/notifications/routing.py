@@ -43,7 +43,7 @@ async def without_delay(thread_id: str) -> None:
     """Delays no end of a turn."""
 
 
-def say(inbound: NotificationRouter, method: str, **params: Any) -> None:
+def say(router: NotificationRouter, method: str, **params: Any) -> None:
     encoded = msgspec.json.encode({"threadId": THREAD, **params})
     line = msgspec.json.encode({"method": method, "params": Raw(encoded)})
-    inbound.on_notification(method, Raw(encoded), line)
+    router.on_notification(method, Raw(encoded), line)

@@ -13,7 +13,7 @@ from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 
-from tests.codex.notifications.inbound import Listener, say, without_delay
+from tests.codex.notifications.routing import Listener, say, without_delay
 from tests.deadlines import STEP_S
 from tests.threads.stage import THREAD, Disk, Store, begin
 
@@ -26,55 +26,55 @@ async def evicted(
     that thread.
     """
     async with (
-        ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as engine,
+        ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as registry,
         anyio.create_task_group() as tasks,
     ):
-        await begin(engine)
-        await engine.sweep()
-        assert engine.loaded(THREAD) is None
+        await begin(registry)
+        await registry.sweep()
+        assert registry.loaded(THREAD) is None
         listener = Listener()
-        inbound = NotificationRouter(engine, listener, without_delay, tasks)
+        router = NotificationRouter(registry, listener, without_delay, tasks)
         with anyio.fail_after(STEP_S):
-            yield engine, inbound, listener, tasks
+            yield registry, router, listener, tasks
 
 
-def name_a_thread(inbound: NotificationRouter) -> None:
-    say(inbound, "thread/name/updated", threadName="A name")
+def name_a_thread(router: NotificationRouter) -> None:
+    say(router, "thread/name/updated", threadName="A name")
 
 
 async def test_facts_about_an_unloaded_thread_are_recorded() -> None:
     disk = Disk()
-    async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
-        name_a_thread(inbound)
-        say(inbound, "thread/other")
+    async with evicted(disk, Store(disk)) as (registry, router, listener, _):
+        name_a_thread(router)
+        say(router, "thread/other")
         assert listener.heard == []
         assert await listener.hears(2) == ["thread/name/updated", "thread/other"]
-        assert (await engine.thread(THREAD)).state.name == "A name"
+        assert (await registry.thread(THREAD)).state.name == "A name"
 
 
 async def test_a_notification_without_facts_loads_no_thread() -> None:
     disk = Disk()
-    async with evicted(disk, Store(disk)) as (engine, inbound, listener, _):
-        say(inbound, "item/agentMessage/delta", delta="x")
+    async with evicted(disk, Store(disk)) as (registry, router, listener, _):
+        say(router, "item/agentMessage/delta", delta="x")
         assert await listener.hears(1) == ["item/agentMessage/delta"]
-        assert engine.loaded(THREAD) is None
+        assert registry.loaded(THREAD) is None
 
 
 async def test_a_thread_that_cannot_be_loaded_keeps_no_client_waiting() -> None:
     disk = Disk()
     store = Store(disk)
-    async with evicted(disk, store) as (_, inbound, listener, _):
+    async with evicted(disk, store) as (_, router, listener, _):
         store.unopenable = THREAD
-        name_a_thread(inbound)
+        name_a_thread(router)
         assert await listener.hears(1) == ["thread/name/updated"]
 
 
 @pytest.mark.parametrize("receiver", ["sub-agent"])
 async def test_a_thread_with_sub_agents_is_expecting_more(receiver: str) -> None:
     disk = Disk()
-    async with evicted(disk, Store(disk)) as (_, inbound, listener, _):
-        assert not inbound.must_stay_in_memory(THREAD)
+    async with evicted(disk, Store(disk)) as (_, router, listener, _):
+        assert not router.must_stay_in_memory(THREAD)
         item = {"type": "collabAgentToolCall", "id": "call", "receiverThreadIds": [receiver]}
-        say(inbound, "item/completed", turnId="T1", item=item)
+        say(router, "item/completed", turnId="T1", item=item)
         await listener.hears(1)
-        assert inbound.must_stay_in_memory(THREAD)
+        assert router.must_stay_in_memory(THREAD)

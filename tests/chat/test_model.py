@@ -363,7 +363,7 @@ def test_threads_that_begin_to_ask_are_told_once_open_or_not() -> None:
     assert attention.news(state, is_away=True) == []
     assert window_title(state) == "Mine · trimpoint"
     state.threads = [thread("a", preview="Mine", busy="turn: running"),
-                     thread("b", preview="Other\x1b]0;x", busy="request: item/tool/call")]  # fmt: skip
+                     thread("b", preview="Other\x1b]0;x", busy="turn: running", asks="m")]  # fmt: skip
     assert attention.news(state, is_away=True) == ["Other␛]0;x asks you something"]
     assert attention.news(state, is_away=True) == []
     assert (others_that_ask(state), window_title(state)) == (1, "? 1 thread asks · trimpoint")
@@ -383,10 +383,10 @@ def test_the_terminal_rings_only_where_it_may() -> None:
         alerts = Alerts(written.append, is_loud=is_loud)
         alerts.end()
         state = ChatState("/work", "a")
-        for busy in (None, "request: item/tool/call"):
-            state.threads = [thread("a", preview="Mine", busy=busy)]
+        for asks in (None, "item/tool/requestUserInput"):
+            state.threads = [thread("a", preview="Mine", busy="turn: running", asks=asks)]
             alerts.tell(state, is_away=False)
         alerts.end()
-        assert written[0] == "\x1b[22;2t\x1b]2;Mine · trimpoint\x07"
+        assert written[0] == "\x1b[22;2t\x1b]2;… Mine · trimpoint\x07"
         assert ("\x07\x1b]9;Mine asks you something\x07" in written) is is_loud
         assert written[-1] == "\x1b[23;2t"

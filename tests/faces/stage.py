@@ -89,7 +89,7 @@ class Face(Protocol):
 
 
 def _asking(title: str) -> ThreadOverview:
-    return thread(title, name=title, busy=f"request: {COMMAND}", asks=COMMAND)
+    return thread(title, name=title, busy="turn: running", asks=COMMAND)
 
 
 class ChatFace:

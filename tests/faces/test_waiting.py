@@ -1,5 +1,12 @@
 """A thread that waits for a person is seen from another one, in each face, while it waits."""
 
+import anyio
+import pytest
+from trimpoint.cli.connection.client import Client
+from trimpoint.testkit import Reply, held, run, say
+
+from tests.chat.piloted import piloted
+from tests.cli.stage import CliHarness, opened_stage
 from tests.faces.stage import Face
 
 
@@ -19,3 +26,36 @@ async def test_threads_that_ask_are_counted_and_do_not_take_the_keys(face: Face)
 def _line_about_others(screen: str) -> str:
     lines = screen.splitlines()
     return next((line for line in lines if "elsewhere" in line or "threads ask" in line), "")
+
+
+@pytest.mark.codex
+async def test_a_thread_that_asks_in_its_turn_is_told_from_one_that_works() -> None:
+    async with (
+        opened_stage() as stage,
+        stage.daemon() as client,
+        piloted(stage.socket, stage.worktree) as chat,
+    ):
+        works = await _turn(client, stage, held(say("done"), anyio.Event()))
+        await stage.model.wait_for_request()
+        asks = await _turn(client, stage, run("touch asked-for.txt"))
+        await chat.shows("another thread asks you something")
+        rows = (await stage.run("threads", "--json")).json()["threads"]
+        assert {one["id"]: bool(one["asks"]) for one in rows} == {works: False, asks: True}
+        listed = (await stage.run("threads")).out
+        assert (listed.count("waits for an"), listed.count("working")) == (1, 1)
+        await chat.presses("ctrl+t")
+        await chat.shows("? Go on.")
+        assert chat.screen.count("waits for an answer") == 1
+
+
+async def _turn(client: Client, stage: CliHarness, *replies: Reply) -> str:
+    """Starts a thread whose agent asks before each command, and a turn in it."""
+    stage.script.then(*replies)
+    cwd, never_sandboxed = str(stage.worktree), "danger-full-access"
+    started = await client.request(
+        "thread/start", cwd=cwd, approvalPolicy="untrusted", sandbox=never_sandboxed
+    )
+    thread_id = str(started["thread"]["id"])
+    words = [{"type": "text", "text": "Go on."}]
+    await client.request("turn/start", threadId=thread_id, input=words)
+    return thread_id

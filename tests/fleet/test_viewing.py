@@ -11,11 +11,13 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.config.sections import FleetSection
+from trimpoint.core.model import events as ev
 from trimpoint.fleet.commands import answering
 from trimpoint.fleet.commands.requests import FleetAnswer
 from trimpoint.fleet.hub.connection import Hub, connected
 from trimpoint.fleet.hub.errors import HubFailed
 from trimpoint.fleet.names import Names, bucket_stream
+from trimpoint.fleet.reading import threads
 from trimpoint.fleet.roles import Role
 from trimpoint.fleet.setup import HubFolder, Members, Node
 from trimpoint.fleet.viewing import PersonsView
@@ -93,6 +95,20 @@ async def test_a_person_sees_machines_threads_and_events(team: Team) -> None:
     assert PersonsView(team.section(Role.OPERATOR, "alice")) is not view
     operator = await PersonsView(team.section(Role.OPERATOR, "alice")).overview()
     assert operator.may_command
+
+
+async def test_a_thread_that_asks_is_told_from_one_that_works(team: Team) -> None:
+    writer = await team.one.registry.thread(THREAD)
+    asked = ev.RequestOpened("question", "item/commandExecution/requestApproval")
+    async with team.alice() as hub:
+        for fact in (asked, ev.RequestClosed("question", "answered")):
+            writer.record_facts(fact)
+            await writer.flush()
+            with anyio.fail_after(STEP_S):
+                seen: list[bool] = []
+                while seen != [fact is asked]:
+                    await anyio.sleep(0.1)
+                    seen = [one.thread.asks for one in await threads(hub, TEAM)]
 
 
 async def refusal_of(view: PersonsView | NoFleet, host: str = HOST) -> Refusal:

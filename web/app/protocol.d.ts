@@ -1238,6 +1238,7 @@ export type ThreadOnHost = {
     compactions?: number | null;
     title?: string | null;
     cwd?: string | null;
+    asks?: boolean;
     host: string;
     online: boolean;
 };

@@ -126,6 +126,7 @@ class Presence:
             compactions=overview.compactions,
             title=overview.name if with_titles else None,
             cwd=overview.cwd if with_titles else None,
+            asks=overview.asks is not None,
         )
 
 

@@ -41,7 +41,9 @@ class HostPresence(Result, frozen=True, kw_only=True):
 
 
 class FleetThread(Result, frozen=True, kw_only=True):
-    """The overview of a thread; `title` and `cwd` are there only if its host sends titles."""
+    """The overview of a thread; `title` and `cwd` are there only if its host sends titles. `asks`:
+    it waits for an answer of a person.
+    """
 
     id: str
     archived: bool
@@ -57,6 +59,7 @@ class FleetThread(Result, frozen=True, kw_only=True):
     compactions: int | None = None
     title: str | None = None
     cwd: str | None = None
+    asks: bool = False
 
 
 class ThreadOnHost(FleetThread, frozen=True, kw_only=True):

@@ -50,18 +50,23 @@ def test_the_list_fits_the_terminal_and_keeps_the_end_of_each_id(width: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("busy", "words"),
+    ("busy", "asks", "words"),
     [
-        ("turn: running", "working"),
-        ("turn: starting", "starting"),
-        ("operation: clear", "clear"),
-        ("request: item/tool/requestUserInput", "waits for an answer"),
-        ("request: subAgent", "sub-agent at work"),
-        ("", ""),
+        ("turn: running", False, "working"),
+        ("turn: running", True, "waits for an answer"),
+        ("turn: starting", False, "starting"),
+        ("operation: clear", False, "clear"),
+        ("request: item/tool/requestUserInput", True, "waits for an answer"),
+        ("request: item/tool/call", False, "working"),
+        ("request: subAgent", False, "sub-agent at work"),
+        ("request", False, "working"),
+        ("", False, ""),
     ],
 )
-def test_the_reason_why_a_thread_is_busy_is_shown_in_words(busy: str, words: str) -> None:
-    assert busy_words(busy) == words
+def test_the_reason_why_a_thread_is_busy_is_shown_in_words(
+    busy: str, asks: bool, words: str
+) -> None:
+    assert busy_words(busy, asks=asks) == words
 
 
 @pytest.mark.codex

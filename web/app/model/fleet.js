@@ -4,7 +4,7 @@
  * @import {EventEnvelope} from "../protocol.js"
  */
 
-import { SUB_AGENT, SUB_AGENT_WORKS } from "./state.js";
+import { SUB_AGENT } from "./state.js";
 import { own } from "./words.js";
 
 /**
@@ -48,15 +48,14 @@ export function linesOf(events) {
 }
 
 /**
- * Returns why a thread is busy, in words.
- * @param {string} busy as an overview has it: the kind, and what it is
+ * Returns what a busy thread of another machine does, in words.
+ * @param {{busy?: string | null, asks?: boolean}} thread as its host tells it: the kind alone of what is under way
  */
-export function busyWords(busy) {
-    const [kind, what] = busy.split(": ");
-    if (kind === "request") {
-        return what === SUB_AGENT ? SUB_AGENT_WORKS : "waits for an answer";
+export function busyWords({ busy, asks = false }) {
+    if (asks) {
+        return "waits for an answer";
     }
-    return kind === "turn" ? "a turn is running" : `${what} is under way`;
+    return busy === "turn" ? "a turn is running" : "at work";
 }
 
 /**

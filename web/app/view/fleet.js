@@ -36,7 +36,9 @@ function MachineThread({ app, thread }) {
         <button class="session" title=${thread.cwd ?? thread.id} onClick=${() => { app.fleet.shown.value = thread; }}>
             <span class="thread-title" dir="auto">${titleOf(thread)}</span>
             <span class="thread-facts">
-                ${thread.online && thread.busy && html`<span class="spinner" role="img" aria-label="busy"></span>`}
+                ${thread.online && (thread.asks
+                    ? html`<span class="asks">asks</span>`
+                    : thread.busy && html`<span class="spinner" role="img" aria-label="busy"></span>`)}
                 <${LevelDot} level=${thread.level} />
                 <time datetime=${thread.updatedAt}>${age(thread.updatedAt, Date.now())}</time>
             </span>
@@ -119,7 +121,7 @@ function factsOf(thread) {
     const facts = [
         thread.host,
         thread.online ? "" : "offline",
-        thread.online && thread.busy ? busyWords(thread.busy) : "",
+        thread.online && thread.busy ? busyWords(thread) : "",
         thread.percent === null || thread.percent === undefined ? "" : `context ${Math.round(thread.percent)} % full`,
         thread.turns ? `${thread.turns} turn${thread.turns === 1 ? "" : "s"}` : "",
         thread.compactions ? `compacted ×${thread.compactions}` : "",

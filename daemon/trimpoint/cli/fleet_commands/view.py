@@ -80,7 +80,8 @@ async def _threads(arguments: argparse.Namespace, person: Person) -> int:
 def _cells(one: ThreadOfHost, *, is_there: bool) -> list[Text]:
     thread = one.thread
     percent = percent_text(thread.percent) if thread.percent is not None else ""
-    state = "archived" if thread.archived else busy_words(thread.busy or "")
+    state = "archived" if thread.archived else busy_words(thread.busy or "", asks=thread.asks)
+    style = "bold yellow" if thread.asks else "yellow"
     return [
         Text(one_line(one.host), "cyan" if is_there else "dim"),
         Text(one_line(thread.id)[-8:]),
@@ -88,7 +89,7 @@ def _cells(one: ThreadOfHost, *, is_there: bool) -> list[Text]:
         Text(short_age(thread.updated_at)),
         Text(str(thread.turns) if thread.turns is not None else ""),
         Text(percent, _LEVELS.get(thread.level or "", "")),
-        Text(one_line(state) if is_there else "machine is away", "yellow" if is_there else "dim"),
+        Text(one_line(state) if is_there else "machine is away", style if is_there else "dim"),
     ]
 
 

@@ -89,5 +89,6 @@ def _document(thread: KnownThread) -> dict[str, Any]:
         "trims": own.trims if own is not None else None,
         "compactions": own.compactions if own is not None else None,
         "busy": own.busy if own is not None else None,
+        "asks": own.asks if own is not None else None,
         "context": msgspec.to_builtins(own.context) if own is not None else None,
     }

@@ -16,7 +16,6 @@ from trimpoint.cli.views.context_view import SMALL_BAR_CELLS, small_context
 from trimpoint.core.model.decision import SUB_AGENT
 
 _NARROW_COLUMNS = 76
-_ASKS = "waits for an answer"
 LEGEND = "✂ trimmed: cleared or compressed   ⤵ compacted: a summary took its place"
 
 
@@ -112,16 +111,18 @@ def _state(thread: KnownThread) -> Text:
     if own is None:
         return Text("archived, Codex's" if thread.archived else "Codex's own", "dim")
     if own.busy:
-        words = busy_words(own.busy)
-        return Text(words, "bold yellow" if words == _ASKS else "yellow")
+        asks = own.asks is not None
+        return Text(busy_words(own.busy, asks=asks), "bold yellow" if asks else "yellow")
     return Text("archived") if thread.archived else Text()
 
 
-def busy_words(busy: str) -> str:
-    """Returns why a thread is busy, in words."""
+def busy_words(busy: str, *, asks: bool) -> str:
+    """Returns why a thread is busy, in words. A thread that asks has a turn that runs, too."""
     kind, _, detail = busy.partition(": ")
+    if asks:
+        return "waits for an answer"
+    if kind == "request":
+        return "sub-agent at work" if detail == SUB_AGENT else "working"
     if kind == "turn" and detail in {"running", ""}:
         return "working"
-    if kind == "request":
-        return "sub-agent at work" if detail == SUB_AGENT else _ASKS
     return one_line(detail or kind, 60)

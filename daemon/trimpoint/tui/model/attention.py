@@ -3,7 +3,7 @@
 from trimpoint_protocol.methods import ThreadOverview
 
 from trimpoint.cli.terminal import one_line
-from trimpoint.core.model.decision import SUB_AGENT, counted
+from trimpoint.core.model.decision import counted
 from trimpoint.tui.model.state import ChatState
 
 _TITLE_CHARS = 40
@@ -11,8 +11,7 @@ _TITLE_CHARS = 40
 
 def asks(thread: ThreadOverview) -> bool:
     """Returns whether a thread waits for a person's answer."""
-    busy = thread.busy or ""
-    return busy.startswith("request: ") and busy != f"request: {SUB_AGENT}"
+    return thread.asks is not None and not thread.archived
 
 
 class Attention:

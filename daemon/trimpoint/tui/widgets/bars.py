@@ -141,7 +141,7 @@ def _words(state: ChatState) -> str:
         return ""
     if busy.startswith("turn"):
         return "writing" if state.live.is_writing else "working"
-    return busy_words(busy)
+    return busy_words(busy, asks=False)
 
 
 def _queued(state: ChatState) -> list[Text]:

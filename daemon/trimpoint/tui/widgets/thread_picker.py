@@ -175,7 +175,8 @@ def _thread_row(thread: ThreadOverview, width: int, *, is_open: bool) -> Text:
     elif thread.busy:
         is_asking = asks(thread)
         left = Text.assemble(("? " if is_asking else "", "bold yellow"), left)
-        right.append(f"{busy_words(thread.busy)} ", "bold yellow" if is_asking else "yellow")
+        state = busy_words(thread.busy, asks=is_asking)
+        right.append(f"{state} ", "bold yellow" if is_asking else "yellow")
     if width >= _WIDE:
         right.append_text(small_context(thread.context, bar=False)).append(" ")
         right.append(f"{one_line(thread.cwd)[-24:]} ", "dim")

@@ -104,7 +104,7 @@ async def test_fleet_watch_shows_events_and_compact_passes_its_guidance(team: Te
                 await seen(stage, *words, *ours)
                 await watch.said("thread.context-summarized")
                 watch.process.send_signal(signal.SIGINT)
-                assert await watch.ended() == 130
+                assert await watch.ended() == -signal.SIGINT
             assert any(guidance in str(request.body) for request in stage.model.requests)
             shown = await seen(stage, "timeline", end, *ours)
             assert "asked by alice" in shown

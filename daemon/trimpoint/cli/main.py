@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
+from types import TracebackType
 
 from trimpoint.cli.characters import write_plainly
 from trimpoint.cli.exits import DISK_FULL, CliError, Exit, sole_error
@@ -28,7 +29,12 @@ INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code."""
+    """Runs one command line and returns its exit code.
+
+    :raises KeyboardInterrupt: after Ctrl-C, when this process is the program `trimpoint`. Python
+        then ends it by SIGINT, as the system ends other programs: the shell begins a new line, and
+        a script that ran the command ends too.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_missing_streams()
     write_plainly(sys.stdout)
@@ -36,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments, "trimpoint" if argv is not None else sys.argv[0])
     except KeyboardInterrupt:
-        return INTERRUPTED
+        if argv is not None:
+            return INTERRUPTED
+        sys.excepthook = _without_traceback
+        raise
     except BrokenPipeError:
         return _close_broken_pipe()
     except (CliError, OSError, BaseExceptionGroup) as raised:
@@ -70,6 +79,13 @@ def _run(arguments: list[str], program: str) -> int:
     code = int(getattr(command, function)(parsed))
     sys.stdout.flush()
     return code
+
+
+def _without_traceback(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, traceback)
 
 
 @contextmanager

@@ -101,7 +101,7 @@ async def test_ctrl_c_interrupts_the_turn_and_says_so_on_a_line_of_its_own(
         async with stage.running("ask", "prompt-1.", **options) as asked:
             await terminal.shows("I begin")
             asked.process.send_signal(signal.SIGINT)
-            assert await asked.ended() == 130
+            assert await asked.ended() == -signal.SIGINT
             await terminal.shows("The turn was interrupted.")
     assert "I begin\r\n" in terminal.screen
 
@@ -129,7 +129,7 @@ async def test_ctrl_c_cancels_a_compaction_and_says_so(stage: CliHarness) -> Non
         async with stage.running("compact", "--force") as compact:
             await stage.model.wait_for_request(lambda request: request.kind != "turn")
             compact.process.send_signal(signal.SIGINT)
-            assert await compact.ended() == 130
+            assert await compact.ended() == -signal.SIGINT
             await compact.said("Cancelled. The agent's context is as it was.", "err")
         assert (await stage.run("timeline", "--json")).json()["entries"][0]["text"] == "prompt-1."
         assert (await stage.run("clear", "1", "--json")).json()["status"] == "completed"

@@ -107,6 +107,15 @@ async def test_every_id_that_is_shown_can_be_given_to_every_command(
         assert commits
         for commit in commits:
             assert (await typed("diff", commit, "now", "-t", thread_id)).code == 0
+        # A checkpoint names its thread, and so does a hit.
+        compared = await typed("diff", commits[-1], "now", "--json")
+        assert (compared.code, compared.json()["older"]["label"]) == (0, commits[-1])
+        unknown = await typed("diff", "abcdef0123")
+        assert (unknown.code, "No thread has the checkpoint abcdef0123" in unknown.err) == (1, True)
+        assert thread_id in (await typed("pins", "--json", "-t", hit)).out
+        going_on = await typed("sessions", "continue", thread_id[-8:])
+        assert going_on.code == 1
+        assert f"trimpoint ask -t {thread_id[-8:]} TEXT" in " ".join(going_on.err.split())
 
 
 async def test_a_session_of_another_agent_is_told_from_a_thread(

@@ -94,7 +94,7 @@ async def test_ctrl_c_interrupts_the_turn_as_well(stage: CliHarness) -> None:
         await probe.said("I begin")
         thread = probe.err.split()[1]
         probe.process.send_signal(signal.SIGINT)
-        assert await probe.ended() == 130
+        assert await probe.ended() == -signal.SIGINT
         read = await client.request("thread/read", threadId=thread, includeTurns=True)
         assert [turn["status"] for turn in read["thread"]["turns"]] == ["interrupted"]
 

@@ -82,3 +82,4 @@ async def test_a_person_sees_the_last_turn_first_and_the_next_daemon_too(
             await terminal.shows("said in the next life")
             watch.process.send_signal(signal.SIGINT)
             assert await watch.ended() == 0
+    assert (await terminal.rest()).endswith("\n\r\n")

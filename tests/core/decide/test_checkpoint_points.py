@@ -76,8 +76,18 @@ def test_a_commit_is_named_by_its_beginning() -> None:
         commits["1 before"],
         commits["2 after"],
     )
-    assert compared(thread, newer=commits["1 after"]) == (commits["3 after"], commits["1 after"])
     assert refused(thread, newer="commit").reason is Reason.TURN_NOT_FOUND
+
+
+def test_a_single_commit_is_what_changed_until_then() -> None:
+    thread, _, commits = conversation()
+    assert compared(thread, newer=commits["2 after"]) == (commits["2 before"], commits["2 after"])
+    # What others did between the turns.
+    assert compared(thread, newer=commits["2 before"]) == (commits["1 after"], commits["2 before"])
+    assert "before the first turn" in refused(thread, newer=commits["1 before"]).message
+    thread.revert(turn_count=1, scope="files+context")
+    safety = next(one.commit for one in thread.state.checkpoints if one.moment == "safety")
+    assert compared(thread, newer=safety) == (commits["1 after"], safety)
 
 
 def test_safety_is_the_state_before_the_last_revert() -> None:

@@ -331,7 +331,7 @@ async def test_threads_of_trimpoints_are_listed_beside_sessions(harness: Harness
         thread_id = (await continued(harness, client, "claude"))["threadId"]
         listed = (await client.request("sessions/list"))["sessions"]
         assert {one["agent"] for one in listed} >= {"trimpoint", "claude"}
-        with pytest.raises(Exception, match="not a session of another program"):
+        with pytest.raises(Exception, match="is a thread of trimpoint"):
             await client.request("sessions/read", sessionId=thread_id)
         own = await client.request("session/export", threadId=thread_id, format="unified")
     assert "reply 7" in own["content"]

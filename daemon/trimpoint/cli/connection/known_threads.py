@@ -5,6 +5,7 @@ Commands mean this place by "here".
 """
 
 import os
+import re
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from trimpoint.cli.connection.client import Client, RemoteError, ask
 SHORT_ID_CHARS = 8
 LEAST_ID_CHARS = 4
 """So many characters of the beginning of a short id name its thread, as git's do a commit."""
+ENTRY = re.compile(r"([0-9a-f-]{4,36}):(h[0-9]+\.[0-9]+)")
+"""An entry as a hit of a search shows it: the end of its thread's id, and its short id."""
 # Sub-agents and reviews are threads to Codex, and no conversations of a person's.
 _SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]
 _PAGE = 100
@@ -148,9 +151,11 @@ def matching(threads: list[KnownThread], wanted: str) -> list[KnownThread]:
     has.
 
     An id finds its thread, archived or not: the whole id, its beginning or end, or the beginning of
-    its short form. Names and first words are compared without case and in part; archived threads
-    count only if no other one matches.
+    its short form; an entry that a search has found, its thread. Names and first words are compared
+    without case and in part; archived threads count only if no other one matches.
     """
+    if entry := ENTRY.fullmatch(wanted):
+        wanted = entry[1]
     for means in (_has_id, _has_name, _ends_with, _begins_short):
         if exact := [thread for thread in threads if means(thread, wanted)]:
             return exact

@@ -1,7 +1,6 @@
 """`trimpoint search`: searches the history, including what is no longer in the agent's context."""
 
 import argparse
-import re
 from functools import partial
 from typing import Any
 
@@ -11,15 +10,12 @@ from trimpoint_protocol.shapes.history import HistoryExcerpt, HistorySearchResul
 
 from trimpoint.cli.connection.client import Client
 from trimpoint.cli.connection.connect import with_daemon
-from trimpoint.cli.connection.known_threads import current_folder, own_threads
+from trimpoint.cli.connection.known_threads import ENTRY, current_folder, own_threads
 from trimpoint.cli.exits import Exit, UsageError
 from trimpoint.cli.pager import paged
 from trimpoint.cli.terminal import print_json
 from trimpoint.cli.thread_commands.thread_choice import chosen_thread, print_thread
 from trimpoint.cli.views.search_view import entry_rows, hit_rows
-
-# An entry as a hit shows it: the end of its thread's id, and its short id.
-_QUALIFIED = re.compile(r"([0-9a-f-]{4,36}):(h[0-9]+\.[0-9]+)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +53,7 @@ async def _search(arguments: argparse.Namespace, client: Client) -> int:
 
 
 async def _read(arguments: argparse.Namespace, client: Client) -> int:
-    named = _QUALIFIED.fullmatch(arguments.read)
+    named = ENTRY.fullmatch(arguments.read)
     if named is not None:
         arguments.thread, arguments.read = named.groups()
     thread = await chosen_thread(client, arguments)

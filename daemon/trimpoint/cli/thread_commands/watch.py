@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
             waiting = "The daemon has ended. Waiting for the next one; Ctrl-C ends."
             print_line(Text(waiting, "yellow"))
             event_loop.run(_next_daemon, arguments)
+    if stdout_console().is_terminal and not arguments.json:
+        print_line(Text())  # behind the ^C that the terminal shows
     return Exit.DONE
 
 

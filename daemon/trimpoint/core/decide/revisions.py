@@ -141,14 +141,30 @@ def _safety(state: ThreadState) -> Revision | Rejected:
 
 
 def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
-    for checkpoint in state.checkpoints if len(name) >= _MIN_COMMIT_PREFIX else ():
-        if checkpoint.commit.startswith(name):
-            return Revision(name, checkpoint)
+    if checkpoint := _of_commit(state, name):
+        return Revision(name, checkpoint)
     turns = counted(len(state.turns), "turn")
     return Rejected(
         Reason.TURN_NOT_FOUND,
         f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.",
     )
+
+
+def _of_commit(state: ThreadState, name: str) -> Checkpoint | None:
+    if len(name) < _MIN_COMMIT_PREFIX:
+        return None
+    return next((one for one in state.checkpoints if one.commit.startswith(name)), None)
+
+
+def _turn_of(state: ThreadState, commit: str) -> tuple[int, str] | None:
+    """Returns the number of the turn that a checkpoint belongs to, and its moment; None for one of
+    no turn, as a safety checkpoint is.
+    """
+    checkpoint = _of_commit(state, commit)
+    if checkpoint is None or checkpoint.moment not in ("before", "after"):
+        return None
+    number = state.turn_index.get(checkpoint.turn_id or "")
+    return (number + 1, checkpoint.moment) if number is not None else None
 
 
 def _ended(state: ThreadState, number: int) -> Revision | Rejected:
@@ -168,6 +184,11 @@ def _beginning(state: ThreadState, newer: str | None) -> Revision | Rejected:
         number = state.turn_index[newer] + 1
     elif newer is not None and _is_number(newer):
         number = int(newer)
+    elif newer is not None and (made := _turn_of(state, newer)):
+        number, moment = made
+        if moment == "before" and number > 1:
+            return _ended(state, number - 1)
+        number = 0 if moment == "before" else number
     elif newer is not None and state.running_turn_id is None:
         return _ended(state, number)
     if number == 0:

@@ -177,8 +177,12 @@ class AgentSessionMethods:
             names(session_id, thread_id) for thread_id in self._registry.summaries
         )
         if agent == "trimpoint" or is_own:
-            problem = "A thread of trimpoint is not a session of another program."
-            hint = "session/export has it in the same form; Codex's own log of it has agent codex."
+            problem = f"{session_id} is a thread of trimpoint, not a session of another program."
+            hint = (
+                f"trimpoint ask -t {session_id} TEXT goes on in it (thread/resume), and trimpoint "
+                f"threads fork {session_id} copies it. session/export has it in the same form; "
+                "Codex's own log of it has agent codex."
+            )
             raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
         try:
             return session_named(self._homes, session_id, agent)

@@ -139,6 +139,17 @@ def test_a_forked_copy_names_its_origin_and_counts_only_its_own_calls() -> None:
     assert (fork.usage.calls, origin.usage.calls) == (1, 4)
 
 
+def test_copies_of_which_the_answers_alone_name_their_session_count_once() -> None:
+    origin, fork, of_fork, cleared = documents(CLAUDE / "forked-twice-without-a-terminal")
+    assert origin.lineage.forked_from is None
+    assert fork.lineage.forked_from == origin.session.id
+    assert of_fork.lineage.forked_from == fork.session.id
+    own = [[one.text for one in each.messages if not one.inherited] for each in (fork, of_fork)]
+    assert own == [["second", "reply 2"], ["third", "reply 3"]]
+    assert [each.usage.calls for each in (origin, fork, of_fork)] == [1, 1, 1]
+    assert cleared.lineage.cleared_from == origin.session.id
+
+
 def test_rows_that_keep_the_id_of_another_session_are_copies_of_it() -> None:
     fork, agent, origin = documents(OLD_CLAUDE / "forked")
     assert fork.lineage.forked_from == origin.session.id

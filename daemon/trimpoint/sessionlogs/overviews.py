@@ -20,7 +20,7 @@ from trimpoint.atomic_files import replace_file
 from trimpoint.sessionlogs.opening import PLAIN, CannotRead, shown, status_of
 from trimpoint.sessionlogs.sessions import FoundSession, Survey, described, survey
 
-VERSION = 7  # rises when the readers find something else in the same files
+VERSION = 8  # rises when the readers find something else in the same files
 DIGESTED_BYTES = 4096
 # A log above this is only counted for a list when it has been read for something else.
 MAX_COUNTED_BYTES = 256 * 1024 * 1024

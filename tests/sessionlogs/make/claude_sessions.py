@@ -209,6 +209,14 @@ def forked(stage: Stage) -> None:
     stage.say("second", "--resume", session, "--fork-session")
 
 
+def forked_twice(stage: Stage) -> None:
+    origin = stage.say("first")
+    fork = stage.say("second", "--resume", origin, "--fork-session")
+    stage.say("third", "--resume", fork, "--fork-session")
+    cleared = stage.say("/clear", "--resume", origin)
+    stage.say("after", "--resume", cleared)
+
+
 def cleared(stage: Stage) -> None:
     session = stage.say("before")
     session = stage.say("/clear", "--resume", session)
@@ -219,6 +227,7 @@ SCENES: dict[str, Callable[[Stage], None]] = {
     "compacted-by-hand": compacted_by_hand,
     "compacted-automatically": compacted_automatically,
     "forked": forked,
+    "forked-twice": forked_twice,
     "cleared": cleared,
 }
 

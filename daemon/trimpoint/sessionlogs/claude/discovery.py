@@ -26,7 +26,17 @@ from trimpoint.sessionlogs.claude.ends import (
     queues_clear,
     session_in,
 )
-from trimpoint.sessionlogs.claude.forks import PROCESS, SESSION, Copied, copied_rows, first_named
+from trimpoint.sessionlogs.claude.forks import (
+    PROCESS,
+    REQUEST,
+    SESSION,
+    Copied,
+    copied_rows,
+    first_named,
+    lines_up_to,
+    requesters,
+    uuids_of,
+)
 from trimpoint.sessionlogs.claude.reader import ClaudeReader
 from trimpoint.sessionlogs.opening import (
     CannotRead,
@@ -106,6 +116,18 @@ def _copied(path: Path, session_id: str) -> Copied | None:
                 return _with_last(path, copied)
             if _has(path, copied, copied.uuid):
                 return copied
+    is_named = first_named(REQUEST, head) not in (None, session_id)
+    return _copied_answers(path, session_id) if is_named else None
+
+
+def _copied_answers(path: Path, session_id: str) -> Copied | None:
+    """Returns the copied rows of a file in which only answers name their session: those that are
+    in the file of that session too.
+    """
+    for origin in requesters(session_id, islice(_lines(path), MAX_COPIED_ROWS)):
+        there = uuids_of(islice(_lines(path.with_name(f"{origin}.jsonl")), MAX_COPIED_ROWS))
+        if lines := lines_up_to(there, islice(_lines(path), MAX_COPIED_ROWS)):
+            return Copied(origin, lines, b"", lines + 1, b"")
     return None
 
 

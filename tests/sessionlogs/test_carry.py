@@ -62,7 +62,7 @@ def test_calls_and_results_keep_codexs_form() -> None:
     assert items[1] == {"type": "function_call_output", "call_id": "c1", "output": "out"}
 
 
-def test_a_call_without_an_object_and_a_result_without_a_call_keep_codexs_form() -> None:
+def test_a_custom_call_and_a_result_without_a_call_keep_codexs_form() -> None:
     call = u.ToolCall(id="c1", name="patch", arguments="*** Begin")
     results = [
         u.ToolResult(call_id=name, output=text) for name, text in (("c1", "out"), ("gone", "more"))
@@ -72,13 +72,20 @@ def test_a_call_without_an_object_and_a_result_without_a_call_keep_codexs_form()
         message("tool_result", role="tool", tool_results=results),
     )
     assert shown(done) == [
-        "function_call c1",
-        "function_call_output c1",
+        "custom_tool_call c1",
+        "custom_tool_call_output c1",
         "function_call carried_1",
         "function_call_output carried_1",
     ]
-    assert json.loads(json.loads(done.items[0])["arguments"]) == {"input": "*** Begin"}
+    assert json.loads(done.items[0])["input"] == "*** Begin"
     assert json.loads(done.items[3])["output"] == "more"
+
+
+def test_a_call_with_a_list_is_one_of_a_function() -> None:
+    call = u.ToolCall(id="c1", name="look", arguments=["here"])
+    result = u.ToolResult(call_id="c1", output="out")
+    done = given(message("tool_call", tool_calls=[call], tool_results=[result]))
+    assert json.loads(json.loads(done.items[0])["arguments"]) == {"input": ["here"]}
     assert done.left_out == []
 
 

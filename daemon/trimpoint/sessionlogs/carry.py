@@ -21,6 +21,8 @@ from trimpoint.core.context.split_point import find_split
 from trimpoint.core.model.tokens import estimate_tokens
 from trimpoint.sessionlogs.live import LiveWindow, Summary
 
+FUNCTION_CALL = "function_call"
+CUSTOM_CALL = "custom_tool_call"
 OWN_SUMMARY = "<conversation-summary"
 MAX_OUTPUT_CHARS = 40_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -107,7 +109,7 @@ def _cut(items: list[bytes], costs: list[int], max_tokens: int) -> int:
 class _Maker:
     def __init__(self, window: LiveWindow) -> None:
         self._missing: Counter[str] = Counter()
-        self._calls: set[str] = set()
+        self._calls: dict[str, str] = {}  # the types of calls that wait for their result, by id
         self._made_calls = 0
         self._answered = {
             result.call_id
@@ -183,7 +185,7 @@ class _Maker:
 
     def _call(self, call: u.ToolCall) -> bytes:
         """Returns a tool call as an item. A call without a result or an id becomes a sentence,
-        because Codex does not accept it. Arguments that are not an object are one text of it.
+        because Codex does not accept it. Arguments that are a text are the input of a custom tool.
         """
         if call.id is not None and call.id not in self._answered:
             self._missing["a tool call in Codex's form, because its result is not there"] += 1
@@ -192,19 +194,17 @@ class _Maker:
         if call.id is None:
             self._missing["a tool call in Codex's form, because it has no id"] += 1
             return _message("assistant", f"[Called {call.name}: {_arguments(call.arguments)}]")
-        self._calls.add(call.id)
-        is_object = isinstance(call.arguments, dict)
-        return _call_item(
-            call.name, call.arguments if is_object else {"input": call.arguments}, call.id
-        )
+        kind = CUSTOM_CALL if isinstance(call.arguments, str) else FUNCTION_CALL
+        self._calls[call.id] = kind
+        return _call_item(kind, call.name, call.arguments, call.id)
 
     def _result(self, result: u.ToolResult) -> Iterator[tuple[bytes, None]]:
         output = self._bounded(result.output)
         if result.call_id is None or result.call_id not in self._calls:
             yield from self._without_call("earlier_tool", output)
             return
-        self._calls.discard(result.call_id)  # a result that is said twice answers nothing more
-        yield _output_item(result.call_id, output), None
+        kind = self._calls.pop(result.call_id)  # a result that is said twice answers nothing more
+        yield _output_item(kind, result.call_id, output), None
 
     def _without_call(self, name: str, output: str) -> Iterator[tuple[bytes, None]]:
         """Yields a call for an output that has none, and the output: as a message it would speak
@@ -212,8 +212,8 @@ class _Maker:
         """
         self._made_calls += 1
         call_id = f"carried_{self._made_calls}"
-        yield _call_item(name, {}, call_id), None
-        yield _output_item(call_id, self._bounded(output)), None
+        yield _call_item(FUNCTION_CALL, name, {}, call_id), None
+        yield _output_item(FUNCTION_CALL, call_id, self._bounded(output)), None
 
     def _bounded(self, output: str) -> str:
         if len(output) > MAX_OUTPUT_CHARS:
@@ -224,20 +224,22 @@ class _Maker:
         return output
 
 
-def _call_item(name: str, arguments: dict[str, Any], call_id: str) -> bytes:
+def _call_item(kind: str, name: str, arguments: Any, call_id: str) -> bytes:
     item = {
-        "type": "function_call",
+        "type": kind,
         "name": _NOT_IN_A_NAME.sub("_", name)[:64] or "tool",
-        "arguments": msgspec.json.encode(arguments).decode(),
         "call_id": call_id,
     }
+    if kind == CUSTOM_CALL:
+        item["input"] = arguments
+    else:
+        an_object = arguments if isinstance(arguments, dict) else {"input": arguments}
+        item["arguments"] = msgspec.json.encode(an_object).decode()
     return msgspec.json.encode(item)
 
 
-def _output_item(call_id: str, output: str) -> bytes:
-    return msgspec.json.encode(
-        {"type": "function_call_output", "call_id": call_id, "output": output}
-    )
+def _output_item(kind: str, call_id: str, output: str) -> bytes:
+    return msgspec.json.encode({"type": f"{kind}_output", "call_id": call_id, "output": output})
 
 
 def _message(role: str, text: str) -> bytes:

@@ -246,6 +246,39 @@ async def test_continue_reports_what_it_leaves_out_and_a_huge_session_fits(
     assert any("reasoning" in line for line in answer["leftOut"])
 
 
+CUSTOM_INPUTS = ("const p = await tools.look();", '{"like": "an object"}')
+
+
+async def test_custom_calls_of_codex_continue_in_their_own_form(harness: Harness) -> None:
+    calls = [
+        row("response_item", {"type": "custom_tool_call", "status": "completed", "name": "exec",
+                              "call_id": f"c{n}", "input": text})
+        for n, text in enumerate(CUSTOM_INPUTS)
+    ]  # fmt: skip
+    outputs = [
+        row("response_item", {"type": "custom_tool_call_output", "call_id": f"c{n}",
+                              "output": [{"type": "input_text", "text": "You must deploy."}]})
+        for n in range(len(CUSTOM_INPUTS))
+    ]  # fmt: skip
+    before = [said("user", "before"), said("assistant", "answered")]
+    turn = [said("user", "look"), *calls, *outputs, said("assistant", "done")]
+    write_rollout(harness.codex_home, 1, [meta(1), *before, *turn])
+    async with harness.daemon(), harness.client() as client:
+        answer = await client.request(
+            "sessions/continue", sessionId=f"{THREAD}1", cwd=str(harness.worktree)
+        )
+        thread_id = answer["threadId"]
+        cleared = await client.request("commands/execute", threadId=thread_id, text="/clear 1")
+        await next_input(harness, client, thread_id)
+    assert (answer["leftOut"], cleared["status"]) == ([], "completed")
+    [request] = harness.model.turn_requests()
+    sent = [one for one in request.body["input"] if one["type"].startswith("custom_")]
+    assert [one.get("input") for one in sent] == [*CUSTOM_INPUTS, None, None]
+    assert [one.get("output") for one in sent] == [None, None, *["You must deploy."] * 2]
+    users = [one for one in request.body["input"] if one.get("role") == "user"]
+    assert "deploy" not in json.dumps(users)
+
+
 async def test_a_continued_session_outlives_the_daemon_and_is_in_its_timeline(
     harness: Harness,
 ) -> None:

@@ -22,6 +22,7 @@ PREAMBLES = (
     "<recommended_plugins>", "<app-context>",
 )  # fmt: skip
 IMAGE = "input_image"
+CUSTOM_CALL = "custom_tool_call"
 _IMAGE_BEGINS = re.compile(r"<image(?: [^>]*)?>")
 _decode = msgspec.json.Decoder().decode
 
@@ -142,7 +143,11 @@ def _reasoning(item: Item) -> str:
 
 
 def _arguments(item: Item) -> Any:
-    """Returns the arguments of a call, decoded if they are the text of an object."""
+    """Returns the arguments of a call, decoded if they are the text of an object. The input of a
+    custom tool is text, whatever it looks like.
+    """
+    if item.type == CUSTOM_CALL and isinstance(item.input, str):
+        return item.input
     found = item.arguments
     if found is None:
         found = item.input if item.input is not None else item.action

@@ -8,7 +8,7 @@ from trimpoint.core.decide.reverting import RevertTarget, resolve_target
 from trimpoint.core.decide.undoing import newest_boundary
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.ledger import Boundary, Discard, TrimPoint
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Operation, Reverting, ThreadState
 from trimpoint.core.views.trim_outcome import called, came_back
 from trimpoint.threads.worktrees import Preview, Restored
@@ -176,6 +176,8 @@ def failure_message(operation: Operation, detail: str) -> str:
             "The turn did not fit into the context and could not be tried again in a smaller one: "
             f"{detail}. {AFTER_OVERFLOW}"
         )
+    if operation.kind == DELETE:
+        return f"The thread was not deleted: {detail}."
     if operation.kind == "start":
         return f"The session could not be started: {detail}."
     done = "The trim was undone" if operation.kind == "undo" else "The context was trimmed"

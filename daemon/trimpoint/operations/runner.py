@@ -22,13 +22,14 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.codex.appserver.versions import lacking, missing_method
 from trimpoint.core.context.generations import bootstrap_items, rebuilt_generation
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Generation, Operation
 from trimpoint.operations.compaction.compaction import (
     CompactionFailed,
 )
 from trimpoint.operations.compaction.compaction_steps import CompactionSteps
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
+from trimpoint.operations.deletions import Deletions
 from trimpoint.operations.messages import failure_message, ready_message
 from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
 from trimpoint.operations.provider.provider_threads import (
@@ -87,6 +88,7 @@ class OperationRunner:
         self._registry = registry
         self._threads = threads
         self._reverts = RevertSteps(threads, worktrees)
+        self.deletions = Deletions(threads)
         self.uses = SessionUses()
         self.compactions = CompactionSteps(threads, self.uses, limits.compaction_deadline_s)
         self.recovery = OverflowRecovery(threads, self.uses, limits.compaction_deadline_s)
@@ -249,6 +251,8 @@ class OperationRunner:
         match operation.phase:
             case _ if operation.kind == "overflow":
                 await self.recovery.step(writer, operation)
+            case _ if operation.kind == DELETE:
+                await self.deletions.step(writer, operation)
             case _ if operation.reverting is not None:
                 await self._reverts.step(writer, operation, operation.reverting)
             case Phase.REQUESTED if operation.kind == "compact":

@@ -4,7 +4,7 @@ here.
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, asynccontextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import anyio
 import structlog
@@ -23,6 +23,7 @@ from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import busy
 from trimpoint.core.model.operations import Phase
+from trimpoint.core.model.state import Operation
 from trimpoint.operations.compaction.automatic import AutoCompaction
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.client_resumes import ClientResume
@@ -38,6 +39,9 @@ from trimpoint.threads.writing.receipts import CommandResult
 from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
+
+# How long `thread/delete` waits. After that the thread is deleted as soon as Codex answers.
+DELETE_WAIT_S = 60.0
 
 # Commands whose outcome depends on the turns that the thread has.
 LOOKS_AT_TURNS = (
@@ -214,16 +218,14 @@ class Sessions:
         self._runner.recovery.interrupt(thread_id)
         return True
 
-    def open_operation_id(self, thread_id: str) -> str | None:
-        """Returns the id of the thread's open operation, or None."""
+    def open_operation(self, thread_id: str) -> Operation | None:
+        """Returns the thread's open operation, or None."""
         writer = self._registry.loaded(thread_id)
-        operation = writer.state.open_operation if writer is not None else None
-        return operation.id if operation is not None else None
+        return writer.state.open_operation if writer is not None else None
 
     def is_compacting(self, thread_id: str) -> bool:
         """Returns whether a compaction is the thread's open operation."""
-        writer = self._registry.loaded(thread_id)
-        operation = writer.state.open_operation if writer is not None else None
+        operation = self.open_operation(thread_id)
         return operation is not None and operation.kind == "compact"
 
     def begin_cancelling(self, thread_id: str) -> bool:
@@ -250,19 +252,17 @@ class Sessions:
                 return await self.cancel_compaction(writer.thread_id)
         return False
 
-    async def note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
-        """Records that another program has unarchived a thread; `params` are the parameters of a
-        `thread/resume`.
+    async def delete(self, writer: ThreadWriter) -> None:
+        """Deletes what Codex has of the thread, and archives it. It is finished in any case unless
+        Codex refuses.
 
-        :raises ProviderFailure: when the thread is still archived in Codex.
-        :raises JournalRefuses: when the journal cannot be written.
+        :raises ThreadError: when the thread is busy, or Codex has not answered in time.
+        :raises ProviderError: when Codex refuses.
         """
-        writer = await self._registry.thread(thread_id)
-        provider_id = str(writer.state.generation.provider_thread_id)
-        await self.link.request("thread/resume", {**params, "threadId": provider_id})
-        await self._threads.release(provider_id)
-        writer.record_facts(ev.ThreadUnarchived())
-        await writer.flush()
+        asked = await writer.execute(internal.DeleteThread())
+        await self.operation_ended(writer, DELETE_WAIT_S)
+        if (refusal := self._runner.deletions.refusal(asked.operation_id)) is not None:
+            raise refusal
 
     def _is_in_place(self, writer: ThreadWriter) -> bool:
         generation = writer.state.generation

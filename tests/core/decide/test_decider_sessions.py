@@ -212,6 +212,25 @@ def test_archiving_stops_the_session_and_is_done_once() -> None:
     thread.when(client(wire.ArchiveThread)).then()
 
 
+@pytest.mark.parametrize("is_archived", [False, True])
+@pytest.mark.parametrize("provider_thread_id", ["codex-thread-1", None])
+def test_a_deletion_is_an_operation_that_ends_with_an_archived_thread(
+    is_archived: bool, provider_thread_id: str | None
+) -> None:
+    thread = given()
+    thread.do(create("started" if provider_thread_id else "new", provider_thread_id))
+    if provider_thread_id is None:
+        thread.advance(Phase.FAILED)
+    if is_archived:
+        thread.write(ev.ThreadArchived())
+    thread.do(internal.DeleteThread())
+    thread.when(internal.DeleteThread()).rejected(Reason.ALREADY_IN_PROGRESS)
+    thread.advance(Phase.STOPPING)
+    thread.advance(Phase.READY, ev.ThreadArchived(), ev.SessionStopped(1))
+    assert (thread.state.archived, thread.state.session_stopped) == (True, True)
+    assert thread.state.open_operation is None
+
+
 def test_unarchiving_is_done_once() -> None:
     thread = started().write(ev.ThreadArchived())
     thread.when(client(wire.UnarchiveThread)).then(ev.ThreadUnarchived())

@@ -39,7 +39,7 @@ from trimpoint.core.model.decision import (
     operation_under_way,
     when_idle,
 )
-from trimpoint.core.model.operations import Phase, may_follow
+from trimpoint.core.model.operations import DELETE, Phase, may_follow
 from trimpoint.core.model.state import ThreadState
 
 AnyCommand = wire.AnyClientCommand | internal.InternalCommand
@@ -131,6 +131,8 @@ def _decide_internal(
             return complete_revert(state, command)
         case internal.AbandonOpenWork():
             return Accepted(_abandon(state, command.reason))
+        case internal.DeleteThread():
+            return when_idle(state, DELETE) or _delete(stamp)
         case _:
             assert_never(command)
 
@@ -210,12 +212,17 @@ def _archive(state: ThreadState) -> Decision:
     return Accepted((ev.ThreadArchived(), ev.SessionStopRequested(state.generation.number)))
 
 
+def _delete(stamp: Stamp) -> Decision:
+    return Accepted((ev.OperationStarted(stamp.id, DELETE),), stamp.id)
+
+
 def _advance(state: ThreadState, command: internal.AdvanceOperation) -> Decision:
     operation = operation_under_way(state, command.operation_id)
     if operation is None or not may_follow(operation.phase, command.phase):
         return Rejected(Reason.INTERNAL, "The operation is not in a phase that this can follow.")
     if (
         command.phase is Phase.READY
+        and operation.kind != DELETE
         and state.generation.provider_thread_id is None
         and not _binds(command.facts)
     ):

@@ -156,6 +156,10 @@ class AbandonOpenWork(msgspec.Struct, frozen=True):
     reason: str
 
 
+class DeleteThread(msgspec.Struct, frozen=True):
+    """Starts an operation that deletes what Codex has of the thread, then archives the thread."""
+
+
 InternalCommand = (
     CreateThread
     | RecordFacts
@@ -168,4 +172,5 @@ InternalCommand = (
     | RollBackTurns
     | CompleteRevert
     | AbandonOpenWork
+    | DeleteThread
 )

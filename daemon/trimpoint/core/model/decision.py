@@ -11,6 +11,7 @@ from trimpoint_protocol.errors import BlockerKind, Reason
 from trimpoint_protocol.hints import CommandHint
 
 from trimpoint.core.model import events as ev
+from trimpoint.core.model.operations import DELETE
 from trimpoint.core.model.spelling import UNARCHIVE, Spelling, hint_text
 from trimpoint.core.model.state import Operation, Pending, ThreadState
 
@@ -184,9 +185,9 @@ def _first(pending: dict[str, Pending]) -> Pending:
 
 def when_idle(state: ThreadState, verb: str) -> Rejected | None:
     """Returns None if the thread is idle and not archived, else the rejection of a change. `verb`
-    names the change in the message; `archive` is allowed on an archived thread.
+    names the change in the message; an archived thread can still be archived and deleted.
     """
-    if state.archived and verb != "archive":
+    if state.archived and verb not in ("archive", DELETE):
         successor = (
             f" It continues as the thread {state.new_thread_id}."
             if state.new_thread_id is not None

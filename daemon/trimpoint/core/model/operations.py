@@ -21,6 +21,9 @@ class Phase(StrEnum):
     CANCELLED = "cancelled"
 
 
+DELETE = "delete"
+"""The kind of an operation that deletes what Codex has of a thread."""
+
 SUCCESSORS: dict[Phase, frozenset[Phase]] = {
     Phase.REQUESTED: frozenset(
         {

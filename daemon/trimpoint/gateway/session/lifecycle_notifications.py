@@ -5,8 +5,9 @@ Codex's own notifications name provider threads, of which one thread has several
 these are sent here for the thread.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,41 +23,40 @@ class LifecycleNotifications:
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
-        self._deferred: dict[str, list[ev.AnyEvent]] = {}
+        self._deferred: dict[str, list[Callable[[], None]]] = {}
         self._recovering: set[str] = set()
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends every client the notifications that Codex would send for the events of a durable
         record.
         """
-        for event in record.events:
-            if isinstance(event, ev.ThreadArchived | ev.ArchivedAndNewCreated):
-                self._notify(
-                    "thread/status/changed", threadId=thread_id, status={"type": "notLoaded"}
-                )
-            if thread_id in self._deferred:
-                self._deferred[thread_id].append(event)
-            else:
-                self._notify_of(thread_id, event)
+        if any(
+            isinstance(one, ev.ThreadArchived | ev.ArchivedAndNewCreated) for one in record.events
+        ):
+            self._notify("thread/status/changed", threadId=thread_id, status={"type": "notLoaded"})
+        tellings = (
+            [partial(self._notify, "thread/deleted", threadId=thread_id)]
+            if _deletes(record)
+            else [partial(self._notify_of, thread_id, event) for event in record.events]
+        )
+        if thread_id in self._deferred:
+            self._deferred[thread_id] += tellings
+        else:
+            for tell in tellings:
+                tell()
 
     @contextmanager
-    def deferred(self, thread_id: str) -> Generator[list[ev.AnyEvent]]:
-        """Defers the thread's archive notifications until the block ends, because Codex sends its
-        response first (measured: 0.163).
-
-        Yields the deferred events; events that the block removes from the list are not notified.
+    def deferred(self, thread_id: str) -> Generator[None]:
+        """Defers the thread's notifications until the block ends, because Codex sends its response
+        first (measured: 0.163).
         """
         outermost = self._deferred.setdefault(thread_id, [])
         try:
-            yield outermost
+            yield
         finally:
             if self._deferred.get(thread_id) is outermost:
-                for event in self._deferred.pop(thread_id):
-                    self._notify_of(thread_id, event)
-
-    def deleted(self, thread_id: str) -> None:
-        """Notifies clients that Codex has deleted the thread for good."""
-        self._notify("thread/deleted", threadId=thread_id)
+                for tell in self._deferred.pop(thread_id):
+                    tell()
 
     def reverted(self, thread_id: str) -> None:
         """Notifies clients that turns of the thread were reverted outside Codex."""
@@ -100,3 +100,9 @@ class LifecycleNotifications:
             method,
             lambda: msgspec.json.encode({"method": method, "params": params}),
         )
+
+
+def _deletes(record: ev.Record) -> bool:
+    """Returns whether the record ends a deletion; no other operation archives its thread."""
+    kinds = {type(event) for event in record.events}
+    return {ev.ThreadArchived, ev.OperationAdvanced} <= kinds

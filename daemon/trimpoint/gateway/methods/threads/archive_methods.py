@@ -7,15 +7,12 @@ import msgspec
 from msgspec import Raw
 from trimpoint_protocol.commands import ArchiveThread
 
-from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
-from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import busy
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.lifecycle_notifications import LifecycleNotifications
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
-from trimpoint.operations.routing.routes import ThreadRole
 from trimpoint.threads.ids import new_uuid7
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -73,20 +70,9 @@ class ArchiveMethods:
         if thread_id is None:
             return await self._requests.forward(client_request)
         writer = await self._registry.thread(thread_id)
-        if busy(writer.state) is not None:
-            await self._archive_thread(thread_id)  # refused, with the reason
-        # The present generation is deleted first: Codex refuses that while forks refer to it, and
-        # then nothing has changed.
-        for generation in reversed(writer.state.generations):
-            if generation.provider_thread_id is not None:
-                await self._delete_provider_thread(generation.provider_thread_id)
-        with self._announcements.deferred(thread_id) as deferred:
-            if not writer.state.archived:
-                # Codex has nothing left to archive.
-                await self._archive_thread(thread_id, waits=False)
-            deferred.clear()  # clients are notified of the deletion, not of the archiving
+        with self._announcements.deferred(thread_id):
+            await self._sessions.delete(writer)
             client_request.answer({})
-        self._announcements.deleted(thread_id)
         return None
 
     def _is_in_codex_archive(self, thread_id: str) -> bool:
@@ -96,10 +82,8 @@ class ArchiveMethods:
         is_loaded = self._threads.is_loaded(self._identity.provider_of(thread_id))
         return self._registry.summaries[thread_id].archived and not is_loaded
 
-    async def _archive_thread(self, thread_id: str, *, waits: bool = True) -> None:
-        """Archives a thread. With `waits`, also waits for a bounded time until Codex has archived
-        it.
-        """
+    async def _archive_thread(self, thread_id: str) -> None:
+        """Archives a thread, and waits for a bounded time until Codex has archived it."""
         stopped = anyio.Event()
 
         def note(of_thread: str, record: ev.Record) -> None:
@@ -113,7 +97,7 @@ class ArchiveMethods:
             result = await self._sessions.dispatch(
                 ArchiveThread(command_id=new_uuid7(), thread_id=thread_id)
             )
-            if waits and result.record.events and self._link.peer is not None:
+            if result.record.events and self._link.peer is not None:
                 with anyio.move_on_after(ARCHIVE_WAIT_S):
                     await stopped.wait()
         finally:
@@ -151,17 +135,3 @@ class ArchiveMethods:
             await self._link.request("thread/read", params), type=dict[str, Raw]
         )["thread"]
         return Raw(msgspec.json.encode({"thread": thread}))
-
-    async def _delete_provider_thread(self, provider_id: str) -> None:
-        # Retired, so that clients are not notified of the deletion of a single generation.
-        route = self._threads.router.route_of(provider_id)
-        if route is not None:
-            self._threads.router.bind(provider_id, route._replace(role=ThreadRole.RETIRED))
-        try:
-            await self._link.request("thread/delete", {"threadId": provider_id})
-        except ProviderFailure as error:
-            if isinstance(error, ProviderError) and is_missing_error(error):
-                return
-            if route is not None:
-                self._threads.router.bind(provider_id, route)
-            raise

@@ -77,7 +77,8 @@ class Interrupts:
         """Returns whether the thread's compaction is meant: by the id of its turn, by that of its
         operation, which `commands/progress` tells, or by an empty id.
         """
-        if turn_id in ("", self._sessions.open_operation_id(thread_id)):
+        operation = self._sessions.open_operation(thread_id)
+        if turn_id == "" or (operation is not None and turn_id == operation.id):
             return True
         router = self._threads.router
         return any(

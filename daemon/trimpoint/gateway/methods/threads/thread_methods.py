@@ -11,6 +11,7 @@ from trimpoint_protocol.commands import CompactContext
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import is_missing_error
+from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.commands.agent_tools import with_agent_tools
 from trimpoint.gateway.methods.threads.rollout_paths import Named, RolloutPaths
@@ -82,10 +83,24 @@ class ThreadMethods:
             return await self.adopt(client_request, params, "adopted")
         if self._requests.is_archived(thread_id):
             # Codex refuses an archived thread itself, unless another program has unarchived it.
-            await self._sessions.note_unarchived(thread_id, params)
+            await self._note_unarchived(thread_id, params)
         with ClientResume(params, lambda: not self._subscriptions.exist_for(thread_id)) as asked:
             async with self._sessions.present(thread_id, asked) as session:
                 return await self._attach(client_request, session, asked)
+
+    async def _note_unarchived(self, thread_id: str, params: dict[str, Any]) -> None:
+        """Records that another program has unarchived a thread; `params` are the parameters of a
+        `thread/resume`.
+
+        :raises ProviderFailure: when the thread is still archived in Codex.
+        :raises JournalRefuses: when the journal cannot be written.
+        """
+        writer = await self._registry.thread(thread_id)
+        provider_id = str(writer.state.generation.provider_thread_id)
+        await self._link.request("thread/resume", {**params, "threadId": provider_id})
+        await self._threads.release(provider_id)
+        writer.record_facts(ev.ThreadUnarchived())
+        await writer.flush()
 
     async def _resumed(self, client_request: ClientRequest) -> Named:
         """Returns the thread of ours that a `thread/resume` is about, and its parameters.

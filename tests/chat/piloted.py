@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from textual import events
 from textual.pilot import Pilot
 from trimpoint.tui.model.state import ChatState, LinkState
 from trimpoint.tui.session.changes import Changes
@@ -41,6 +42,11 @@ class Piloted:
     async def presses(self, *keys: str) -> None:
         """Presses keys."""
         await self.pilot.press(*keys)
+
+    async def pastes(self, text: str) -> None:
+        """Pastes a text into the composer."""
+        self.composer.post_message(events.Paste(text))
+        await self.pilot.pause()
 
     async def shows(self, wanted: str | Callable[[str], bool]) -> None:
         """Waits until the screen shows `wanted`."""

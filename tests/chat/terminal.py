@@ -18,7 +18,7 @@ async def chat(
     async with program_in_terminal(
         command, stage.environment | environment, str(stage.worktree), size
     ) as terminal:
-        await terminal.shows("Ask, or type / for commands")
+        await terminal.shows("Ask, / for commands")
         yield terminal
 
 

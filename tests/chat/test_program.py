@@ -16,7 +16,8 @@ from tests.tui.terminal import program_in_terminal
 
 pytestmark = pytest.mark.codex
 
-CTRL_F, CTRL_O, CTRL_R, CTRL_S, CTRL_T, CTRL_X = "\x06", "\x0f", "\x12", "\x13", "\x14", "\x18"
+CTRL_F, CTRL_O, CTRL_S, CTRL_T, CTRL_X = "\x06", "\x0f", "\x13", "\x14", "\x18"
+ALT_Z = "\x1bz"
 UP, ESCAPE, ALT_UP, ALT_ENTER = "\x1b[A", "\x1b", "\x1b[1;3A", "\x1b\r"
 HOSTILE = "[bold]kept[/bold] \x1b[31mplain\x1b[0m \u202ecalm List<T>"
 
@@ -77,7 +78,7 @@ async def test_approvals_are_answered_and_files_are_taken_back_by_keys(stage: Cl
             await terminal.shows("It is made.")
             made = stage.worktree / "made.txt"
             assert made.exists()
-            await terminal.types(CTRL_R, enter=False)
+            await terminal.types(ALT_Z, enter=False)
             await terminal.shows("before the first turn")
             await terminal.types("")
             await terminal.shows("made.txt")
@@ -249,7 +250,7 @@ async def test_in_tmux_it_suspends_resumes_and_takes_another_size(stage: CliHarn
             await window.shows("Stopped")
             await window.types("fg")
             await window.shows("An answer.")
-            await window.shows("Ask, or type / for commands")
+            await window.shows("Ask, / for commands")
             await window.shows("[Context:")
             await window.resizes(40, 16)
             await window.shows(lambda text: max(map(len, text.splitlines())) <= 40)

@@ -1,5 +1,8 @@
 """Prompts of the chat on the real daemon and the real Codex: steered, queued, taken back."""
 
+import base64
+from contextlib import nullcontext
+
 import anyio
 import pytest
 from trimpoint.testkit import hang, held, http_error, run, say
@@ -8,9 +11,14 @@ from trimpoint_protocol.commands import AnyClientCommand
 from trimpoint_protocol.methods import DispatchResult
 
 from tests.chat.piloted import piloted
+from tests.chat.terminal import in_git
 from tests.cli.stage import CliHarness
 
 pytestmark = pytest.mark.codex
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)  # fmt: skip
+"""An image of one pixel."""
 
 
 async def test_enter_tells_the_agent_in_its_turn_and_alt_enter_queues(stage: CliHarness) -> None:
@@ -128,7 +136,7 @@ async def test_a_clear_without_a_number_asks_how_many_turns_stay(stage: CliHarne
         for number, answer in ((1, "One."), (2, "Two.")):
             await chat.types(f"prompt-{number}.")
             await chat.shows(answer)
-            await chat.shows("Ask, or type")
+            await chat.shows("Ask, /")
         await chat.types("/clear")
         await chat.shows("the last turn    from: prompt-2.")
         await chat.presses("down", "enter")
@@ -176,3 +184,132 @@ async def test_a_turn_that_failed_says_why_and_is_tried_again(stage: CliHarness)
         await chat.presses("alt+r")
         await chat.shows("It went well.")
         assert "Alt+R" not in chat.screen
+
+
+async def test_an_at_sign_finds_the_files_of_the_folder(stage: CliHarness) -> None:
+    await in_git(stage)
+    (stage.worktree / ".gitignore").write_text("built\n")
+    for path in ("src/app.py", "built/app.py", "src/two words.py"):
+        (stage.worktree / path).parent.mkdir(exist_ok=True)
+        (stage.worktree / path).touch()
+    stage.script.then(say("Seen."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        chat.composer.insert("Read @app")
+        await chat.shows("❯ src/app.py")
+        assert "built" not in chat.screen
+        await chat.presses("enter")
+        assert chat.composer.text == "Read @src/app.py "
+        chat.composer.insert("and @two")
+        await chat.shows("❯ src/two words.py")
+        await chat.presses("tab", "enter")
+        await chat.shows("Seen.")
+    assert stage.model.turn_requests()[-1].mentions('Read @src/app.py and @"src/two')
+
+
+async def test_a_large_paste_is_folded_and_sent_whole(stage: CliHarness) -> None:
+    pasted = "\n".join(f"line {number} of it" for number in range(1, 10_001))
+    stage.script.then(say("Read."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        chat.composer.insert("Look: ")
+        await chat.pastes(pasted)
+        chat.composer.insert(" and")
+        await chat.pastes("short")
+        assert chat.composer.text == "Look: [pasted 10,000 lines] andshort"
+        await chat.presses("enter")
+        await chat.shows("▸ … 9,980 more lines")
+        await chat.shows("Read.")
+        await chat.presses("up")
+        await chat.shows("[pasted 10,000 lines]")
+        assert chat.composer.text == "Look: [pasted 10,000 lines] andshort"
+        await chat.presses("end", *["left"] * len(" andshort"), "backspace")
+        assert chat.composer.text == "Look:  andshort"
+    sent = stage.model.turn_requests()[-1]
+    assert sent.mentions("line 1 of it")
+    assert sent.mentions("line 10000 of it andshort")
+
+
+async def test_an_image_whose_path_is_pasted_is_sent(stage: CliHarness) -> None:
+    image = stage.worktree / "a shot.png"
+    image.write_bytes(DOT)
+    stage.script.then(say("A dot."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.pastes(str(image).replace(" ", "\\ "))
+        await chat.types(" what is it?")
+        await chat.shows("A dot.")
+    body = str(stage.model.turn_requests()[-1].body)
+    assert "data:image/png" in body
+    assert "what is it?" in body
+
+
+async def test_esc_twice_edits_an_earlier_prompt_and_sends_it_again(stage: CliHarness) -> None:
+    stage.script.then(say("Blue."), say("Cold."), say("Green."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        for prompt, answer in (("What colour is it?", "Blue."), ("Is it cold?", "Cold.")):
+            await chat.types(prompt)
+            await chat.shows(answer)
+            await chat.shows("Ask, /")
+        await chat.presses("escape", "escape")
+        await chat.shows("Edit and send again")
+        await chat.shows("What colour is it?")
+        await chat.presses("down", "enter")
+        await chat.shows("Back to before the first turn")
+        await chat.presses("enter")
+        await chat.shows("│ What colour is it?")
+        assert "Cold." not in chat.screen
+        await chat.types(" In winter.")
+        await chat.shows("Green.")
+    last = stage.model.turn_requests()[-1]
+    assert last.mentions("What colour is it? In winter.")
+    assert not last.mentions("Blue.")
+
+
+async def test_a_prompt_of_another_thread_is_found(stage: CliHarness) -> None:
+    stage.script.then(say("Long."), say("Short."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        await chat.types("How long is the Danube,\nin kilometres?")
+        await chat.shows("Long.")
+        await chat.shows("Ask, /")
+        await chat.presses("ctrl+n")
+        await chat.types("Hello.")
+        await chat.shows("Short.")
+        await chat.presses("ctrl+r")
+        await chat.shows("Earlier prompts")
+        await chat.shows("❯ Hello.")
+        await chat.presses(*"danu")
+        await chat.shows("❯ How long is the Danube, in kilometres?")
+        await chat.presses("enter")
+        await chat.shows("│ in kilometres?")
+        assert chat.composer.text == "How long is the Danube,\nin kilometres?"
+
+
+async def test_an_exclamation_mark_runs_a_command_in_the_shell(stage: CliHarness) -> None:
+    stage.script.then(say("I have seen it."))
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        chat.composer.insert("!echo $((40+2)) of them")
+        await chat.shows("your shell, no sandbox")
+        await chat.presses("enter")
+        await chat.shows("42 of them")
+        await chat.shows("Ask, /")
+        await chat.types("Have you seen it?")
+        await chat.shows("I have seen it.")
+    assert stage.model.turn_requests()[-1].mentions("42 of them")
+
+
+async def test_the_editor_of_the_person_changes_the_prompt(
+    stage: CliHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = stage.worktree / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s, edited\\n" "$(cat "$2")" >"$2"\nexit $(cat "$1")\n')
+    editor.chmod(0o700)
+    code = stage.worktree / "code"
+    code.write_text("0")
+    monkeypatch.setenv("VISUAL", f"{editor} {code}")
+    async with stage.daemon(), piloted(stage.socket, stage.worktree) as chat:
+        monkeypatch.setattr(chat.app, "suspend", nullcontext)
+        chat.composer.insert("typed")
+        await chat.presses("ctrl+g")
+        assert chat.composer.text == "typed, edited"
+        code.write_text("1")
+        await chat.presses("ctrl+g")
+        await chat.shows("did not end well")
+        assert chat.composer.text == "typed, edited"

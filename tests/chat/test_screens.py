@@ -134,7 +134,7 @@ async def test_a_full_context_with_what_would_help() -> None:
         command="/clear 3", frees_tokens=90_000, after_tokens=21_000, percent=18.0,
         text="/clear 3 frees about 90k tokens.",
     )  # fmt: skip
-    _is_golden("critical", await _screen(chat, "ctrl+g"))
+    _is_golden("critical", await _screen(chat, "alt+g"))
 
 
 async def test_a_question_of_the_agent() -> None:

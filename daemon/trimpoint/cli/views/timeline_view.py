@@ -21,7 +21,7 @@ from trimpoint_protocol.readmodel import (
 )
 
 from trimpoint.cli.terminal import one_line, printable
-from trimpoint.cli.views.age import clock_time
+from trimpoint.cli.views.age import clock_time, duration
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line, unwrapped
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # most commands show no Markdown
     from markdown_it import MarkdownIt
 
 _MAX_TITLE_CHARS = 300
+_LONG_MS = 1000
 
 PROMPT, ANSWER = ("❯", "bold cyan"), ("●", "green")
 _ACTIVITIES: dict[str, tuple[str, str]] = {
@@ -214,14 +215,23 @@ def display_title(title: str) -> str:
 
 
 def _outcome(entry: TimelineActivity) -> Text | None:
-    """Returns how an activity ended; None if it succeeded."""
+    """Returns how an activity ended and how long it took; None if it succeeded within a second."""
     detail = as_dict(entry.detail)
+    took_ms = detail.get("durationMs")
+    took = duration(took_ms / 1000) if isinstance(took_ms, int) and took_ms >= _LONG_MS else ""
+    ended = _ending(detail)
+    if not ended:
+        return Text(took, "dim") if took else None
+    return ended.append(f" · {took}", "dim") if took else ended
+
+
+def _ending(detail: Mapping[str, Any]) -> Text:
     status, code = detail.get("status"), detail.get("exitCode")
     if status == "declined":
         return Text("declined", "yellow")
     if isinstance(code, int) and code:
         return Text(f"exit code {code}", "yellow")
-    return Text("failed", "red") if status == "failed" else None
+    return Text("failed" if status == "failed" else "", "red")
 
 
 def with_glyph(

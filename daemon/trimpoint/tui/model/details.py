@@ -19,8 +19,13 @@ from trimpoint.cli.views.changes import counts, diff_text, place_of
 from trimpoint.core.model.decision import counted
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.shell_commands import as_typed
+from trimpoint.tui.model.pasted import Fold
 
 MAX_LINES = 400
+OUTPUT_LINES = 4
+"""So many lines of a command's output are shown while its row is closed."""
+_WIDEST = 500
+_CLOSED_PROMPT, _OPEN_PROMPT = Fold(20, 4_000), Fold(MAX_LINES, 100 * MAX_LINES)
 SHORT_LINES = 6
 """So many lines of a summary are shown while it is closed."""
 
@@ -36,7 +41,7 @@ def can_open(entry: TimelineEntry) -> bool:
     """Returns whether an entry has more to show than its row."""
     match entry:
         case TimelineMessage():
-            return False
+            return entry.role == "user" and shown_prompt(entry.text, is_open=False) != entry.text
         case TimelineActivity():
             return any(True for _ in _lines(entry))
         case ContextSummaryBanner():
@@ -56,6 +61,37 @@ def details(entry: TimelineActivity) -> list[Detail]:
         return lines
     more = Detail(f"… {counted(len(lines) - MAX_LINES, 'more line')}", "dim")
     return [*lines[:MAX_LINES], more]
+
+
+def shown_prompt(text: str, *, is_open: bool) -> str:
+    """Returns as much of a prompt as is shown: all but of a long one, such as one with a paste."""
+    most = _OPEN_PROMPT if is_open else _CLOSED_PROMPT
+    whole = text.strip()
+    shown = "\n".join(whole[: most.characters].split("\n")[: most.lines])
+    if len(shown) == len(whole):
+        return text
+    left_out = whole.count("\n") - shown.count("\n")
+    more = f"{left_out:,} more {'line' if left_out == 1 else 'lines'}" if left_out else "more"
+    return f"{shown}\n{'…' if is_open else '▸ …'} {more}"
+
+
+def output_begun(entry: TimelineActivity) -> list[Detail]:
+    """Returns the few lines of a command's output that are shown while its row is closed: the first
+    ones and the last.
+    """
+    if entry.activity != "commandExecution":
+        return []
+    output = str(as_dict(entry.detail).get("aggregatedOutput") or "")
+    ends = output.strip("\n").split("\n", OUTPUT_LINES)
+    if not output.strip():
+        return []
+    if len(ends) <= OUTPUT_LINES:
+        return [Detail(one_line(line, _WIDEST)) for line in ends]
+    rest = ends[-1]
+    left_out = len(ends[OUTPUT_LINES - 2 : -1]) + rest.count("\n")
+    ends = [*ends[: OUTPUT_LINES - 2], rest.rpartition("\n")[2]]
+    shown = [Detail(one_line(line, _WIDEST)) for line in ends]
+    return [*shown[:-1], Detail(f"… {counted(left_out, 'more line')}", "dim"), shown[-1]]
 
 
 def short_summary(summary: str) -> tuple[str, int]:

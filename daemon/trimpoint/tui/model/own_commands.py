@@ -20,6 +20,8 @@ class OwnName(StrEnum):
     PERMISSIONS = "permissions"
     QUEUE = "queue"
     QUIT = "quit"
+    AGAIN = "again"
+    EDITOR = "editor"
     TURNS = "revert"
     KEEP = "clear"
 
@@ -38,6 +40,8 @@ _SUMMARIES = {
     OwnName.ARCHIVE: "Archive the thread",
     OwnName.MODEL: "Choose the model and its effort",
     OwnName.PERMISSIONS: "Choose what the agent may do unasked",
+    OwnName.AGAIN: "Go back to before a prompt, and send it changed",
+    OwnName.EDITOR: "Write the prompt in your editor",
     OwnName.QUEUE: "See, edit, move and take out the prompts that wait",
     OwnName.QUIT: "End the chat; the thread stays",
 }

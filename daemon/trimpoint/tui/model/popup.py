@@ -1,7 +1,14 @@
-"""The menu of slash commands above the composer. Its commands come from the daemon."""
+"""The menus above the composer: slash commands, which come from the daemon, and files."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
 
 from trimpoint_protocol.methods import CommandInfo
 
+from trimpoint.core.model.lenient import as_dict, as_list
+
+_PLACE = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _TAKES_AWAY = {"clear", "compact", "compress", "revert", "new", "undo", "archive", "quit"}
 
 
@@ -79,3 +86,46 @@ def _spelled(name: str, text: str) -> str:
     """Returns a command's name with the sign that the person typed, `/` or `:`."""
     sign = ":" if text.lstrip().startswith(":") else "/"
     return f"{sign}{name.lstrip('/:')}"
+
+
+class FileMenu(Popup):
+    """The menu of the files that `@` and some letters can become."""
+
+    def offer(self, typed: str, paths: Sequence[str]) -> None:
+        """Shows paths for what was typed, the best one first."""
+        rows = [CommandInfo(name=one, usage=one, summary="", details="") for one in paths]
+        self.show(typed, rows)
+
+    def completed(self, text: str) -> str | None:
+        """Returns what the typed word becomes by the choice."""
+        choice = self.choice
+        return f"{spelled_path(choice.name)} " if choice and self.is_for(text) else None
+
+    def is_whole(self) -> bool:
+        """Returns whether the word is the chosen path already."""
+        choice = self.choice
+        return choice is not None and self._text == spelled_path(choice.name)
+
+
+def paths_of(answer: Any) -> list[str]:
+    """Returns the paths of an answer to `fuzzyFileSearch`, folders with a slash at their end. Codex
+    leaves out what git ignores, but not git's own files (measured: 0.163).
+    """
+    files = [as_dict(one) for one in as_list(as_dict(answer).get("files"))]
+    found = [(str(one.get("path")), one.get("match_type") == "directory") for one in files]
+    return [
+        f"{path}/" if is_folder else path
+        for path, is_folder in found
+        if path.split("/")[0] != ".git"
+    ]
+
+
+def file_typed(before: str) -> str | None:
+    """Returns the word at the end of a line that names a file, with its `@`, or None."""
+    found = _PLACE.search(before)
+    return found[0] if found else None
+
+
+def spelled_path(path: str) -> str:
+    """Returns how a prompt names a file."""
+    return f'@"{path}"' if " " in path else f"@{path}"

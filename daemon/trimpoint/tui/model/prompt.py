@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 MAX_HISTORY = 500
+SHELL = "!"
+"""What a command for the person's own shell begins with."""
 _COMMAND = re.compile(r"\s*[/:][a-z-]*(?:\s|$)", re.IGNORECASE)
 
 
@@ -39,6 +41,11 @@ class History:
         self._texts = list(texts or [])
         self._at: int | None = None
         self._draft = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """Returns the prompts, the oldest first."""
+        return list(self._texts)
 
     def add(self, text: str) -> None:
         """Adds a prompt that was sent, or a draft that was taken away, unless it equals the last

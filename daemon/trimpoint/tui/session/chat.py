@@ -25,7 +25,8 @@ from trimpoint_protocol.shapes.agent_sessions import (
 from trimpoint_protocol.shapes.history import HistoryHit
 
 from trimpoint.cli.exits import CliError, sole_error
-from trimpoint.tui.model.prompt import is_command
+from trimpoint.tui.model.popup import paths_of
+from trimpoint.tui.model.prompt import SHELL, is_command
 from trimpoint.tui.model.settings import settings_of
 from trimpoint.tui.model.state import (
     ChatState,
@@ -133,6 +134,8 @@ class Chat:
         :returns: whether the text was accepted; if not, a notice says why.
         """
         self.state.notice = None
+        if text.startswith(SHELL) and text[1:].strip():
+            return await self.prompts.run(text[1:].strip())
         if is_command(text):
             outcome = await self._command(text, new_command_id())
             if outcome is None or outcome.handled:
@@ -193,6 +196,18 @@ class Chat:
             return []
         try:
             return await self._client.complete_command(text)
+        except ClientError:
+            return []
+
+    async def find_files(self, words: str) -> list[str]:
+        """Returns the files and folders of the thread's folder that `words` can stand for, the best
+        first; empty while there is no connection.
+        """
+        if self._client is None:
+            return []
+        params = {"query": words, "roots": [self.state.folder], "cancellationToken": "chat"}
+        try:
+            return paths_of(await self._client.request("fuzzyFileSearch", params))
         except ClientError:
             return []
 

@@ -1,6 +1,6 @@
 """Requests the data of other screens: the context, checkpoints, sessions, search results."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, TypeVar
 
 import msgspec
@@ -16,7 +16,14 @@ from trimpoint_protocol.methods import (
 from trimpoint_protocol.readmodel import ContextPin
 from trimpoint_protocol.shapes.agent_sessions import SessionList, SessionListParams, SessionOverview
 from trimpoint_protocol.shapes.checkpoints import CheckpointList, RevertPreviewParams
-from trimpoint_protocol.shapes.history import HistoryHit, HistorySearchParams, HistorySearchResult
+from trimpoint_protocol.shapes.history import (
+    HistoryExcerpt,
+    HistoryHit,
+    HistoryKind,
+    HistoryReadParams,
+    HistorySearchParams,
+    HistorySearchResult,
+)
 
 from trimpoint.tui.model.settings import Model, models_of
 from trimpoint.tui.model.state import ChatState
@@ -102,14 +109,11 @@ class Inquiries:
             lambda client: client.list_checkpoints(self._thread_id(), limit=limit)
         )
 
-    async def preview_revert(self, turn_id: str | None, *, files: bool) -> CommandOutcome | None:
-        """Returns what a revert to the end of a turn would do; `turn_id` None: to before the first
-        turn.
-        """
+    async def preview_revert(self, number: int, *, files: bool) -> CommandOutcome | None:
+        """Returns what a revert to the end of a turn would do; 0 is before the first turn."""
         params = RevertPreviewParams(
             thread_id=self._thread_id(),
-            turn_id=turn_id,
-            turn_count=0 if turn_id is None else None,
+            turn_count=number,
             scope="files+context" if files else "context",
         )
         return await self._access.attempt(lambda client: client.preview_revert(params))
@@ -130,20 +134,38 @@ class Inquiries:
         # Codex's log of a thread of ours is no session of another agent.
         return [one for one in others if one.agent != "trimpoint" and one.id not in own]
 
-    async def search(self, query: str, scope: Scope) -> list[HistoryHit]:
-        """Returns the entries that match the query, the best first."""
+    async def search(
+        self, query: str, scope: Scope, kinds: Sequence[HistoryKind] = ()
+    ) -> list[HistoryHit]:
+        """Returns the entries that match the query, the best first; of some kinds if given."""
         state = self._state
         params = HistorySearchParams(
             query=query,
             thread_id=state.thread_id if scope == "thread" else None,
             cwd=state.folder if scope == "folder" else None,
             scope=scope,
+            kinds=list(kinds),
             limit=MAX_FOUND,
         )
         found = await self._access.attempt(
             lambda client: client.request("history/search", params, result=HistorySearchResult)
         )
         return found.hits if found is not None else []
+
+    async def whole_text(self, hit: HistoryHit) -> str | None:
+        """Returns the whole text of an entry that was found."""
+        return await self._text_of(hit.thread_id, hit.entry_id, hit.turn_id)
+
+    async def prompt_of(self, turn: int) -> str | None:
+        """Returns the text with which a turn of the open thread begins."""
+        return await self._text_of(self._thread_id(), f"h{turn}.1", None)
+
+    async def _text_of(self, thread_id: str, entry_id: str, turn_id: str | None) -> str | None:
+        params = HistoryReadParams(thread_id=thread_id, entry_id=entry_id, turn_id=turn_id)
+        found = await self._access.attempt(
+            lambda client: client.request("history/read", params, result=HistoryExcerpt)
+        )
+        return found.entries[0].text if found is not None and found.entries else None
 
     def _thread_id(self) -> str:
         assert self._state.thread_id is not None

@@ -4,13 +4,14 @@ Always true: a prompt is in `ChatState.outgoing` until the daemon has acknowledg
 under one id, so it may be sent again after a lost connection, and is taken once.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 from trimpoint_protocol import commands as c
 from trimpoint_protocol.client import Client, ClientError, RemoteError, new_command_id
 from trimpoint_protocol.readmodel import QueuedPrompt
 
+from trimpoint.tui.model.pasted import input_of
 from trimpoint.tui.model.prompt import Outgoing
 from trimpoint.tui.model.state import ChatState, Notice, Tone
 from trimpoint.tui.session.changes import Changes
@@ -65,6 +66,19 @@ class Prompts:
             self._state.outgoing = [one for one in self._state.outgoing if one.id != sent.id]
             self._changes.note()
 
+    async def run(self, command: str) -> bool:
+        """Has Codex run a command in the person's shell, outside of its sandbox, and tell the agent
+        of it; returns whether that began.
+        """
+
+        async def begin(client: Client) -> bool:
+            await self._connection.prepare(client)
+            params = {"threadId": self._state.thread_id, "command": command}
+            await client.request("thread/shellCommand", params)
+            return True
+
+        return await self._connection.attempt(begin) is not None
+
     async def _accepted(self, sent_id: str, *, is_later: bool) -> bool:
         client = await self._connection.awaited_client()
         if client is None:
@@ -91,7 +105,7 @@ class Prompts:
         state = self._state
         state.steered[sent.id] = sent.text
         params = {
-            "threadId": sent.thread_id, "expectedTurnId": turn_id, "input": _input(sent.text),
+            "threadId": sent.thread_id, "expectedTurnId": turn_id, "input": input_of(sent.text),
             "clientUserMessageId": sent.id,
         }  # fmt: skip
         try:
@@ -120,7 +134,7 @@ class Prompts:
         command = c.QueuePrompt(
             command_id=sent_id,
             thread_id=thread_id,
-            input=_input(text),
+            input=input_of(text),
             client_user_message_id=sent_id,
         )
         await client.dispatch(command)
@@ -155,7 +169,3 @@ class Prompts:
     def _thread_id(self) -> str:
         assert self._state.thread_id is not None
         return self._state.thread_id
-
-
-def _input(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text, "text_elements": []}]

@@ -16,7 +16,7 @@ from trimpoint_protocol.readmodel import QueuedPrompt, TimelineMessage
 
 from trimpoint.cli.terminal import printable
 from trimpoint.core.model.decision import counted
-from trimpoint.tui.model.own_commands import OwnCommand, OwnName, own_command
+from trimpoint.tui.model.own_commands import own_command
 from trimpoint.tui.model.prompt import text_of
 from trimpoint.tui.model.state import ChatState, Tone
 from trimpoint.tui.model.transcript import Transcript
@@ -26,8 +26,10 @@ from trimpoint.tui.widgets.alerts import Alerts
 from trimpoint.tui.widgets.bars import SPIN_S, ActivityBar, StatusBar
 from trimpoint.tui.widgets.bindings import BINDINGS, EVERYWHERE
 from trimpoint.tui.widgets.composer import CommandMenu, Composer
+from trimpoint.tui.widgets.editor import edited
 from trimpoint.tui.widgets.help_screen import ReadScreen
 from trimpoint.tui.widgets.other_screens import OtherScreens
+from trimpoint.tui.widgets.prompt_picker import PromptPicker
 from trimpoint.tui.widgets.question_card import QuestionCard
 from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.terminal_cursor import TerminalCursor
@@ -60,7 +62,7 @@ class ChatApp(OtherScreens):
         self._card = QuestionCard(clock)
         self._activity = ActivityBar(id="activity")
         self._menu = CommandMenu(id="menu")
-        self._composer = Composer(self._menu, chat.complete)
+        self._composer = Composer(self._menu, chat.complete, chat.find_files)
         self._status = StatusBar(id="status")
         self._cursor = TerminalCursor(self._write)
         self._alerts = Alerts(self._write, is_loud=is_loud)
@@ -128,7 +130,7 @@ class ChatApp(OtherScreens):
             self._chat.drafts.keep(before, "")
             return
         if before:
-            self._chat.drafts.keep(before, self._composer.text)
+            self._chat.drafts.keep(before, self._composer.whole_text)
         self._composer.put(self._chat.drafts.read(place))
 
     def _take_returned(self) -> None:
@@ -138,7 +140,7 @@ class ChatApp(OtherScreens):
 
     def _keep_draft(self) -> None:
         if self._place == self._state.place:
-            self._chat.drafts.keep(self._place, self._state.unsent(self._composer.text))
+            self._chat.drafts.keep(self._place, self._state.unsent(self._composer.whole_text))
 
     def on_unmount(self) -> None:
         self._keep_draft()
@@ -199,34 +201,10 @@ class ChatApp(OtherScreens):
         own = own_command(message.text)
         if own is not None:
             self._state.notice = None
-            self._carry_out(own)
+            self.carry_out(own)
+            self._show_bars()
         else:
             self.submit(message.text, is_later=message.is_later)
-
-    def _carry_out(self, own: OwnCommand) -> None:
-        thread_id = self._state.thread_id
-        match own.name:
-            case name if (show := self.screens.get(name)) is not None:
-                show()
-            case OwnName.QUIT:
-                self.exit()
-            case _ if thread_id is None:
-                self._state.tell(Tone.PROBLEM, "There is no thread yet.")
-            case OwnName.RENAME:
-                self.run_worker(self._chat.rename(thread_id, own.rest))
-            case OwnName.FORK:
-                self.run_worker(self._chat.fork(thread_id))
-            case OwnName.ARCHIVE:
-                self.run_worker(self._archive(thread_id))
-            case _:
-                raise ValueError(f"/{own.name} has no screen and does nothing")
-        self._show_bars()
-
-    async def _archive(self, thread_id: str) -> None:
-        await self._chat.archive(thread_id, back=False)
-        if self._state.notice is None:
-            self.action_new()
-            self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
 
     @work
     async def submit(self, text: str, *, is_later: bool = False) -> None:
@@ -298,7 +276,7 @@ class ChatApp(OtherScreens):
 
     def action_escape(self) -> None:
         """Closes the menu, or leaves the transcript, or declines a question, or interrupts the
-        turn: the first that applies.
+        turn, or the second time lists the prompts to edit: the first that applies.
         """
         if self._composer.close_menu():
             return
@@ -309,7 +287,9 @@ class ChatApp(OtherScreens):
             return
         if self._state.busy is not None or self._state.command:
             self._interrupt()
-        elif self._state.notice is not None:
+        elif not self._composer.text and self.is_second_escape(self._clock()):
+            self.action_earlier()
+        else:
             self._state.notice = None
             self._show_bars()
 
@@ -363,6 +343,23 @@ class ChatApp(OtherScreens):
         """Sends the prompt of a turn that failed again."""
         if (prompt := self._state.failed_prompt) is not None:
             self.submit(prompt)
+
+    def action_prompts(self) -> None:
+        """Shows the earlier prompts of all threads."""
+        self.push_screen(PromptPicker(self._chat, self._composer.prompts.texts), self._type)
+
+    def _type(self, text: str | None) -> None:
+        if text is not None:
+            self._composer.put_before(text)
+
+    def action_editor(self) -> None:
+        """Opens the person's editor with what is typed."""
+        text = edited(self, self._composer.whole_text)
+        if text is None:
+            self._state.tell(Tone.PROBLEM, "The editor ($VISUAL, $EDITOR) did not end well.")
+        else:
+            self._composer.put(text)
+        self._show_bars()
 
     def action_take_advice(self) -> None:
         """Puts the advised command into the composer."""

@@ -180,7 +180,7 @@ def _advice(state: ChatState) -> list[Text]:
         return [Text(f"▲ {one_line(context.auto.message, 300)}", style)]
     if state.advice is None:
         return []
-    keys = Text(" · Ctrl+G types it", "dim")
+    keys = Text(" · Alt+G types it", "dim")
     return [Text(f"▲ {one_line(state.advice.text, 300)}", style).append_text(keys)]
 
 

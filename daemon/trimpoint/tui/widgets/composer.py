@@ -1,4 +1,4 @@
-"""The editor of the prompt, with the menu of slash commands and earlier prompts."""
+"""The editor of the prompt, with the menus of slash commands and files, and earlier prompts."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
@@ -13,18 +13,23 @@ from trimpoint_protocol.methods import CommandInfo
 
 from trimpoint.cli.terminal import one_line
 from trimpoint.tui.model.own_commands import complete_own
-from trimpoint.tui.model.popup import Popup
-from trimpoint.tui.model.prompt import History, is_command
+from trimpoint.tui.model.pasted import OF_DRAFTS, OF_PASTES, Pastes, images_pasted
+from trimpoint.tui.model.popup import FileMenu, Popup, file_typed
+from trimpoint.tui.model.prompt import SHELL, History, is_command
 from trimpoint.tui.model.settings import Settings
 
 _MENU_ROWS = 8
 # While no turn runs, and while one does.
-_PLACEHOLDERS = ("Ask, or type / for commands", "Tell the agent more, or queue what comes next")
+_PLACEHOLDERS = (
+    "Ask, / for commands, @ for files",
+    "Tell the agent more, or queue what comes next",
+)
 Complete = Callable[[str], Awaitable[list[CommandInfo]]]
+FindFiles = Callable[[str], Awaitable[list[str]]]
 
 
 class CommandMenu(Static):
-    """The menu of slash commands above the composer."""
+    """The menu of slash commands, or of files, above the composer."""
 
     def show(self, popup: Popup, width: int) -> None:
         """Draws the menu, or hides it."""
@@ -34,11 +39,12 @@ class CommandMenu(Static):
 
 
 def menu_text(popup: Popup, width: int) -> Text:
-    """Returns the lines of the menu around the chosen command."""
+    """Returns the lines of the menu around the chosen row."""
     commands = popup.commands
     first = max(0, min(popup.chosen - _MENU_ROWS // 2, len(commands) - _MENU_ROWS))
     shown = list(enumerate(commands))[first : first + _MENU_ROWS]
-    column = min(max(len(one_line(command.usage)) for _, command in shown), width // 3)
+    widest = max(len(one_line(command.usage)) for _, command in shown)
+    column = min(widest, width if isinstance(popup, FileMenu) else width // 3)
     lines = [_menu_line(command, column, is_chosen=at == popup.chosen) for at, command in shown]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
@@ -91,17 +97,19 @@ class Composer(TextArea):
     class WantsHelp(Message):
         """Posted when a question mark was typed into an empty composer."""
 
-    def __init__(self, menu: CommandMenu, complete: Complete) -> None:
+    def __init__(self, menu: CommandMenu, complete: Complete, find_files: FindFiles) -> None:
         super().__init__(
             id="composer", soft_wrap=True, tab_behavior="focus", show_line_numbers=False,
             placeholder=_PLACEHOLDERS[False],
         )  # fmt: skip
         self.is_in_turn = False
         self._settings: Settings | None = None
-        self.popup = Popup()
+        self._commands, self._files = Popup(), FileMenu()
+        self._pastes = Pastes()
         self.prompts = History()
         self._menu = menu
         self._complete = complete
+        self._find_files = find_files
         self.cursor_blink = False
         self.highlight_cursor_line = False
 
@@ -113,6 +121,16 @@ class Composer(TextArea):
             self._settings = settings
             self.border_subtitle = _settings_text(settings) if settings is not None else ""
 
+    @property
+    def popup(self) -> Popup:
+        """Returns the menu that is shown, or would be."""
+        return self._files if self._files.is_open else self._commands
+
+    @property
+    def whole_text(self) -> str:
+        """Returns the text with what was folded in it."""
+        return self._pastes.unfolded(self.text)
+
     def set_aside(self) -> None:
         """Empties the editor; the arrow keys bring the text back."""
         self.prompts.add(self.text)
@@ -120,11 +138,12 @@ class Composer(TextArea):
 
     def put(self, text: str) -> None:
         """Replaces the text and moves the cursor to its end."""
-        self.text = text
+        self.text = self._pastes.folded(text, OF_DRAFTS)
         self.move_cursor(self.document.end)
 
     def put_before(self, text: str) -> None:
         """Brings back a text that was not sent, before what was typed meanwhile."""
+        text = self._pastes.folded(text, OF_DRAFTS)
         self.put(f"{text}\n\n{self.text}" if self.text.strip() else text)
 
     def show_menu(self) -> None:
@@ -132,17 +151,43 @@ class Composer(TextArea):
         self._menu.show(self.popup, max(20, self.screen.size.width - 2))
 
     def on_text_area_changed(self) -> None:
+        self._show_files()
+        is_shell = self.text.startswith(SHELL)
+        self.border_title = "your shell, no sandbox" if is_shell else ""
         if is_command(self.text) and " " not in self.text.lstrip():
             self._look_up(self.text)
         else:
-            self.popup.hide()
+            self._commands.hide()
+            self.show_menu()
+
+    def on_text_area_selection_changed(self) -> None:
+        if self._files.is_open and not self._files.is_for(self._file_word()):
+            self._show_files()
+
+    def _show_files(self) -> None:
+        word = self._file_word()
+        if len(word) > 1:
+            self._look_up_file(word)
+        elif self._files.is_open:
+            self._files.hide()
+            self.show_menu()
+
+    def _file_word(self) -> str:
+        row, column = self.cursor_location
+        return file_typed(self.document.get_line(row)[:column]) or ""
+
+    @work(exclusive=True, group="files")
+    async def _look_up_file(self, word: str) -> None:
+        found = await self._find_files(word[1:])
+        if self.is_attached and self._file_word() == word:
+            self._files.offer(word, found)
             self.show_menu()
 
     @work(exclusive=True)
     async def _look_up(self, text: str) -> None:
         commands = [*await self._complete(text.strip()), *complete_own(text.strip())]
-        if self.text == text:
-            self.popup.show(text, commands)
+        if self.is_attached and self.text == text:
+            self._commands.show(text, commands)
             self.show_menu()
 
     def close_menu(self) -> bool:
@@ -153,14 +198,26 @@ class Composer(TextArea):
         return was_open
 
     def action_complete(self) -> None:
-        """Inserts the command that is chosen in the menu."""
-        completed = self.popup.completed(self.text)
+        """Inserts what is chosen in the menu."""
+        if self._take_file():
+            return
+        completed = self._commands.completed(self.text)
         if completed is None and self.popup.is_open:
             return  # the menu for this text is on its way
         if completed is None:
             self.post_message(self.WantsHistory())
         else:
             self.put(completed)
+
+    def _take_file(self) -> bool:
+        """Inserts the chosen file; returns whether the menu of files has the keys."""
+        if not self._files.is_open:
+            return False
+        word = self._file_word()
+        if (path := self._files.completed(word)) is not None:
+            row, column = self.cursor_location
+            self.replace(path, (row, column - len(word)), (row, column))
+        return True
 
     def action_send(self, *, is_later: bool = False) -> None:
         """Sends the text, for later if wanted. If the menu is open and its choice is not typed
@@ -170,16 +227,34 @@ class Composer(TextArea):
             self.action_delete_left()
             self.action_line()
             return
-        completed = self.popup.completed(self.text)
-        if completed is not None and not self.popup.is_whole():
+        if not self._files.is_whole() and self._take_file():
+            return
+        completed = self._commands.completed(self.text)
+        if completed is not None and not self._commands.is_whole():
             self.put(completed)
             if completed.endswith(" "):
                 return
-        text = self.text.strip()
+        text = self.whole_text.strip()
         if text:
-            self.prompts.add(text)
+            self.prompts.add(self.text.strip())
             self.text = ""
             self.post_message(self.Sent(text, is_later=is_later))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Inserts what is pasted; what is long is folded, and an image is named by its path."""
+        event.stop()
+        event.prevent_default()
+        text = "\n".join(event.text.splitlines()) if "\r" in event.text else event.text
+        self.insert(images_pasted(text) or self._pastes.folded(text, OF_PASTES))
+
+    def action_delete_left(self) -> None:
+        """Deletes the selection, or what stands for a paste or an image, or a character."""
+        row, column = self.cursor_location
+        name = self._pastes.name_before(self.document.get_line(row)[:column])
+        if name is None or not self.selection.is_empty:
+            super().action_delete_left()
+        else:
+            self.delete((row, column - len(name)), (row, column))
 
     def action_line(self) -> None:
         """Inserts a line break."""

@@ -9,18 +9,22 @@ from trimpoint_protocol.readmodel import QueuedPrompt
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 from trimpoint_protocol.shapes.history import HistoryHit
 
-from trimpoint.tui.model.own_commands import OwnName
+from trimpoint.tui.model.own_commands import OwnCommand, OwnName
 from trimpoint.tui.model.prompt import text_of
+from trimpoint.tui.model.state import Tone
 from trimpoint.tui.model.thread_options import Picked, PickedFor
 from trimpoint.tui.session.chat import Chat
 from trimpoint.tui.widgets.help_screen import ReadScreen, table_of_keys
 from trimpoint.tui.widgets.inspection_screen import InspectionScreen
+from trimpoint.tui.widgets.prompt_picker import Again, AgainPicker
 from trimpoint.tui.widgets.queue_screen import QueueScreen
 from trimpoint.tui.widgets.search_picker import SearchPicker
 from trimpoint.tui.widgets.settings_pickers import Changed, ModelPicker, PermissionsPicker
 from trimpoint.tui.widgets.thread_picker import ThreadPicker
 from trimpoint.tui.widgets.transcript_view import TranscriptView
-from trimpoint.tui.widgets.turn_picker import KeepPicker, TurnPicker
+from trimpoint.tui.widgets.turn_picker import KeepPicker, RevertPicker
+
+_TWICE_WITHIN_S = 1.0
 
 
 class OtherScreens(App[None]):
@@ -31,11 +35,14 @@ class OtherScreens(App[None]):
         self._chat = chat
         self._state = chat.state
         self._transcript = TranscriptView(chat.state)
+        self._escaped_at = -_TWICE_WITHIN_S
         self.screens: dict[OwnName, Callable[[], None]] = {
             OwnName.THREADS: self.action_threads,
             OwnName.TURNS: self.action_turns,
             OwnName.KEEP: self.action_keep,
             OwnName.SEARCH: self.action_search,
+            OwnName.AGAIN: self.action_earlier,
+            OwnName.EDITOR: self.action_editor,
             OwnName.QUEUE: self.action_queue,
             OwnName.MODEL: self.action_model,
             OwnName.PERMISSIONS: self.action_permissions,
@@ -51,6 +58,40 @@ class OtherScreens(App[None]):
 
     def type_before(self, text: str) -> None:
         """Puts a text before what is typed."""
+        raise NotImplementedError
+
+    def carry_out(self, own: OwnCommand) -> None:
+        """Does what one of the screen's own commands says."""
+        thread_id = self._state.thread_id
+        match own.name:
+            case name if (show := self.screens.get(name)) is not None:
+                show()
+            case OwnName.QUIT:
+                self.exit()
+            case _ if thread_id is None:
+                self._state.tell(Tone.PROBLEM, "There is no thread yet.")
+            case OwnName.RENAME:
+                self.run_worker(self._chat.rename(thread_id, own.rest))
+            case OwnName.FORK:
+                self.run_worker(self._chat.fork(thread_id))
+            case OwnName.ARCHIVE:
+                self.run_worker(self._archive(thread_id))
+            case _:
+                raise ValueError(f"/{own.name} has no screen and does nothing")
+
+    async def _archive(self, thread_id: str) -> None:
+        await self._chat.archive(thread_id, back=False)
+        if self._state.notice is None:
+            self.action_new()
+            self._state.tell(Tone.DONE, "Archived. Ctrl+T brings it back.")
+
+    def is_second_escape(self, now: float) -> bool:
+        """Returns whether Esc was pressed a moment ago, too."""
+        before, self._escaped_at = self._escaped_at, now
+        return now - before < _TWICE_WITHIN_S
+
+    def action_editor(self) -> None:
+        """Opens the person's editor with what is typed."""
         raise NotImplementedError
 
     def action_help(self) -> None:
@@ -85,7 +126,23 @@ class OtherScreens(App[None]):
     def action_turns(self) -> None:
         """Shows the list of turns to revert to."""
         if self._state.thread_id is not None:
-            self.push_screen(TurnPicker(self._chat), self._run)
+            self.push_screen(RevertPicker(self._chat), self._run)
+
+    def action_earlier(self) -> None:
+        """Shows the prompts that can be edited and sent again."""
+        if self._state.thread_id is not None:
+            self.push_screen(AgainPicker(self._chat), self._chosen_again)
+
+    def _chosen_again(self, again: Again | None) -> None:
+        if again is not None:
+            self._edit_again(again)
+
+    @work
+    async def _edit_again(self, again: Again) -> None:
+        prompt = await self._chat.inquiries.prompt_of(again.turn)
+        if prompt is not None and await self._chat.submit(again.command):
+            self.type_before(prompt)
+        self.show_state()
 
     def action_keep(self) -> None:
         """Shows the turns that a clear can keep."""

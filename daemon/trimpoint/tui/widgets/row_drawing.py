@@ -27,7 +27,7 @@ from trimpoint.cli.views.timeline_view import (
     turn_end,
 )
 from trimpoint.core.model.decision import counted
-from trimpoint.tui.model.details import details, short_summary
+from trimpoint.tui.model.details import Detail, details, output_begun, short_summary, shown_prompt
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import key_of
 
@@ -122,7 +122,7 @@ class RowDrawing:
 def _with_text(entry: TimelineMessage, text: str) -> TimelineMessage:
     return TimelineMessage(
         id=entry.id, turn_id=entry.turn_id, role=entry.role, text=text,
-        created_at=entry.created_at, trimmed=False, trim_point_id=None,
+        created_at=entry.created_at, trimmed=entry.trimmed, trim_point_id=entry.trim_point_id,
     )  # fmt: skip
 
 
@@ -148,12 +148,16 @@ def _parts(place: Place) -> list[RenderableType]:
     match entry:
         case ContextSummaryBanner():
             parts.append(_banner(entry, is_open=place.is_open))
+        case TimelineMessage(role="user"):
+            shown = shown_prompt(entry.text, is_open=place.is_open)
+            entry = entry if shown == entry.text else _with_text(entry, shown)
+            parts.append(timeline_row(entry, marks, is_first=is_first))
         case ContextTrimPointDivider() | TimelineMessage():
             parts.append(timeline_row(entry, marks, is_first=is_first))
         case TimelineActivity():
             parts.append(timeline_row(entry, marks, is_first=is_first))
-            if place.is_open:
-                parts.append(_details(entry))
+            if lines := details(entry) if place.is_open else output_begun(entry):
+                parts.append(_detail_lines(lines, is_wrapped=place.is_open))
     if place.is_last and place.mark and place.mark.status != "running":
         parts += turn_end(entry, marks)
     return parts
@@ -176,8 +180,8 @@ def _banner(entry: ContextSummaryBanner, *, is_open: bool) -> RenderableType:
     return summary_panel(f"▸ {entry.header} · {counted(left_out, 'more line')}", short)
 
 
-def _details(entry: TimelineActivity) -> RenderableType:
-    lines = Text(no_wrap=False)
-    for number, detail in enumerate(details(entry)):
+def _detail_lines(found: list[Detail], *, is_wrapped: bool) -> RenderableType:
+    lines = Text(no_wrap=not is_wrapped, overflow=None if is_wrapped else "ellipsis")
+    for number, detail in enumerate(found):
         lines.append("\n" if number else "").append(detail.text, _LOOKS[detail.look])
     return Padding(lines, (0, 0, 0, 4))

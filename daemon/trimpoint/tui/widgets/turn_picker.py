@@ -1,6 +1,6 @@
 """The list of turns to revert to, with a preview of what the revert would do."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from textual import work
@@ -16,21 +16,35 @@ from trimpoint.tui.widgets.picker import Picker, columns
 
 MAX_TURNS = 200
 _MAX_FILES = 12
+R = TypeVar("R")
 
 
-class TurnPicker(Picker[TurnCheckpoint, str]):
-    """Lists the turns; its result is the `/revert` command to run, None if the person cancelled."""
+class TurnPicker(Picker[TurnCheckpoint, R]):
+    """The base of lists of turns to go back to, with a preview; None if the person cancelled."""
+
+    heading_words: ClassVar[str]
+    with_files: ClassVar[bool]
+    skipped: ClassVar[int]
+    """How many of the newest turns are not listed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "files", show=False, priority=True),
     ]
 
     def __init__(self, chat: Chat) -> None:
-        super().__init__("Go back to the end of turn …", "number or words of the prompt")
+        super().__init__(self.heading_words, "number or words of the prompt")
         self._chat = chat
-        self._with_files = True
+        self._with_files = self.with_files
         self._previewed: TurnCheckpoint | None = None
         self._preview: CommandOutcome | None = None
+
+    def reached(self, turn: TurnCheckpoint) -> int:
+        """Returns the number of the turn that is gone back to."""
+        raise NotImplementedError
+
+    def result(self, turn: TurnCheckpoint, command: str) -> R | None:
+        """Returns the result for a turn."""
+        raise NotImplementedError
 
     def on_mount(self) -> None:
         self._read()
@@ -41,17 +55,19 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         if found is None:
             self.dismiss(None)
             return
-        # The newest first; going back to the last turn would change nothing.
-        turns = list(reversed(found.turns))[1:]
+        newest_first = list(reversed(found.turns))[self.skipped :]
+        turns = [one for one in newest_first if self.reached(one) >= 0]
         options = [Option(turn, f"{turn.number} {turn.prompt}") for turn in turns]
-        self.offer(options, "There is no turn before the last one.")
+        self.offer(options, "There is no turn to go back to.")
 
     def heading(self) -> Text:
         """Returns the scope of the revert, or the turn that the preview is for."""
         if self._previewed is None:
             scope = "files and context" if self._with_files else "the context alone"
             return Text.assemble((self._title, "bold"), (f"  {scope}", "yellow"))
-        return Text(f"Back to the end of turn {self._previewed.number}", "bold")
+        number = self.reached(self._previewed)
+        where = f"the end of turn {number}" if number else "before the first turn"
+        return Text(f"Back to {where}", "bold")
 
     def keys(self) -> str:
         """Returns the line that explains the keys."""
@@ -75,16 +91,18 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         return columns(left, right, width)
 
     def take(self, value: TurnCheckpoint) -> None:
-        """Shows the preview; the second time, closes the list with the command."""
-        if self._previewed is not None:
+        """Shows the preview; the second time, closes the list with the result."""
+        if (turn := self._previewed) is not None:
             scope = "" if self._with_files else " --context"
-            self.dismiss(f"/revert {self._previewed.number}{scope}")
+            self.dismiss(self.result(turn, f"/revert {self.reached(turn)}{scope}"))
         else:
             self._look(value)
 
     @work(exclusive=True)
     async def _look(self, turn: TurnCheckpoint) -> None:
-        preview = await self._chat.inquiries.preview_revert(turn.turn_id, files=self._with_files)
+        preview = await self._chat.inquiries.preview_revert(
+            self.reached(turn), files=self._with_files
+        )
         if preview is not None:
             self._previewed, self._preview = turn, preview
             self._input.display = False
@@ -112,6 +130,22 @@ class TurnPicker(Picker[TurnCheckpoint, str]):
         self._input.display = True
         self._input.focus()
         self.draw()
+
+
+class RevertPicker(TurnPicker[str]):
+    """Lists the turns whose end can be gone back to; its result is the command to run."""
+
+    heading_words = "Go back to the end of turn …"
+    with_files = True
+    skipped = 1  # going back to the last turn would change nothing
+
+    def reached(self, turn: TurnCheckpoint) -> int:
+        """Returns the number of the turn that is gone back to."""
+        return turn.number
+
+    def result(self, turn: TurnCheckpoint, command: str) -> str:
+        """Returns the command to run."""
+        return command
 
 
 class KeepPicker(Picker[tuple[int, TurnCheckpoint | None], str]):

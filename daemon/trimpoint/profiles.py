@@ -235,9 +235,10 @@ class Profiles:
             finally:
                 live.is_unwanted.set()
                 self.running.remove(live.served.profile)
+                # Also when the daemon ends: records that become durable then have no task left.
+                live.registry.close()
                 tasks.cancel_scope.cancel()
         ended = self._live.pop(key)
-        ended.registry.close()
         ended.gone.set()
         log.info("profile_ended", profile=key)
 

@@ -314,8 +314,11 @@ class Sessions:
             the thread is archived in Codex.
         :raises ProviderFailure: when another program has the thread open.
         """
-        if not isinstance(command, OF_THE_QUEUE):
-            await self.prepare(await self._registry.thread(command.thread_id), command)
+        writer = await self._registry.thread(command.thread_id)
+        # A command that is repeated gets its stored answer, whatever has become of the thread.
+        is_known = command.command_id in writer.state.receipts
+        if not is_known and not isinstance(command, OF_THE_QUEUE):
+            await self.prepare(writer, command)
         return await self._registry.dispatch(command)
 
     async def prepare(self, writer: ThreadWriter, command: wire.AnyClientCommand) -> None:
@@ -371,26 +374,23 @@ class Sessions:
 
         :raises ProviderFailure: when Codex has ended or does not answer.
         """
+        if self._may_lack_turns(writer):
+            async with self._runner.lock(writer.thread_id):
+                if self._may_lack_turns(writer):  # an operation may have begun meanwhile
+                    await self._threads.take_in(writer)
+
+    def _may_lack_turns(self, writer: ThreadWriter) -> bool:
         state = writer.state
         is_settled = state.open_operation is None and state.generation.ready and not state.archived
-        if (
-            is_settled
-            and writer.read_only is None
-            and not self._threads.is_loaded(state.generation.provider_thread_id)
-        ):
-            async with self._runner.lock(writer.thread_id):
-                await self._threads.take_in(writer)
+        is_loaded = self._threads.is_loaded(state.generation.provider_thread_id)
+        return is_settled and writer.read_only is None and not is_loaded
 
     async def _open(self, writer: ThreadWriter) -> None:
         result = await writer.execute(internal.OpenSession(force=writer.state.generation.ready))
         await self._runner.operation_ended(writer, self._wait_s)
-        operation = writer.state.operation
-        if (
-            operation is not None
-            and operation.id == result.operation_id
-            and operation.phase is Phase.FAILED
-        ):
-            raise ProviderUnavailable(operation.message)
+        ended = writer.state.operation
+        if ended and ended.id == result.operation_id and ended.phase is Phase.FAILED:
+            raise ProviderUnavailable(ended.message)
 
 
 def _must_reload(writer: ThreadWriter, asked: ClientResume | None) -> bool:

@@ -75,6 +75,7 @@ class CodexLink:
         self._changed = anyio.Event()
         self._wanted = anyio.Event()
         self._failure: ProviderUnavailable | None = None
+        self._connected_at_s: float | None = None
 
     def start(self, tasks: TaskGroup, handler: LinkHandler) -> None:
         """Supervises the child in `tasks`. The first child is started by the first request or
@@ -158,9 +159,9 @@ class CodexLink:
         try:
             while True:
                 await self._wanted.wait()
-                began = anyio.current_time()
+                self._connected_at_s = None
                 reason = await self._run_epoch()
-                if anyio.current_time() - began > HEALTHY_AFTER_S:
+                if self._was_healthy():
                     pause_s = FIRST_PAUSE_S
                 log.warning("codex_gone", epoch=self.epoch, reason=reason, next_start_in_s=pause_s)
                 await anyio.sleep(pause_s)
@@ -210,7 +211,15 @@ class CodexLink:
                 self._handler.on_epoch_ended(self.epoch, reason)
         return reason
 
+    def _was_healthy(self) -> bool:
+        """Returns whether the last child answered and lived for a while. One that hangs while it
+        starts was not.
+        """
+        began_s = self._connected_at_s
+        return began_s is not None and anyio.current_time() - began_s > HEALTHY_AFTER_S
+
     def _set_peer(self, peer: Peer) -> None:
+        self._connected_at_s = anyio.current_time()
         self._peer, self._failure = peer, None
         self._announce()
 

@@ -221,7 +221,7 @@ class TypedCommands:
                 self._sessions.begin_cancelling(turn.thread_id)
 
         try:
-            outcome = await self._runner.run(parsed, turn.thread_id, None, note)
+            outcome = await self._runner.run(parsed, turn.thread_id, _command_id(turn), note)
         except (
             Exception
         ) as failure:  # the boundary: the request was answered, so the turn must be ended
@@ -290,6 +290,14 @@ def typed_in(turn_input: Any) -> Typed | None:
     if isinstance(parsed, NotACommand):
         return None
     return Typed(parsed, text if len(texts) == len(parts) else None)
+
+
+def _command_id(turn: PlayedTurn) -> str | None:
+    """Returns an id by which a prompt is recognized that a client sends again after it has lost the
+    connection, so that its command is not carried out twice.
+    """
+    client_id = turn.prompt["clientId"]
+    return f"typed:{client_id}" if isinstance(client_id, str) and client_id else None
 
 
 def _prompt(text: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -239,7 +239,7 @@ METHODS: dict[str, Method] = {
             "session/export",
             ExportParams,
             ExportResult,
-            "A whole thread as a document, for a person to read or keep.",
+            "The older name of sessions/export, for threads: a whole thread as a document.",
         ),
         Method("context/status", ThreadParams, ContextStatus, "How full the agent's context is."),
         Method(
@@ -294,7 +294,7 @@ METHODS: dict[str, Method] = {
             "sessions/export",
             agent_sessions.SessionExportParams,
             agent_sessions.SessionContent,
-            "A whole session of any agent as a document.",
+            "A whole thread, or a session of another agent, as a document.",
         ),
         Method(
             "sessions/continue",

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimpoint.sessionlogs.catalogue import Query, found_sessions, listed
-from trimpoint.sessionlogs.export import ndjson
+from trimpoint.sessionlogs.export import exported, ndjson
 from trimpoint.sessionlogs.live import live_window
-from trimpoint.sessionlogs.markdown import markdown
 from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import Reading
@@ -55,7 +54,7 @@ def read_all(folder: Path) -> None:
             for line in ndjson(found, include_compacted=True):
                 json.loads(line)
             live_window(Reading(found))
-            "".join(markdown(Reading(found)))
+            b"".join(exported(found, "markdown", include_compacted=True))
 
 
 def write(folder: Path, place: str, data: bytes) -> Path:

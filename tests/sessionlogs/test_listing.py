@@ -177,8 +177,24 @@ def test_messages_that_left_the_context_are_exported_when_asked_for(
     monkeypatch.setenv("CODEX_HOME", str(FIXTURES / "codex-0.171.0" / "compacted-by-hand"))
     [found] = ids(FIXTURES / "codex-0.171.0" / "compacted-by-hand", Query())
     more = ["--include-compacted"] if include else []
-    for form, name in (("markdown", "a.md"), ("unified-json", "a.json")):
+    for form, name in (("markdown", "a.md"), ("html", "a.html"), ("unified-json", "a.json")):
         out = tmp_path / name
         assert main(["sessions", "export", found, "--format", form, "-o", str(out), *more]) == 0
         assert ("reply 2" in out.read_text()) is include
         assert "SUMMARY" in out.read_text()
+
+
+def test_a_document_has_what_tools_were_given_and_returned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = FIXTURES / "gemini-cli-0.61.0" / "compressed"
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(tmp_path))
+    (tmp_path / ".gemini").symlink_to(home)
+    found = ids(home, Query(agent="gemini"))[0]
+    for form in ("markdown", "html"):
+        out = tmp_path / form
+        words = ["--agent", "gemini", "--format", form, "--include-compacted", "-o", str(out)]
+        assert main(["sessions", "export", found, *words]) == 0
+        assert "list_directory" in out.read_text()
+        assert "project is empty" in out.read_text()
+    assert "- Session: gemini `" in (tmp_path / "markdown").read_text()

@@ -1,5 +1,5 @@
-"""Writes a session as NDJSON, as one JSON document or as Markdown. The output only depends on the
-files.
+"""Writes a session as NDJSON, as one JSON document or as Markdown: a thread of ours, or a session
+of another agent, whose output only depends on the files.
 """
 
 import hashlib
@@ -8,10 +8,12 @@ from typing import assert_never
 
 import msgspec
 from trimpoint_protocol import unified as u
+from trimpoint_protocol.readmodel import TimelineEntry
 from trimpoint_protocol.shapes.agent_sessions import ExportFormat
 
-from trimpoint.sessionlogs.markdown import markdown
-from trimpoint.sessionlogs.sessions import FoundSession, Reading
+from trimpoint.core.views.export import Heading, markdown
+from trimpoint.sessionlogs.sessions import FoundSession, Reading, Survey, described, survey
+from trimpoint.sessionlogs.timeline import dividers_of, timeline_of
 
 _encoder = msgspec.json.Encoder()
 # What a document has beside its messages, by the records that it comes from.
@@ -87,6 +89,26 @@ def _untagged(line: bytes) -> bytes:
     return b"{" + line.rstrip(b"\n").partition(b",")[2]
 
 
+def readable(
+    session: FoundSession, *, include_compacted: bool
+) -> tuple[Heading, Iterator[TimelineEntry]]:
+    """Returns a session as people read it: its heading, and its entries as they are read.
+
+    :raises CannotRead: when one of its files cannot be read, also while iterating.
+    """
+    first = survey(session)
+    dividers = dividers_of(Reading(session, surveyed=first))
+    reading = Reading(session, include_compacted=include_compacted, surveyed=first)
+    expand = None if include_compacted else set[int]()
+    return _heading(session, first), timeline_of(reading, dividers, expand, in_full=True)
+
+
+def _heading(session: FoundSession, first: Survey) -> Heading:
+    about = described(session, first)
+    title = about.title or about.first_prompt
+    return Heading(about.id, title, about.cwd, about.created_at, about.agent)
+
+
 def exported(
     session: FoundSession, form: ExportFormat, *, include_compacted: bool
 ) -> Iterator[bytes]:
@@ -100,7 +122,8 @@ def exported(
         case "unified-json":
             return document(session, include_compacted=include_compacted)
         case "markdown":
-            reading = Reading(session, include_compacted=include_compacted)
-            return (piece.encode("utf-8", "replace") for piece in markdown(reading))
+            heading, entries = readable(session, include_compacted=include_compacted)
+            pieces = markdown(heading, entries, outputs=True)
+            return (piece.encode("utf-8", "replace") for piece in pieces)
         case _:
             assert_never(form)

@@ -20,6 +20,7 @@ from trimpoint.core.model.lenient import as_dict
 from trimpoint.sessionlogs.ranges import Ranges
 
 SHOWN = ("prompt", "answer", "tool_call", "other")
+SHOWN_IN_FULL = (*SHOWN, "command", "tool_result")
 LABELS = {
     "manual": "Compacted",
     "auto": "Compacted automatically",
@@ -65,21 +66,28 @@ def point_id(number: int) -> str:
 
 
 def timeline_of(
-    records: Iterable[u.Record], dividers: list[Divider], expand: set[int] | None
+    records: Iterable[u.Record],
+    dividers: list[Divider],
+    expand: set[int] | None,
+    *,
+    in_full: bool = False,
 ) -> Iterator[TimelineEntry]:
     """Yields the entries, oldest first.
 
     :param dividers: those of the same records.
     :param expand: numbers of the dividers above which is shown what they took out; None for all.
+    :param in_full: with typed commands, and with what tools were given and returned, for documents.
     """
-    return _Timeline(dividers, expand).entries(records)
+    return _Timeline(dividers, expand, in_full=in_full).entries(records)
 
 
 class _Timeline:
-    def __init__(self, dividers: list[Divider], expand: set[int] | None) -> None:
+    def __init__(self, dividers: list[Divider], expand: set[int] | None, *, in_full: bool) -> None:
         self._dividers = dividers
         self._expand = expand
+        self._in_full = in_full
         self._turn = ""
+        self._tools: dict[str, str] = {}
 
     def entries(self, records: Iterable[u.Record]) -> Iterator[TimelineEntry]:
         """Yields messages with the dividers between them."""
@@ -124,11 +132,11 @@ class _Timeline:
         )
 
     def _message(self, message: u.MessageRecord) -> Iterator[TimelineEntry]:
-        if message.kind not in SHOWN:
+        if message.kind not in (SHOWN_IN_FULL if self._in_full else SHOWN):
             return
         if message.kind == "prompt":
             self._turn = str(message.index)
-        if message.text:
+        if message.text and message.kind != "tool_result":
             yield TimelineMessage(
                 id=f"message {message.index}",
                 turn_id=self._turn,
@@ -139,20 +147,33 @@ class _Timeline:
                 trim_point_id=None,
             )
         for call in message.tool_calls:
-            yield self._activity(message, call)
+            yield self._call(message, call)
+        for result in message.tool_results if self._in_full else ():
+            tool = self._tools.get(result.call_id or "", "tool")
+            title = f"{tool}, failed" if result.is_error else tool
+            yield self._activity(message, "toolResult", title, result.output)
 
-    def _activity(self, message: u.MessageRecord, call: u.ToolCall) -> TimelineActivity:
-        arguments = as_dict(call.arguments)
-        words = " ".join(str(value) for value in arguments.values() if isinstance(value, str))
+    def _call(self, message: u.MessageRecord, call: u.ToolCall) -> TimelineActivity:
+        if self._in_full:
+            self._tools[call.id or ""] = call.name
+            arguments = msgspec.json.encode(call.arguments).decode()
+            return self._activity(message, "dynamicToolCall", call.name, arguments)
+        words = [value for value in as_dict(call.arguments).values() if isinstance(value, str)]
+        title = " ".join((call.name, *words)).strip()
+        return self._activity(message, "dynamicToolCall", title[:300], None)
+
+    def _activity(
+        self, message: u.MessageRecord, activity: str, title: str, text: str | None
+    ) -> TimelineActivity:
         return TimelineActivity(
             id=f"call {message.index}",
             turn_id=self._turn,
-            activity="dynamicToolCall",
-            title=f"{call.name} {words}".strip()[:300],
+            activity=activity,
+            title=title,
             created_at=message.timestamp or "",
             trimmed=not message.active,
             trim_point_id=None,
-            detail=None,
+            detail=None if text is None else {"aggregatedOutput": text},
         )
 
 

@@ -13,7 +13,6 @@ import anyio
 import msgspec
 import pytest
 from trimpoint.cli.connection.client import Client, RemoteError
-from trimpoint.cli.session_commands.export import own_exported
 from trimpoint.testkit import ModelRequest
 from trimpoint_protocol import unified as u
 
@@ -366,15 +365,17 @@ async def test_threads_of_trimpoints_are_listed_beside_sessions(harness: Harness
         assert {one["agent"] for one in listed} >= {"trimpoint", "claude"}
         with pytest.raises(Exception, match="is a thread of trimpoint"):
             await client.request("sessions/read", sessionId=thread_id)
-        own = await client.request("session/export", threadId=thread_id, format="unified")
-    assert "reply 7" in own["content"]
-    lines = own["content"].encode()
-    whole = msgspec.json.decode(b"".join(own_exported(lines, "unified-json")), type=u.Document)
-    assert whole.messages[-1].text == "reply 7"
-    assert b"reply 7" in b"".join(own_exported(lines, "markdown"))
+        named = {"sessionId": thread_id[-8:], "format": "unified-json"}
+        exported = await client.request("sessions/export", **named)
+        whole = msgspec.json.decode(exported["content"], type=u.Document)
+        assert whole.messages[-1].text == "reply 7"
+        for form in ("unified", "markdown"):
+            own = await client.request("sessions/export", sessionId=thread_id, format=form)
+            assert own == await client.request("session/export", threadId=thread_id, format=form)
+            assert "reply 7" in own["content"]
 
 
-@pytest.mark.parametrize("form", ["unified", "unified-json", "markdown"])
+@pytest.mark.parametrize("form", ["unified", "unified-json", "markdown", "html"])
 async def test_the_command_exports_threads_of_trimpoints(harness: Harness, form: str) -> None:
     put(harness, "claude")
     async with harness.daemon(), harness.client() as client:

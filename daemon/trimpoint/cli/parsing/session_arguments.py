@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from trimpoint.cli.parsing.options import Commands, command, for_clients, positive
 
 AGENTS = ("codex", "claude", "gemini", "trimpoint")
-FORMATS = ("unified", "unified-json", "markdown")
+FORMATS = ("unified", "unified-json", "markdown", "html")
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LIST = """\
 The sessions of Claude Code, Gemini CLI and Codex are read where these programs keep them, and not
@@ -19,7 +19,8 @@ tool calls with their results, summaries. What cannot be carried over is named. 
 it is.
 """
 EXPORT = """\
-unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both.
+unified is JSON lines, unified-json one JSON document: docs/session-logs.md describes both. html is
+one file that can be sent to somebody.
 Messages that are no longer in the context are left out without --include-compacted.
 """
 
@@ -105,7 +106,7 @@ def _add_continue(actions: Commands) -> None:
 
 def _add_export(actions: Commands) -> None:
     parser = _action(
-        actions, "export", "export", "write sessions as JSON lines or Markdown", EXPORT
+        actions, "export", "export", "write sessions as JSON lines, Markdown or HTML", EXPORT
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help="a session's id, or the end of it")
     _agent_option(parser)

@@ -158,7 +158,7 @@ def add_export(commands: Commands) -> None:
     parser = command(
         commands,
         "export",
-        "thread_commands.export:run",
+        "session_commands.export:run_thread",
         "write a thread as a document, including trim points and summaries",
     )
     parser.add_argument(

@@ -1,5 +1,5 @@
-"""Writes a thread as one HTML file that can be sent to somebody: no script, nothing from another
-host, and all text of the conversation escaped. Pure.
+"""Writes a thread or a session as one HTML file that can be sent to somebody: no script, nothing
+from another host, and all text of the conversation escaped. Pure.
 """
 
 import base64
@@ -70,13 +70,19 @@ def html(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
         '<meta name="viewport" content="width=device-width">\n'
         f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
         f"<header>\n<h1>{title}</h1>\n"
-        f"<p>{escape(heading.cwd)} · begun {_time(heading.created_at)}</p>\n</header>\n<main>\n"
+        f"<p>{_origin(heading)}</p>\n</header>\n<main>\n"
     )
     # An image of another host would tell it who reads this; shown as text, it stays what it is.
     parser = markdown_parser().disable("image")
     for entry in entries:
         yield _entry(entry, parser)
     yield "</main>\n</body>\n</html>\n"
+
+
+def _origin(heading: Heading) -> str:
+    begun = f"begun {_time(heading.created_at)}" if heading.created_at else ""
+    agent = heading.agent if heading.agent != "trimpoint" else ""
+    return " · ".join(filter(None, (agent, escape(heading.cwd or ""), begun)))
 
 
 def _entry(entry: TimelineEntry, parser: MarkdownIt) -> str:

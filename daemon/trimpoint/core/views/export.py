@@ -1,4 +1,6 @@
-"""Exports a thread's timeline as Markdown or as one JSON document."""
+"""Exports a timeline as Markdown or as one JSON document: that of a thread, or of a session of any
+agent.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,6 +14,7 @@ from trimpoint_protocol.readmodel import (
     TimelineEntry,
     TimelineMessage,
 )
+from trimpoint_protocol.unified import Agent
 
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.shell_commands import as_typed, in_one_line
@@ -23,6 +26,7 @@ _ACTIVITIES = {
     "fileChange": "Files changed",
     "mcpToolCall": "Tool",
     "dynamicToolCall": "Tool",
+    "toolResult": "Result",
     "webSearch": "Web search",
     "reasoning": "Thinking",
     "plan": "Plan",
@@ -30,28 +34,39 @@ _ACTIVITIES = {
 }
 
 
+_MAX_NAME_CHARS = 200
+_MAX_OUTPUT_CHARS = 4000
+
+
 class Heading(NamedTuple):
-    """The heading of an exported thread. `created_at` is RFC 3339."""
+    """The heading of an exported thread, or of a session of `agent`. `created_at` is RFC 3339."""
 
     id: str
     name: str | None
-    cwd: str
-    created_at: str
+    cwd: str | None
+    created_at: str | None
+    agent: Agent = "trimpoint"
 
 
-def markdown(heading: Heading, entries: Iterable[TimelineEntry]) -> Iterator[str]:
+def markdown(
+    heading: Heading, entries: Iterable[TimelineEntry], *, outputs: bool = False
+) -> Iterator[str]:
     """Yields the Markdown document in pieces. `entries` must be oldest first; messages are exported
-    word for word.
+    word for word, with `outputs` also the beginning of what activities printed.
     """
-    yield f"# {_line(heading.name or 'Conversation')}\n\n"
-    yield f"- Thread: {_code(heading.id)}\n- Folder: {_code(heading.cwd)}\n"
-    yield f"- Begun: {heading.created_at}\n"
-    was_activity = False
+    yield f"# {_line(heading.name or 'Conversation')[:_MAX_NAME_CHARS]}\n\n"
+    is_ours = heading.agent == "trimpoint"
+    yield f"- {'Thread:' if is_ours else f'Session: {heading.agent}'} {_code(heading.id)}\n"
+    yield f"- Folder: {_code(heading.cwd)}\n" if heading.cwd else ""
+    yield f"- Begun: {heading.created_at}\n" if heading.created_at else ""
+    is_in_list = False
     for entry in entries:
         is_activity = isinstance(entry, TimelineActivity)
-        yield "" if is_activity and was_activity else "\n"
+        yield "" if is_activity and is_in_list else "\n"
         yield _section(entry)
-        was_activity = is_activity
+        block = _output(entry) if outputs and isinstance(entry, TimelineActivity) else ""
+        yield block
+        is_in_list = is_activity and not block
 
 
 def document(heading: Heading, entries: Iterable[TimelineEntry]) -> dict[str, Any]:
@@ -70,8 +85,9 @@ def _section(entry: TimelineEntry) -> str:
         case TimelineMessage():
             pruned = " · pruned" if entry.trimmed else ""
             speaker = SPEAKERS.get(entry.role, entry.role)
-            when = f"<sub>{entry.created_at}{pruned}</sub>"
-            return f"## {speaker}\n\n{when}\n\n{entry.text.strip()}\n"
+            when = f"{entry.created_at}{pruned}".removeprefix(" · ")
+            aside = f"<sub>{when}</sub>\n\n" if when else ""
+            return f"## {speaker}\n\n{aside}{entry.text.strip()}\n"
         case TimelineActivity():
             return f"- {_activity(entry)}: {_code(_title(entry))}\n"
         case ContextSummaryBanner():
@@ -98,14 +114,29 @@ def _title(entry: TimelineActivity) -> str:
     return in_one_line(as_typed(detail)) if detail.get("command") else entry.title
 
 
+def _output(entry: TimelineActivity) -> str:
+    """Returns the beginning of what an activity printed as a block of code, or nothing."""
+    text = as_dict(entry.detail).get("aggregatedOutput")
+    if not isinstance(text, str) or not text:
+        return ""
+    rest = len(text) - _MAX_OUTPUT_CHARS
+    fence = "`" * max(3, _longest_fence(text) + 1)
+    more = f"\n… {rest} more characters" if rest > 0 else ""
+    return f"\n{fence}\n{text[:_MAX_OUTPUT_CHARS]}{more}\n{fence}\n"
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
 def _code(text: str) -> str:
     """Returns the text as Markdown code in one line, also if it contains backticks."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
+    longest = _longest_fence(text)
     fence = "`" * (longest + 1)
     padding = " " if longest else ""
     one_line = " ".join(text.splitlines())
     return f"{fence}{padding}{one_line}{padding}{fence}"
+
+
+def _longest_fence(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

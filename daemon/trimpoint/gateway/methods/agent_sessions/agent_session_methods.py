@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from anyio import to_thread
+from trimpoint_protocol import methods as m
 from trimpoint_protocol.commands import CompactContext
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.shapes import agent_sessions as a
@@ -19,6 +20,7 @@ from trimpoint_protocol.unified import Agent
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.launch_requests import is_same_path
 from trimpoint.core.model.tokens import estimate_total
+from trimpoint.gateway.methods.agent_sessions.own_export import MAX_EXPORT_BYTES, own_export
 from trimpoint.gateway.methods.agent_sessions.own_sessions import conversations
 from trimpoint.gateway.methods.agent_sessions.session_pages import SessionPages, place_in
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
@@ -49,7 +51,6 @@ from trimpoint.threads.registry import ThreadRegistry
 
 DEFAULT_PAGE = 100
 MAX_PAGE_BYTES = 8 * 1024 * 1024
-MAX_EXPORT_BYTES = 16 * 1024 * 1024
 # Every model of Codex can hold this many tokens beside its instructions. Used while the window is
 # unknown.
 DEFAULT_MAX_TOKENS = 150_000
@@ -95,6 +96,7 @@ class AgentSessionMethods:
             "sessions/list": self._list,
             "sessions/read": self._read,
             "sessions/export": self._export,
+            "session/export": self._export_thread,
             "sessions/continue": self._continue,
         }
 
@@ -130,8 +132,23 @@ class AgentSessionMethods:
         return a.SessionRecords(records=taken, next_cursor=cursor)
 
     async def _export(self, call: Call, params: a.SessionExportParams) -> a.SessionContent:
-        content = await to_thread.run_sync(self._content, params)
+        own_id = self._own_id(params.session_id, params.agent)
+        if own_id is None:
+            content = await to_thread.run_sync(self._content, params)
+        else:
+            writer = await self._registry.thread(own_id)
+            whole = params.include_compacted
+            content = await own_export(writer.state, params.format, include_compacted=whole)
         return a.SessionContent(format=params.format, content=content)
+
+    async def _export_thread(self, call: Call, params: m.ExportParams) -> m.ExportResult:
+        thread_id, known = params.thread_id, self._registry.summaries
+        if thread_id not in known:
+            thread_id = self._registry.owner_of(thread_id) or thread_id
+        writer = await self._registry.thread(thread_id)
+        whole = params.pruned or (params.format == "unified" and params.include_compacted)
+        content = await own_export(writer.state, params.format, include_compacted=whole)
+        return m.ExportResult(format=params.format, content=content)
 
     def _content(self, params: a.SessionExportParams) -> str:
         found = self._named(params.session_id, params.agent)
@@ -172,27 +189,32 @@ class AgentSessionMethods:
             raise _unreadable(error) from None
 
     def _named(self, session_id: str, agent: Agent | None) -> FoundSession:
-        # A thread has the id of the first log that Codex wrote of it.
-        is_own = agent is None and any(
-            names(session_id, thread_id) for thread_id in self._registry.summaries
-        )
-        if agent == "trimpoint" or is_own:
+        if self._own_id(session_id, agent) is not None:
             problem = f"{session_id} is a thread of trimpoint, not a session of another program."
             hint = (
                 f"trimpoint ask -t {session_id} TEXT goes on in it (thread/resume), and trimpoint "
-                f"threads fork {session_id} copies it. session/export has it in the same form; "
+                f"threads fork {session_id} copies it. sessions/export has it in the same form; "
                 "Codex's own log of it has agent codex."
             )
             raise Refusal(Reason.NOT_SUPPORTED, problem, hint)
         try:
             return session_named(self._homes, session_id, agent)
         except Ambiguous as error:
-            hint = (
-                "Give more of the id, or the agent."
-                if error.ids
-                else "sessions/list lists them, in a terminal trimpoint sessions."
-            )
-            raise Refusal(Reason.THREAD_NOT_FOUND, str(error), hint) from None
+            raise _ambiguous(error) from None
+
+    def _own_id(self, session_id: str, agent: Agent | None) -> str | None:
+        """Returns the id of the thread of ours that is asked for, or None for another session. A
+        thread has the id of the first log that Codex wrote of it.
+        """
+        if agent not in (None, "trimpoint"):
+            return None
+        known = self._registry.summaries
+        found = [session_id] if session_id in known else [i for i in known if names(session_id, i)]
+        if len(found) > 1:
+            raise _ambiguous(Ambiguous(session_id, found))
+        if not found and agent == "trimpoint":
+            raise _ambiguous(Ambiguous(session_id, []))
+        return found[0] if found else None
 
     def _exported(
         self, found: FoundSession, form: a.ExportFormat, *, include_compacted: bool
@@ -228,6 +250,11 @@ def _since(wanted: str | None) -> datetime | None:
     if since == EARLIEST:
         raise Refusal(Reason.INVALID_PARAMS, "since is not a time, such as 2026-01-31T12:00:00Z.")
     return since
+
+
+def _ambiguous(error: Ambiguous) -> Refusal:
+    hint = "Give more of the id, or the agent." if error.ids else SEE_LIST
+    return Refusal(Reason.THREAD_NOT_FOUND, str(error), hint)
 
 
 def _unreadable(error: CannotRead) -> Refusal:

@@ -4,5 +4,5 @@ here.
 `checkpoint_methods` lists and compares checkpoints, and `checkpoint_storage` prunes them.
 `history_methods` searches and reads the history, `context_messages` lists the context,
 `fleet_methods` concerns threads of other machines, and `http_addresses` logs a browser in.
-`timeline_pages`, `thread_overviews` and `session_export` build answers.
+`timeline_pages` and `thread_overviews` build answers.
 """

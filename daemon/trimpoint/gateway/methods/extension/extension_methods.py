@@ -25,7 +25,6 @@ from trimpoint.core.views.view import TurnWindow, envelopes, read_model
 from trimpoint.gateway.commands.slash_runner import SlashRunner
 from trimpoint.gateway.commands.views.context_meters import ContextMeters
 from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
-from trimpoint.gateway.methods.extension.session_export import export
 from trimpoint.gateway.methods.extension.thread_overviews import ThreadOverviews
 from trimpoint.gateway.methods.extension.timeline_pages import timeline_page
 from trimpoint.gateway.metrics.exposition import exposition
@@ -74,7 +73,6 @@ class ExtensionHandlers:
             "orchestration/unsubscribeThread": self._unsubscribe,
             "orchestration/snapshot": self._snapshot,
             "timeline/read": self._timeline,
-            "session/export": self._export,
             "context/status": self._context,
             "sidecar/useProfile": self._use_profile,
             "sidecar/status": self._status,
@@ -199,10 +197,6 @@ class ExtensionHandlers:
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
         writer = await self._registry.thread(self._stable(params.thread_id))
         return timeline_page(writer.state, params)
-
-    async def _export(self, call: Call, params: m.ExportParams) -> m.ExportResult:
-        writer = await self._registry.thread(self._stable(params.thread_id))
-        return await export(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
         return await self._deps.meters.status(self._stable(params.thread_id))

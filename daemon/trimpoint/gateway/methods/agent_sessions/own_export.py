@@ -1,14 +1,15 @@
-"""Handles `session/export`: a whole thread in one answer, for a client that cannot read the
-daemon's files.
+"""Exports a thread of ours in one answer: `sessions/export`, and `session/export`, its older name
+for threads.
 """
 
 import hashlib
+from typing import Literal, assert_never
 
 import msgspec
 from anyio.lowlevel import checkpoint
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import ExportParams, ExportResult
 from trimpoint_protocol.readmodel import TimelineEntry
+from trimpoint_protocol.shapes.agent_sessions import ExportFormat
 
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.state import ThreadState
@@ -16,33 +17,42 @@ from trimpoint.core.views.export import Heading, document, markdown
 from trimpoint.core.views.timeline import Timeline
 from trimpoint.core.views.unified import unified_end, unified_records
 from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint.sessionlogs.export import document_of
 
 MAX_EXPORT_BYTES = 16 * 1024 * 1024
 ENTRIES_AT_ONCE = 500
 
 
-async def export(state: ThreadState, params: ExportParams) -> ExportResult:
-    """Returns the thread in the requested format.
+async def own_export(
+    state: ThreadState, form: ExportFormat | Literal["json"], *, include_compacted: bool
+) -> str:
+    """Returns the thread in the form `form`; "json" is the timeline with a heading.
 
     :raises Refusal: when the thread is too large for one answer, or changed while it was read.
     """
-    if params.format == "unified":
-        whole = params.pruned or params.include_compacted
-        return ExportResult(format="unified", content=_unified(state, include_compacted=whole))
-    heading = Heading(state.id, state.name, state.cwd, rfc3339(state.created_at_ms))
-    entries = await _all_entries(state, pruned=params.pruned)
-    if params.format == "json":
-        return ExportResult(
-            format="json", content=msgspec.json.encode(document(heading, entries)).decode()
-        )
-    return ExportResult(format="markdown", content="".join(markdown(heading, entries)))
+    match form:
+        case "unified" | "unified-json":
+            return _unified(state, form, include_compacted=include_compacted)
+        case "markdown" | "json":
+            heading = Heading(state.id, state.name, state.cwd, rfc3339(state.created_at_ms))
+            entries = await _all_entries(state, pruned=include_compacted)
+            if form == "markdown":
+                return "".join(markdown(heading, entries))
+            return msgspec.json.encode(document(heading, entries)).decode()
+        case _:
+            assert_never(form)
 
 
-def _unified(state: ThreadState, *, include_compacted: bool) -> str:
+def _unified(
+    state: ThreadState, form: Literal["unified", "unified-json"], *, include_compacted: bool
+) -> str:
     records = list(unified_records(state, include_compacted=include_compacted))
     lines = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
     if len(lines) > MAX_EXPORT_BYTES:
         raise _too_large()
+    if form == "unified-json":
+        pieces = document_of(records, lambda digest: unified_end(state, records, digest))
+        return b"".join(pieces).decode()
     end = unified_end(state, records, hashlib.sha256(lines).hexdigest())
     return (lines + msgspec.json.encode(end) + b"\n").decode()
 

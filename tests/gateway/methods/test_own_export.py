@@ -1,14 +1,15 @@
-"""`session/export` returns the whole thread in one answer, or a refusal."""
+"""A whole thread of ours in one answer, or a refusal."""
 
 import json
 
 import anyio
+import msgspec
 import pytest
-from trimpoint.gateway.methods.extension import session_export
-from trimpoint.gateway.methods.extension.session_export import export
+from trimpoint.gateway.methods.agent_sessions import own_export as exports
+from trimpoint.gateway.methods.agent_sessions.own_export import own_export
 from trimpoint.gateway.session.requests.errors import Refusal
+from trimpoint_protocol import unified as u
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.methods import ExportParams
 
 from tests.core.given import Conversation, started
 
@@ -23,33 +24,33 @@ def lived() -> Conversation:
 
 async def test_a_document_holds_what_the_agent_knows_and_on_request_the_rest() -> None:
     state = lived().state
-    short = await export(state, ExportParams(thread_id=state.id))
-    assert ("kept answer" in short.content, "pruned answer" in short.content) == (True, False)
-    whole = await export(state, ExportParams(thread_id=state.id, pruned=True, format="json"))
-    said = [entry.get("text") for entry in json.loads(whole.content)["entries"]]
+    short = await own_export(state, "markdown", include_compacted=False)
+    assert ("kept answer" in short, "pruned answer" in short) == (True, False)
+    whole = await own_export(state, "json", include_compacted=True)
+    said = [entry.get("text") for entry in json.loads(whole)["entries"]]
     assert said == ["pruned prompt", "pruned answer", None, "kept prompt", "kept answer"]
 
 
 async def test_a_thread_too_large_for_an_answer_is_refused_with_another_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_export, "MAX_EXPORT_BYTES", 300)
+    monkeypatch.setattr(exports, "MAX_EXPORT_BYTES", 300)
     with pytest.raises(Refusal) as refused:
-        await export(lived().state, ExportParams(thread_id="thread-1", pruned=True))
+        await own_export(lived().state, "markdown", include_compacted=True)
     assert refused.value.reason is Reason.NOT_SUPPORTED
 
 
 async def test_a_thread_that_continues_meanwhile_is_not_mixed_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_export, "ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr(exports, "ENTRIES_AT_ONCE", 1)
     thread = lived()
-    assert (await export(thread.state, ExportParams(thread_id="thread-1"))).content
+    assert await own_export(thread.state, "markdown", include_compacted=False)
     refusals: list[Refusal] = []
 
     async def read() -> None:
         try:
-            await export(thread.state, ExportParams(thread_id="thread-1"))
+            await own_export(thread.state, "markdown", include_compacted=False)
         except Refusal as refusal:
             refusals.append(refusal)
 
@@ -64,8 +65,8 @@ async def test_a_thread_is_exported_in_the_form_of_all_agents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = lived().state
-    params = ExportParams(thread_id=state.id, format="unified", include_compacted=True)
-    lines = [json.loads(line) for line in (await export(state, params)).content.splitlines()]
+    whole = await own_export(state, "unified", include_compacted=True)
+    lines = [json.loads(line) for line in whole.splitlines()]
     assert [line["text"] for line in lines if line["type"] == "message"] == [
         "pruned prompt",
         "pruned answer",
@@ -73,8 +74,14 @@ async def test_a_thread_is_exported_in_the_form_of_all_agents(
         "kept answer",
     ]
     assert (lines[0]["session"]["agent"], lines[-1]["type"]) == ("trimpoint", "end")
-    short = await export(state, ExportParams(thread_id=state.id, format="unified"))
-    assert "pruned prompt" not in short.content.split("\n", 1)[1]
-    monkeypatch.setattr(session_export, "MAX_EXPORT_BYTES", 300)
+    short = await own_export(state, "unified", include_compacted=False)
+    assert "pruned prompt" not in short.split("\n", 1)[1]
+    document = await own_export(state, "unified-json", include_compacted=True)
+    read = msgspec.json.decode(document, type=u.Document)
+    assert [message.text for message in read.messages] == [
+        line["text"] for line in lines if line["type"] == "message"
+    ]
+    assert read.end.digest == lines[-1]["digest"]
+    monkeypatch.setattr(exports, "MAX_EXPORT_BYTES", 300)
     with pytest.raises(Refusal, match="too large"):
-        await export(state, params)
+        await own_export(state, "unified-json", include_compacted=True)

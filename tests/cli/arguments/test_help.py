@@ -33,6 +33,17 @@ finally:
         assert line in done.stdout
 
 
+def test_a_page_of_the_documents_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("first-trim", "first-trim.md"):
+        assert main(["help", name]) == 0
+        assert capsys.readouterr().out == (DOCS / "first-trim.md").read_text(encoding="utf-8")
+    # A command goes first; its page has the name of the file.
+    with pytest.raises(SystemExit):
+        main(["help", "chat"])
+    assert capsys.readouterr().out.startswith("usage: trimpoint chat")
+    assert main(["help", "chat.md"]) == 0
+
+
 def test_guidance_may_follow_options() -> None:
     parsed = parse(["compact", "--keep", "2", "--force", "mind", "the", "tests"])
     assert typed(parsed) == "/compact --keep 2 --force mind the tests"

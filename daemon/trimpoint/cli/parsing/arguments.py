@@ -18,6 +18,7 @@ from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
 from trimpoint.cli.parsing.help_text import DESCRIPTION, located, short_help, whole_help
 from trimpoint.cli.parsing.options import LOCATION_OPTIONS, HelpFormatter
+from trimpoint.documents import text_of
 
 GROUPS = (
     (
@@ -170,6 +171,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """
     parser = root_parser()
     if arguments[:1] == ["help"]:
+        if len(arguments) == 2 and _is_document(arguments[1], parser):
+            return argparse.Namespace(
+                command="help",
+                run="trimpoint.cli.daemon_commands.document:run",
+                document=arguments[1],
+            )
         arguments = _help_asked(parser, arguments[1:])
     words, options, rest = in_order(arguments, parser)
     is_bare = not words and not rest
@@ -194,6 +201,11 @@ def _help_asked(parser: RootParser, topic: Sequence[str]) -> list[str]:
         sys.stdout.write(parser.format_whole_help())
         raise SystemExit(0)
     return [*words, "--help"]
+
+
+def _is_document(topic: str, parser: RootParser) -> bool:
+    """Returns whether `topic` is a page of the documents; a command of its name goes first."""
+    return topic not in sub_parsers(parser) and text_of(topic) is not None
 
 
 def _is_at_terminal() -> bool:

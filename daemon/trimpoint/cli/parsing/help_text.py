@@ -44,8 +44,9 @@ DOCUMENTS = (
     ("beside-codex", "using both, and how to leave"),
     ("configuration", "all settings"),
     ("recovery", "when something is broken"),
+    ("README", "all of them"),
 )
-"""The pages of docs/ that people look for first."""
+"""The pages that people look for first."""
 
 
 def first_commands() -> list[str]:
@@ -76,7 +77,7 @@ def whole_help(groups: Sequence[tuple[str, Sequence[str]]], summaries: Mapping[s
     ]
     located = [(f"{option} {value}", text) for option, value, text in LOCATION_OPTIONS]
     blocks.append(_block("which daemon, for every command", located))
-    blocks.append(_block("documents, in docs/", [(f"{name}.md", text) for name, text in DOCUMENTS]))
+    blocks.append(_block("documents (trimpoint help NAME shows one)", DOCUMENTS))
     blocks.append(_block("exit codes", [(str(code), text) for code, text in EXIT_CODES]))
     sentences = (
         "trimpoint help COMMAND explains one; trimpoint --version shows what is installed.",

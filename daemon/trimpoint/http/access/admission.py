@@ -21,7 +21,7 @@ LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 # Answered without proof, because they say nothing.
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-_STATIC = "/static/"
+_STATIC = ("/static/", "/docs/")
 # The page itself holds no secret: what it shows comes over its WebSocket.
 PAGE_PATHS = frozenset({"/", "/login"})
 _OWN_SITE = frozenset({"same-origin", "none"})
@@ -112,7 +112,9 @@ class TcpAdmission:
 
 
 def _is_page(request: Request) -> bool:
-    """Returns whether the page, one of its files or a login is asked for, which need no proof."""
+    """Returns whether the page, one of its files, a document or a login is asked for, which need no
+    proof.
+    """
     is_page = request.path in PAGE_PATHS or request.path.startswith(_STATIC)
     return is_page and "upgrade" not in request.headers
 

@@ -1,0 +1,22 @@
+"""Finds the pages of the documents: in the installed package, or beside the daemon in a clone."""
+
+import re
+from pathlib import Path
+
+INDEX = "README"
+_NAME = re.compile(r"[A-Za-z][A-Za-z-]*")
+
+
+def folder() -> Path:
+    """Returns the folder of the pages."""
+    packaged = Path(__file__).parent / "pages"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "docs"
+
+
+def text_of(name: str) -> str | None:
+    """Returns the Markdown of the page `name`, with or without `.md`; None if there is none."""
+    name = name.removesuffix(".md")
+    path = folder() / f"{name}.md"
+    if not _NAME.fullmatch(name) or not path.is_file():
+        return None
+    return path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Checks that every row of the threat model in `docs/security.md` names a test that exists.
+"""Checks that every row of the threat model in `docs/internals/threats.md` names a test that exists.
 
 `scripts/check` runs it. A table of threats has the columns of `COLUMNS`, and the last cell of each
 row names tests, each in backticks as `tests/FOLDER/test_FILE.py::test_NAME`. It prints
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = Path("docs/security.md")
+PAGE = Path("docs/internals/threats.md")
 COLUMNS = ["Asset", "Threat", "Defence", "Test"]
 ATTACKERS = (
     "An agent",

@@ -1,4 +1,4 @@
-"""Checks that every row of the threat model in `docs/internals/threats.md` names a test that exists.
+"""Checks that each row of the threat model (`docs/internals/threats.md`) names a test that exists.
 
 `scripts/check` runs it. A table of threats has the columns of `COLUMNS`, and the last cell of each
 row names tests, each in backticks as `tests/FOLDER/test_FILE.py::test_NAME`. It prints

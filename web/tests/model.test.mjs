@@ -5,6 +5,9 @@ import { age, clock, counted, duration, folderName, pathFrom, shortCount } from 
 import { choicesOf, isKnown } from "../app/model/approval.js";
 import { asDiff, changesOf, counts } from "../app/model/changes.js";
 import { filesOf } from "../app/model/diff.js";
+import { fileTyped, pathsOf, spelledPath } from "../app/model/files.js";
+import { matching, turnTyped } from "../app/model/palette.js";
+import { viewOf } from "../app/model/views.js";
 import { acknowledged, EMPTY, putBack, submitted, unsent } from "../app/model/draft.js";
 import { problemOf } from "../app/model/problems.js";
 import { changesIn, waits } from "../app/model/threads.js";
@@ -233,4 +236,27 @@ test("an error of a provider is said in words", () => {
     for (const [error, words] of [["{broken", "{broken"], ["plain", "plain"], [null, "The turn failed."], ["{}", "{}"]]) {
         assert.equal(problemOf(error), words);
     }
+});
+
+test("an at sign and letters name a file, and git's own files are none", () => {
+    assert.equal(fileTyped("read @src/a"), "@src/a");
+    assert.equal(fileTyped("me@example.com"), "");
+    const files = [{ path: ".git/HEAD", match_type: "file" }, { path: ".gitignore", match_type: "file" }, { path: "src", match_type: "directory" }];
+    assert.deepEqual(pathsOf({ files }), [".gitignore", "src/"]);
+    assert.equal(spelledPath("two words.py"), '@"two words.py"');
+});
+
+test("the palette finds by words in any order, and turns by their number", () => {
+    const offers = ["Search", "Fork this thread", "New thread"].map((words) => ({ key: words, words, hint: "", act: () => {} }));
+    assert.deepEqual(matching(offers, "thread fork").map((one) => one.words), ["Fork this thread"]);
+    assert.deepEqual(matching(offers, "s").map((one) => one.words), ["Search", "Fork this thread"]);
+    assert.deepEqual([turnTyped("12", 20), turnTyped("turn 3", 20), turnTyped("21", 20), turnTyped("0", 20), turnTyped("x", 20)], [12, 3, null, null, null]);
+});
+
+test("commands that look open the view that is made for them", () => {
+    assert.deepEqual(viewOf("/help"), { dialog: "palette" });
+    assert.deepEqual(viewOf("/timeline"), { turn: 1 });
+    assert.deepEqual(viewOf("/revert"), { panel: "checkpoints" });
+    assert.deepEqual(viewOf("/search two words"), { panel: "search", query: "two words" });
+    assert.equal(viewOf("/revert 3"), null);
 });

@@ -2,7 +2,7 @@
  * Commands for which the page has a view of its own. Pure.
  */
 
-/** @typedef {{dialog?: "clear", panel?: "context" | "search", query?: string}} View */
+/** @typedef {{dialog?: "clear" | "palette", panel?: "context" | "search" | "checkpoints", query?: string, turn?: number}} View */
 
 /**
  * Returns the view for a command as it was typed, null where there is none.
@@ -14,6 +14,12 @@ export function viewOf(text) {
     switch (name?.toLowerCase()) {
         case "clear":
             return rest ? null : { dialog: "clear" };
+        case "help":
+            return rest ? null : { dialog: "palette" };
+        case "timeline":
+            return rest ? null : { turn: 1 };
+        case "revert":
+            return rest ? null : { panel: "checkpoints" };
         case "context":
         case "pins":
             return rest ? null : { panel: "context" };

@@ -67,15 +67,15 @@ export class App {
         this.isListOpen = signal(false);
         /** @type {Signal<string>} what the panel is to search for when it opens */
         this.wantedSearch = signal("");
-        /** @type {Signal<"new" | "rename" | "clear" | null>} */
+        /** @type {Signal<"new" | "rename" | "clear" | "palette" | null>} */
         this.dialog = signal(null);
         /** @type {Signal<SessionOverview | null>} the session of another agent that is read */
         this.shownSession = signal(null);
         /** @type {Signal<number | null>} the turn whose files are to be shown */
         this.wantedTurn = signal(null);
-        this._jumps = new Jumps(this);
+        this.jumps = new Jumps(this);
         /** What to bring into sight. */
-        this.jump = this._jumps.jump;
+        this.jump = this.jumps.jump;
         this._offers = new Offers(this.session);
         this.models = this._offers.models;
     }
@@ -140,7 +140,9 @@ export class App {
      */
     _opensView(thread) {
         const view = viewOf(unsent(this.prompts.draftOf(thread.id).value));
-        if (view?.dialog) {
+        if (view?.turn) {
+            this.jumps.toTurn(view.turn);
+        } else if (view?.dialog) {
             this.dialog.value = view.dialog; // what was typed stays until it is chosen
         } else if (view?.panel) {
             this.wantedSearch.value = view.query ?? "";
@@ -199,7 +201,7 @@ export class App {
      * @param {string} entryId
      */
     reveal(threadId, turnId, entryId) {
-        return this._jumps.reveal(threadId, turnId, entryId);
+        return this.jumps.reveal(threadId, turnId, entryId);
     }
 
     /**

@@ -42,6 +42,33 @@ export class Jumps {
     }
 
     /**
+     * Brings a turn into sight; loads what is older as far as that.
+     * @param {number} number
+     */
+    async toTurn(number) {
+        const app = this._app;
+        const thread = app.open.value;
+        const state = thread?.state;
+        if (!thread || !state?.turns.length) {
+            return;
+        }
+        const say = () => {
+            app.progress.value = `Reading back to turn ${number}: at turn ${state.loadedFrom + 1}`;
+        };
+        await thread.loadBackToPlace(number - 1, say);
+        app.progress.value = "";
+        const turn = thread.state?.turns[number - 1];
+        if (turn && app.open.value === thread) {
+            this._jumpTo(thread, turn.id, "");
+        }
+    }
+
+    /** Brings the end of the open thread into sight. */
+    toEnd() {
+        this._app.sent.value += 1;
+    }
+
+    /**
      * Brings an entry into sight, and opens the section that it is hidden in.
      * @param {Thread} thread
      * @param {string} turnId

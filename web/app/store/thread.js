@@ -15,6 +15,7 @@ import { signal } from "../vendor.js";
 
 const FIRST_TURNS = 200;
 const FIRST_PAGE = 200;
+const LARGEST_PAGE = 1000;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
 const JOIN_AFTER_MS = 600;
 const MOST_FAILURES = 2; // the first may be of a cursor that no longer holds
@@ -175,6 +176,47 @@ export class Thread {
         return this._hasLoaded(turnId);
     }
 
+    /**
+     * Loads history back to the turn at a place, and draws it when all is there.
+     * @param {number} place
+     * @param {() => void} onPage
+     */
+    async loadBackToPlace(place, onPage) {
+        await this._followed;
+        await this._older;
+        const { state } = this;
+        this._older = this._loadBack(place, onPage).finally(() => {
+            this._older = null;
+        });
+        await this._older;
+        if (state === this.state) {
+            this.version.value += 1;
+        }
+    }
+
+    /**
+     * @param {number} place
+     * @param {() => void} onPage
+     */
+    async _loadBack(place, onPage) {
+        // Of the oldest turn that is loaded not all entries may be there.
+        for (let failures = 0; failures < MOST_FAILURES && !this._hasLeft; ) {
+            const { state } = this;
+            if (state === null || state.isComplete || state.loadedFrom < place) {
+                return true;
+            }
+            try {
+                await this._readPage(LARGEST_PAGE, true);
+                failures = 0;
+            } catch {
+                this._cursor = null;
+                failures += 1;
+            }
+            onPage();
+        }
+        return false;
+    }
+
     /** @param {string} turnId */
     _hasLoaded(turnId) {
         const index = this.state?.turnIndex.get(turnId);
@@ -249,8 +291,11 @@ export class Thread {
         this.version.value += 1;
     }
 
-    /** @param {number} limit */
-    async _readPage(limit) {
+    /**
+     * @param {number} limit
+     * @param {boolean} [isQuiet] whether it is drawn later
+     */
+    async _readPage(limit, isQuiet = false) {
         const state = this.state;
         if (state === null) {
             return;
@@ -264,7 +309,7 @@ export class Thread {
         }
         this._cursor = page.nextCursor;
         addOlder(state, page.entries, page.nextCursor === null);
-        this.version.value += 1;
+        this.version.value += isQuiet ? 0 : 1;
     }
 
     /**

@@ -8,6 +8,7 @@
 import { putBack, unsent } from "../model/draft.js";
 import { blockerOf, runningTurn } from "../model/state.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor.js";
+import { useFiles } from "./files_menu.js";
 import { Icon } from "./icons.js";
 import { Queue } from "./queue.js";
 import { Settings } from "./settings.js";
@@ -31,6 +32,7 @@ export function Composer({ app, thread }) {
     const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
     const typed = unsent(draft);
     const menu = useMenu(app, typed, setText, box);
+    const files = useFiles(app, thread, text, setText, box);
     const recall = useRecall(thread, text, setText);
     const blocker = thread.state && blockerOf(thread.state);
     const isCommand = menu.isCommand && images.length === 0;
@@ -53,7 +55,7 @@ export function Composer({ app, thread }) {
 
     /** @param {KeyboardEvent} event */
     const onKey = (event) => {
-        if (event.isComposing || menu.onKey(event) || recall(event)) {
+        if (event.isComposing || menu.onKey(event) || files.onKey(event) || recall(event)) {
             return;
         }
         if (event.key === "Enter" && !event.shiftKey) {
@@ -98,12 +100,13 @@ export function Composer({ app, thread }) {
 
     /** @param {number} index */
     const removeImage = (index) => prompts.change(thread.id, (now) => ({ ...now, images: now.images.filter((_, at) => at !== index) }));
-    const placeholder = isArchived ? "This thread is archived" : isRunning(thread) ? "Tell the agent more, or queue what comes next" : "Ask, or type / for commands";
+    const placeholder = isArchived ? "This thread is archived" : isRunning(thread) ? "Tell the agent more, or queue what comes next" : "Ask, / for commands, @ for files";
     return html`
         <form class="composer" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); submit(false); }} onDrop=${onDrop}
             onDragOver=${(/** @type {Event} */ event) => event.preventDefault()}>
             <${Queue} app=${app} thread=${thread} />
             ${menu.view(blocker)}
+            ${files.view()}
             ${images.length > 0 && html`<div class="composer-images">
                 ${images.map((url, at) => html`
                     <span class="composer-image" key=${url.slice(-40)}>
@@ -115,7 +118,7 @@ export function Composer({ app, thread }) {
             </div>`}
             <textarea ref=${box} rows="1" dir="auto" value=${text} placeholder=${placeholder} aria-label="Prompt"
                 disabled=${isClosed} onInput=${(/** @type {any} */ event) => setText(event.target.value)}
-                onKeyDown=${onKey} onPaste=${onPaste} ...${menu.attributes}></textarea>
+                onKeyDown=${onKey} onPaste=${onPaste} ...${menu.attributes} ...${files.attributes}></textarea>
             <${NotSent} app=${app} thread=${thread} />
             <div class="composer-bar">
                 <button type="button" class="icon-button" aria-label="Attach images" title="Attach images" disabled=${isClosed}

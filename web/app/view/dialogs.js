@@ -8,6 +8,7 @@ import { activeFrom } from "../model/state.js";
 import { html, useLayoutEffect, useRef, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 import { NewThread } from "./new_thread.js";
+import { Palette } from "./palette.js";
 
 /** @param {{title: string, close: () => void, isWide?: boolean, children?: any}} props */
 export function Dialog({ title, close, isWide, children }) {
@@ -40,6 +41,8 @@ export function Dialogs({ app }) {
             return html`<${NewThread} app=${app} close=${close} />`;
         case "rename":
             return html`<${Rename} app=${app} close=${close} />`;
+        case "palette":
+            return html`<${Palette} app=${app} close=${close} />`;
         case "clear":
             return html`<${Clear} app=${app} close=${close} />`;
         default:

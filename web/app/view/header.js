@@ -63,6 +63,7 @@ function More({ app, thread }) {
     const archived = thread.state?.archived;
     /** @type {[icon: string, words: string, act: () => void][]} */
     const items = [
+        ["search", "Go to or do …", () => { app.dialog.value = "palette"; }],
         ["edit", "Rename …", () => { app.dialog.value = "rename"; }],
         ["fork", "Fork", () => { app.fork(thread); }],
         ["plus", "New with the same files", () => { app.command(thread, "/new"); }],

@@ -226,6 +226,16 @@ function useKeys(app) {
             } else if (event.altKey && !isCommand && PANEL_KEYS.has(event.code) && thread) {
                 event.preventDefault();
                 app.togglePanel(/** @type {any} */ (PANEL_KEYS.get(event.code)));
+            } else if (isCommand && !event.shiftKey && event.key === "k") {
+                event.preventDefault();
+                app.dialog.value = "palette";
+            } else if (event.altKey && (event.key === "Home" || event.key === "End") && thread) {
+                event.preventDefault();
+                if (event.key === "Home") {
+                    app.jumps.toTurn(1);
+                } else {
+                    app.jumps.toEnd();
+                }
             } else if (event.altKey && !isCommand && event.code === "KeyN") {
                 event.preventDefault();
                 app.dialog.value = "new";

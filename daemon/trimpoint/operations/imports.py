@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import TurnItems
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
+from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
     thread_in,

@@ -6,18 +6,18 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from trimpoint.codex.history.adoption import (
-    imported_turns,
-    inherited_history,
-    started_with,
-    with_injected,
-)
 from trimpoint.core.context.context_size import overhead_tokens
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
+from trimpoint.operations.history.adoption import (
+    imported_turns,
+    inherited_history,
+    started_with,
+    with_injected,
+)
 from trimpoint.operations.provider.provider_threads import (
     ProviderThreads,
     thread_in,

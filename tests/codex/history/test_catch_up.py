@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.history.resync import Missed, catch_up
 from trimpoint.core.model import events as ev
+from trimpoint.operations.history.resync import Missed, catch_up
 
 from tests.core.given import Conversation
 

@@ -5,8 +5,8 @@
 from typing import Any
 
 import msgspec
-from trimpoint.codex.history.adoption import is_reviewers
 from trimpoint.codex.history.rollout import items_by_turn, since_compaction
+from trimpoint.operations.history.adoption import is_reviewers
 
 
 def line(kind: str, **payload: Any) -> bytes:

@@ -9,7 +9,6 @@ import anyio
 import msgspec
 import pytest
 from msgspec import Raw
-from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.provider_compactions import ProviderCompactions
@@ -18,6 +17,7 @@ from trimpoint.codex.notifications.watches import TurnWatch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.lenient import as_dict, as_list
+from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.sub_agents import SubAgents
 from trimpoint.operations.routing.thread_messages import rests

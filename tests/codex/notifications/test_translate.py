@@ -5,11 +5,11 @@ them.
 from typing import Any
 
 import pytest
-from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.codex.notifications.translate import translate
 from trimpoint.core.model import events as ev
+from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.settings import (
     awaits_report,
     is_confirmed,

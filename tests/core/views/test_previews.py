@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from trimpoint.codex.history.adoption import as_it_was, inherited_history
 from trimpoint.core.context.context_size import context_size, overhead_tokens
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.model import commands as internal
@@ -11,6 +10,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Accepted, Policy
 from trimpoint.core.model.state import Reverting, ThreadState
 from trimpoint.core.views.trim_outcome import planned_change, planned_revert_change
+from trimpoint.operations.history.adoption import as_it_was, inherited_history
 from trimpoint_protocol import commands as wire
 
 from tests.core.given import Conversation, assistant, client, raw_turn, started, trim

@@ -17,11 +17,11 @@ from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.errors import ProviderFailure
-from trimpoint.codex.history.adoption import turn_facts
 from trimpoint.codex.history.rollout import NO_ITEMS
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.history.adoption import turn_facts
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.routing.sub_agents import status_type
 from trimpoint.operations.routing.thread_messages import is_resting

@@ -7,10 +7,10 @@ from typing import Any
 
 import structlog
 
-from trimpoint.codex.history.resync import Missed
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.commands import RollBackTurns
 from trimpoint.core.model.state import ThreadState
+from trimpoint.operations.history.resync import Missed
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.writing.writer import ThreadWriter
 

@@ -28,10 +28,10 @@ from trimpoint.codex.appserver.supervisor import (
     lacks_method,
 )
 from trimpoint.codex.appserver.versions import FORKS_AT_TURNS
-from trimpoint.codex.history.resync import catch_up
 from trimpoint.codex.notifications.watches import TurnWatch, Watch
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.state import Generation, ThreadState
+from trimpoint.operations.history.resync import catch_up
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.forking import Forking
 from trimpoint.operations.provider.inherit import inherit_state, move_queue

@@ -10,10 +10,10 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error
-from trimpoint.codex.history.resync import catch_up
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import Generation, ThreadState
+from trimpoint.operations.history.resync import catch_up
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.outside_changes import record_missed, renamed

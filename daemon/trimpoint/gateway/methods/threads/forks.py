@@ -11,7 +11,6 @@ from msgspec import Raw
 from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
-from trimpoint.codex.history.adoption import as_it_is, as_it_was
 from trimpoint.core.context.active_context import has_sealed_summary
 from trimpoint.core.context.generations import bootstrap_items
 from trimpoint.core.decide.reverting import target_after, target_items, target_pins
@@ -21,6 +20,7 @@ from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
+from trimpoint.operations.history.adoption import as_it_is, as_it_was
 from trimpoint.operations.phases import complete_context
 from trimpoint.operations.provider.forking import FORKED_AT
 from trimpoint.operations.provider.provider_threads import thread_in

@@ -14,7 +14,6 @@ import structlog
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.codex.history.adoption import is_reviewers, turn_facts
 from trimpoint.codex.history.rollout import (
     NO_ITEMS,
     TurnItems,
@@ -30,6 +29,7 @@ from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.lenient import as_list
 from trimpoint.core.model.state import Generation, ThreadState
+from trimpoint.operations.history.adoption import is_reviewers, turn_facts
 
 log = structlog.get_logger()
 

@@ -2,17 +2,19 @@
 
 By default a test with processes runs
 
+- only if it is in the quarter that the seed of the run chooses,
 - with one of its cases, or with all if it is marked `each_case`,
-- only if it is in the eighth that the seed of the run chooses, where chance decides what happens
-  (a parameter named `seed`) or there is a restart before each act,
+- only if it is in the eighth that the seed chooses, where chance decides what happens (a parameter
+  named `seed`) or there is a restart before each act,
 - not at all if it is marked `thorough`.
 
-A file or a test that is named on the command line runs with all its cases. The seed is the one
-that the end of the report names: the same seed chooses the same cases, the next run has others.
+Where a folder is named on the command line no test is left out for its quarter, and where a file
+or a test is named all its cases run. The seed is the one that the end of the report names: the
+same seed chooses the same cases, the next run has others.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import pytest
 
 from tests.covering import covering, import_all
 
+SHARE = 4
 CHANCE_SHARE = 8
 NOT_REACHED = "not reached in the time that --time-box gives"
 
@@ -66,12 +69,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     candidates = [
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
-    rest = set(left_out(candidates, str(config.getoption("randomly_seed", 0))))
-    _keep(
-        config,
-        items,
-        rest - set(covering(items)) if config.getoption("left_out") else set(items) - rest,
-    )
+    all_folders = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    seed = str(config.getoption("randomly_seed", 0))
+    rest = left_out(candidates, seed, SHARE if all_folders else 1)
+    if config.getoption("left_out"):
+        items[:] = never_run_first(items, rest, covering(items))
+        return
+    _keep(config, items, set(items) - set(rest))
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item]) -> None:
@@ -83,16 +87,18 @@ def _file_of(argument: str) -> Path:
     return Path(argument.partition("::")[0]).resolve()
 
 
-def left_out(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
-    """Returns those of the items that run only with `--thorough`."""
+def left_out(items: Iterable[pytest.Item], seed: str, share: int = 1) -> list[pytest.Item]:
+    """Returns those of the items that run only with `--thorough`. Of the tests, one in `share`
+    runs without it.
+    """
     shuffled = sorted(items, key=_order(seed))
     by_chance = [item for item in shuffled if _is_by_chance(item)]
     chosen = set(by_chance[: -(-len(by_chance) // CHANCE_SHARE)])
     seen: set[str] = set()
     out: list[pytest.Item] = []
     for item in shuffled:
-        test = item.nodeid.partition("[")[0]
-        if item.get_closest_marker("thorough"):
+        test = _test_of(item)
+        if item.get_closest_marker("thorough") or _hash(seed, test) % share:
             out.append(item)
         elif _is_by_chance(item):
             if item not in chosen:
@@ -104,8 +110,33 @@ def left_out(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:
     return out
 
 
-def _order(seed: str) -> Callable[[pytest.Item], bytes]:
-    return lambda item: blake2b(f"{seed} {item.nodeid}".encode(), digest_size=8).digest()
+def never_run_first(
+    items: Sequence[pytest.Item], rest: Iterable[pytest.Item], covering: Iterable[pytest.Item]
+) -> list[pytest.Item]:
+    """Returns those of the rest that the coverage gates do not run, for a run that may end early:
+    one case of each test that has not run at all, then the others, both in the order of the items.
+    """
+    out = set(rest)
+    elsewhere = set(covering)
+    seen = {_test_of(item) for item in items if item not in out or item in elsewhere}
+    first, later = [], []
+    for item in items:
+        if item in out and item not in elsewhere:
+            (later if _test_of(item) in seen else first).append(item)
+            seen.add(_test_of(item))
+    return first + later
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _order(seed: str) -> Callable[[pytest.Item], int]:
+    return lambda item: _hash(seed, item.nodeid)
+
+
+def _hash(seed: str, name: str) -> int:
+    return int.from_bytes(blake2b(f"{seed} {name}".encode(), digest_size=8).digest())
 
 
 def _is_by_chance(item: pytest.Item) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.selection import left_out
+from tests.selection import left_out, never_run_first
 
 
 class Case(SimpleNamespace):
@@ -66,3 +66,25 @@ def test_what_is_marked_thorough_is_left_out() -> None:
 def test_each_case_of_a_table_of_rules_stays() -> None:
     items = cases(pytest.mark.each_case(reason="each is another rule"), a=3, b=2)
     assert kept(items) == items
+
+
+def test_a_share_of_the_tests_is_chosen_whole_by_the_runs_seed() -> None:
+    tests = [f"test_{number}" for number in range(60)]
+    table = pytest.mark.each_case(reason="each is another rule")
+    items = [case for name in tests for case in cases(table, name=name, a=3)]
+    chosen = []
+    for seed in map(str, range(40)):
+        out = left_out(items, seed, 4)
+        names = [item.nodeid.partition("[")[0] for item in items if item not in out]
+        assert all(names.count(name) == 3 for name in set(names))
+        assert 5 <= len(set(names)) <= 30
+        chosen.append(set(names))
+    assert len(set.union(*chosen)) == len(tests)
+
+
+def test_what_no_other_run_has_is_first_in_what_was_left_out() -> None:
+    run, covered, never = (cases(name=name, a=3) for name in ("run", "covered", "never"))
+    items = [*run, *covered, *never]
+    rest = [*run[1:], *covered, *never]
+    expected = [never[0], *run[1:], *covered[1:], *never[1:]]
+    assert never_run_first(items, rest, covered[:1]) == expected

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.covering import MEASURED_MODULES
-from tests.effort import longer
+from tests.effort import tries
 from tests.forking.client import Forking
 
 pytest_plugins = ("tests.selection", "tests.processor_time")
@@ -75,7 +75,7 @@ class ProcessGuard:
 settings.register_profile(
     "untimed",
     deadline=None,
-    max_examples=50 * longer(),
+    max_examples=tries(50),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("untimed")

@@ -8,12 +8,15 @@ By default a test with processes runs
   named `seed`) or there is a restart before each act,
 - not at all if it is marked `thorough`.
 
+`scripts/test --fast` runs at most three cases of each test.
+
 Where a folder is named on the command line no test is left out for its quarter, and where a file
 or a test is named all its cases run. The seed is the one that the end of the report names: the
 same seed chooses the same cases, the next run has others.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from tests.covering import covering, import_all
+from tests.effort import FEW_CASES, few
 
 SHARE = 4
 CHANCE_SHARE = 8
@@ -65,13 +69,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     if config.getoption("thorough"):
         return
+    if few():
+        _keep(config, items, set(some_cases(items, seed_of(config), FEW_CASES)))
+        return
     named = {path for path in map(_file_of, config.args) if path.is_file()}
     candidates = [
         item for item in items if item.get_closest_marker("processes") and item.path not in named
     ]
     all_folders = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    seed = str(config.getoption("randomly_seed", 0))
-    rest = left_out(candidates, seed, SHARE if all_folders else 1)
+    rest = left_out(candidates, seed_of(config), SHARE if all_folders else 1)
     if config.getoption("left_out"):
         items[:] = never_run_first(items, rest, covering(items))
         return
@@ -85,6 +91,21 @@ def _keep(config: pytest.Config, items: list[pytest.Item], kept: set[pytest.Item
 
 def _file_of(argument: str) -> Path:
     return Path(argument.partition("::")[0]).resolve()
+
+
+def seed_of(config: pytest.Config) -> str:
+    return str(config.getoption("randomly_seed", 0))
+
+
+def some_cases(items: Iterable[pytest.Item], seed: str, at_most: int) -> list[pytest.Item]:
+    """Returns at most so many cases of each test, those that the seed chooses."""
+    counts: Counter[str] = Counter()
+    chosen = []
+    for item in sorted(items, key=_order(seed)):
+        counts[_test_of(item)] += 1
+        if counts[_test_of(item)] <= at_most:
+            chosen.append(item)
+    return chosen
 
 
 def left_out(items: Iterable[pytest.Item], seed: str, share: int = 1) -> list[pytest.Item]:

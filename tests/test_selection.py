@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.selection import left_out, never_run_first
+from tests.selection import left_out, never_run_first, some_cases
 
 
 class Case(SimpleNamespace):
@@ -88,3 +88,10 @@ def test_what_no_other_run_has_is_first_in_what_was_left_out() -> None:
     rest = [*run[1:], *covered, *never]
     expected = [never[0], *run[1:], *covered[1:], *never[1:]]
     assert never_run_first(items, rest, covered[:1]) == expected
+
+
+def test_at_most_so_many_cases_of_each_test_are_chosen_by_the_runs_seed() -> None:
+    items = [*cases(a=9), *cases(name="other", a=2)]
+    chosen = [some_cases(items, seed, 4) for seed in map(str, range(40))]
+    assert {len(one) for one in chosen} == {6}
+    assert {item.nodeid for one in chosen for item in one} == {item.nodeid for item in items}

@@ -6,8 +6,9 @@ from typing import Any
 from trimpoint_protocol.readmodel import TimelineEntry
 
 from tests.chat.entries import banner, did, said
+from tests.effort import tries
 
-SEEDS = 5_000
+SEEDS = tries(5_000)
 _PIECES = (
     "# ", "```", "```python\n", "~~~", "| a | b |\n|---|\n", "> ", "- ", "1. ", "**", "_", "[", "](",
     "<T>", "<script>", "&#0;", "\x00", "\x1b[2J", "\x1b]0;x\x07", "\u202e", "\u200b", "\ud7ff", "\ufffe",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from tests.effort import longer
+from tests.effort import tries
 from tests.http.stage import Stage
 
 HEADS = [
@@ -99,7 +99,7 @@ def nonsense(seed: int) -> Iterator[bytes]:
 async def test_nonsense_is_answered_with_a_problem_or_not_at_all(stage: Stage, seed: int) -> None:
     requests = nonsense(seed)
     with capture_logs() as logs:
-        for _ in range(50 * longer()):
+        for _ in range(tries(50)):
             sent = next(requests)
             answer = await answered(stage, sent)
             head, _, body = answer.partition(b"\r\n\r\n")

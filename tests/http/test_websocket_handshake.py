@@ -7,7 +7,7 @@ import socket
 import pytest
 from trimpoint.config.sections import LimitsSection
 
-from tests.effort import longer
+from tests.effort import tries
 from tests.http.frames import MIB, PING_INIT, masked, message, opened
 from tests.http.stage import UPGRADE, Stage
 
@@ -103,7 +103,7 @@ class TestHandshake:
             + "".join(f"{k}: {v}\r\n" for k, v in UPGRADE.items())
             + "\r\n"
         )
-        for _ in range(200 * longer()):
+        for _ in range(tries(200)):
             broken = bytearray(whole.encode())
             for _ in range(chance.randint(1, 8)):
                 at = chance.randrange(len(broken))

@@ -13,6 +13,7 @@ from trimpoint.sessionlogs.carry import carried
 from trimpoint.sessionlogs.live import live_window
 from trimpoint.sessionlogs.sessions import Reading
 
+from tests.effort import tries
 from tests.sessionlogs.claude_rows import (
     CHAIN,
     REAL,
@@ -279,7 +280,7 @@ def test_a_memory_file_is_attached_and_is_no_summary(tmp_path: Path) -> None:
 REAL_FILE = next((REAL / "compacted-by-hand").rglob("*.jsonl"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     cut=st.integers(0, 40_000),
     flips=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(1, 255)), max_size=5),

@@ -11,6 +11,7 @@ from trimpoint.sessionlogs.codex.items import SUMMARY_PREFACE
 from trimpoint.sessionlogs.opening import CannotRead
 from trimpoint.sessionlogs.sessions import survey
 
+from tests.effort import tries
 from tests.sessionlogs.sessions import (
     FIXTURES,
     THREAD,
@@ -353,7 +354,7 @@ def test_the_same_files_make_the_same_bytes(tmp_path: Path) -> None:
     assert (first["type"], last["type"]) == ("session", "end")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(cut=st.integers(0, 30_000))
 def test_a_log_that_is_cut_anywhere_is_read(
     tmp_path_factory: pytest.TempPathFactory, cut: int
@@ -365,7 +366,7 @@ def test_a_log_that_is_cut_anywhere_is_read(
     assert document.end.unparsed == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(flips=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(1, 255)), max_size=8))
 def test_a_log_with_flipped_bytes_is_read(
     tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from trimpoint.sessionlogs.sessions import Reading
 from trimpoint_protocol import unified as u
 
+from tests.effort import tries
 from tests.sessionlogs.sessions import FIXTURES, document_of, only_session, sessions_in, texts
 
 REAL = FIXTURES / "gemini-cli-0.61.0"
@@ -337,7 +338,7 @@ def test_a_session_that_begins_later_was_not_cleared(tmp_path: Path) -> None:
     assert (before.context_clears, after.lineage.cleared_from) == ([], None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     cut=st.integers(0, 3000),
     flips=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(1, 255)), max_size=5),

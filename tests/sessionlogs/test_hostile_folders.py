@@ -18,6 +18,7 @@ from trimpoint.sessionlogs.opening import CannotRead, bytes_of, opened
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import Reading
 
+from tests.effort import tries
 from tests.sessionlogs.sessions import FIXTURES, THREAD, homes, members, meta, said, write_rollout
 
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -76,7 +77,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(120), deadline=None)
 @given(data=st.data())
 def test_members_of_other_types_than_are_known_end_nothing(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -105,7 +106,7 @@ SCENES = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(data=st.data())
 def test_lines_in_any_order_end_nothing(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -119,7 +120,7 @@ def test_lines_in_any_order_end_nothing(
     read_all(folder)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([b"\x00" * 99, b"\xff\xfe{", b"[[[["])))
 def test_files_of_any_bytes_end_nothing(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]

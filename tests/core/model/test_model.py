@@ -32,7 +32,7 @@ from tests.core.given import (
     trim,
     user,
 )
-from tests.effort import longer
+from tests.effort import tries
 
 KEEP = st.integers(min_value=0, max_value=4)
 KINDS = st.lists(st.sampled_from(["user", "assistant", "activity"]), max_size=4)
@@ -315,6 +315,4 @@ def trim_point_of(entry: rm.TimelineEntry) -> str | None:
 
 
 TestThreadLife = ThreadLife.TestCase
-TestThreadLife.settings = settings(
-    max_examples=40 * longer(), stateful_step_count=50, deadline=None
-)
+TestThreadLife.settings = settings(max_examples=tries(40), stateful_step_count=50, deadline=None)

@@ -14,6 +14,7 @@ from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint_protocol.errors import Reason
 
 from tests.core.given import Conversation, started
+from tests.effort import tries
 
 PROMPT_ITEM = {
     "type": "userMessage",
@@ -131,7 +132,7 @@ def test_items_of_one_turn_alone() -> None:
 
 
 @given(st.integers(1, 20), st.sampled_from(["asc", "desc"]), st.sampled_from(["turns", "items"]))
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 def test_pages_of_any_size_put_together_are_the_history(
     limit: int, direction: str, kind: str
 ) -> None:

@@ -18,6 +18,7 @@ from trimpoint_protocol.methods import TimelineParams
 from trimpoint_protocol.readmodel import TimelineEntry
 
 from tests.core.given import Conversation, started
+from tests.effort import tries
 
 
 def read(conversation: Conversation, **params: Any) -> tuple[list[TimelineEntry], str | None]:
@@ -46,7 +47,7 @@ def refusal_of(conversation: Conversation, **params: Any) -> Refusal:
 
 
 @given(st.integers(1, 30), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_pages_of_any_size_put_together_are_the_timeline(limit: int, expand: bool) -> None:
     conversation = started(turns=4)
     conversation.clear(2)

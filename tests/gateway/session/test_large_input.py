@@ -11,6 +11,8 @@ from trimpoint.gateway.commands import large_input
 from trimpoint.gateway.commands.large_input import HEAD_BYTES, read_head
 from trimpoint.gateway.session.requests.errors import Refusal
 
+from tests.effort import tries
+
 
 def raw(*parts: Any, ascii_only: bool = True) -> Raw:
     return Raw(json.dumps(parts, ensure_ascii=ascii_only, separators=(",", ":")).encode())
@@ -28,7 +30,7 @@ def test_a_short_input_is_read_whole() -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 @given(
     st.integers(1, 14),  # a text that begins with blanks is refused
     st.text(alphabet='a\\"\n/é€😀', min_size=1, max_size=6),

@@ -37,9 +37,6 @@ async def test_overrides_of_a_turn_are_carried_over(harness: Harness) -> None:
     assert request.body["reasoning"]["effort"] == "high"
 
 
-@pytest.mark.never_restarted(
-    reason="Codex alone resumes a thread without the sandbox that a turn has set (measured: 0.163)"
-)
 async def test_settings_as_they_stand_now_are_carried_over(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn()

@@ -34,16 +34,12 @@ from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
 from trimpoint.operations.provider.client_resumes import ClientResume
 from trimpoint.operations.provider.forking import Forking
+from trimpoint.operations.provider.given_again import fork_params, with_effort
 from trimpoint.operations.provider.inherit import inherit_state, move_queue
 from trimpoint.operations.provider.outside_changes import record_missed
 from trimpoint.operations.provider.prompts import Prompts
 from trimpoint.operations.provider.resuming import Resumption
-from trimpoint.operations.provider.settings import (
-    fork_params,
-    session_params,
-    update_params,
-    with_effort,
-)
+from trimpoint.operations.provider.settings import session_params, update_params
 from trimpoint.operations.provider.terminals import Terminals
 from trimpoint.operations.routing.notification_router import NotificationRouter
 from trimpoint.operations.routing.routes import Route, ThreadRole

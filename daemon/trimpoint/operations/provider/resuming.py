@@ -11,19 +11,17 @@ from trimpoint_protocol.errors import Reason
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.codex.appserver.supervisor import CodexLink, is_archived_error
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import Generation, ThreadState
 from trimpoint.operations.history.resync import catch_up
 from trimpoint.operations.provider.client_resumes import ClientResume
+from trimpoint.operations.provider.given_again import resume_params
 from trimpoint.operations.provider.names import give_name
 from trimpoint.operations.provider.outside_changes import record_missed, renamed
 from trimpoint.operations.provider.settings import (
-    SANDBOXES,
     is_confirmed,
     lasting,
     missing_params,
     overridden_settings,
-    resume_params,
     resumed_settings,
     with_unconfirmed,
 )
@@ -36,8 +34,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 # and tell the model so in the middle of the conversation (measured: 0.153; 0.163 does not).
 REMEMBERS_SETTINGS = (0, 163, 0)
 
-
-SANDBOX, WORKSPACE = "sandboxPolicy", "workspace-write"
+SANDBOX = "sandboxPolicy"
 
 
 class ArchivedElsewhere(ThreadError):
@@ -123,14 +120,12 @@ class Resumption:
         """Returns the settings that Codex had acknowledged and lost when it ended (measured: 0.153,
         0.163), without those that the client's `params` set again.
 
-        Codex loads a thread that may write to its workspace as one that may only read (measured:
-        0.163), also where it keeps all other settings.
+        Codex loads a thread with another sandbox than it had (measured: 0.163), also where it keeps
+        all other settings.
         """
         lost = missing_params(overridden_settings(state.settings, params), answer)
         if self._keeps_settings(state.generation) and is_confirmed(state.settings):
-            policy, now = as_dict(lost.get(SANDBOX)), as_dict(answer.get("sandbox"))
-            is_less = policy.get("type") == "workspaceWrite" and now.get("type") == "readOnly"
-            return {SANDBOX: policy} if is_less else {}
+            return {SANDBOX: lost[SANDBOX]} if SANDBOX in lost else {}
         return lost
 
     async def _resume_or_unarchive(
@@ -140,12 +135,9 @@ class Resumption:
         if asked is not None:
             asked.pause(self._router.pausing(provider_id))
             params = asked.request_for(provider_id)
-        known = resume_params(writer.state.settings)
-        if self._forgets_settings:
-            params = {**known, **params}
-        elif known.get("sandbox") == WORKSPACE and not any(name in params for name in SANDBOXES):
-            # Codex would load it as one that may only read (measured: 0.163).
-            params = {**params, "sandbox": WORKSPACE}
+        params = resume_params(
+            writer.state.settings, params, forgets_settings=self._forgets_settings
+        )
         try:
             return await self._link.request("thread/resume", params)
         except ProviderError as error:

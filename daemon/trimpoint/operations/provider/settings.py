@@ -64,8 +64,6 @@ ANSWERED = {
     "collaborationMode": "collaborationMode",
     "disabledPluginIds": "disabledPluginIds",
 }
-# The name of the reasoning effort in a thread's configuration.
-EFFORT = "model_reasoning_effort"
 # Members of `threadSettings`, and of requests that set them, that give permissions; the newest of
 # them applies.
 _NAMES_OF_PERMISSIONS = ("sandboxPolicy", "permissions", "activePermissionProfile")
@@ -141,7 +139,7 @@ def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
     stored = without_awaited(msgspec.json.decode(settings))
     given = lasting(params)
     gone = set(given)
-    if any(name in given for name in SANDBOXES):
+    if names_sandbox(given):
         gone |= {"sandboxPolicy", "activePermissionProfile"}
     if "model" in given or "config" in given:
         gone |= {
@@ -155,6 +153,20 @@ def overridden_settings(settings: bytes, params: dict[str, Any]) -> bytes:
     return msgspec.json.encode(
         {**stored, "start": _start_with(stored, params), "current": current or None, "model": model}
     )
+
+
+def names_sandbox(params: dict[str, Any]) -> bool:
+    """Returns whether parameters of a request name a sandbox, or in a configuration something of
+    it.
+    """
+    return any(params.get(name) is not None for name in SANDBOXES) or any(
+        is_of_sandbox(name) for name in as_dict(params.get("config"))
+    )
+
+
+def is_of_sandbox(name: str) -> bool:
+    """Returns whether a name of the configuration is one of the sandbox."""
+    return name.startswith(("sandbox_", "permissions", "default_permissions"))
 
 
 def _start_with(stored: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
@@ -312,9 +324,9 @@ def fork_as_start_params(
     """
     now = start_params(settings)
     inherited = {name: now[name] for name in _FORK_INHERITS if now.get(name) is not None}
-    names_sandbox = any(params.get(name) is not None for name in SANDBOXES)
-    if (version or (0,)) >= FORKS_INHERIT_SANDBOX and not names_sandbox:
-        inherited |= _sandbox(settings, now)
+    is_named = any(params.get(name) is not None for name in SANDBOXES)
+    if (version or (0,)) >= FORKS_INHERIT_SANDBOX and not is_named:
+        inherited |= present_sandbox(settings)
     given = {
         name: value
         for name, value in params.items()
@@ -323,10 +335,12 @@ def fork_as_start_params(
     return {**inherited, **given}
 
 
-def _sandbox(settings: bytes, start: dict[str, Any]) -> dict[str, Any]:
+def present_sandbox(settings: bytes) -> dict[str, Any]:
     """Returns the parameter of `thread/start` that names the sandbox as it is now, if any does."""
-    policy = as_dict(msgspec.json.decode(settings).get("current")).get("sandboxPolicy")
-    mode = _SANDBOX_MODES.get(str(as_dict(policy).get("type")))
+    stored = msgspec.json.decode(settings)
+    start = as_dict(stored.get("start"))
+    policy = as_dict(as_dict(stored.get("current")).get("sandboxPolicy"))
+    mode = _SANDBOX_MODES.get(str(policy.get("type")))
     if mode is not None and start.get("permissions") is None:
         return {"sandbox": mode}
     return {name: start[name] for name in SANDBOXES if start.get(name) is not None}
@@ -342,53 +356,6 @@ def compact_limit(overrides: Iterable[str]) -> int | None:
         if key.strip() == COMPACT_LIMIT and value.strip().isdigit():
             limit = int(value)
     return limit
-
-
-# Start parameters that a new Codex process takes from the configuration unless they are given
-# again (measured).
-_GIVEN_AT_START = (
-    "sandbox", "approvalPolicy", "approvalsReviewer", "permissions", "config", "baseInstructions",
-    "developerInstructions",
-)  # fmt: skip
-
-
-def fork_params(settings: bytes) -> dict[str, Any]:
-    """Returns the parameters of `thread/fork` that keep the thread's model, provider, effort,
-    sandbox and approvals. A fork otherwise takes those from the configuration (measured: 0.163).
-    """
-    params = _as_given(settings, "model", "modelProvider", "serviceTier")
-    effort = as_dict(msgspec.json.decode(settings).get("current")).get("effort")
-    return params if effort is None else with_effort(params, str(effort))
-
-
-def resume_params(settings: bytes) -> dict[str, Any]:
-    """Returns the parameters of `thread/resume` that keep the sandbox and approvals, for a Codex
-    that would take them from the configuration.
-    """
-    return _as_given(settings)
-
-
-def _as_given(settings: bytes, *also: str) -> dict[str, Any]:
-    """Returns the start parameters in `_GIVEN_AT_START`, with the present values of the approvals
-    and of the names in `also`.
-    """
-    start, now = as_dict(msgspec.json.decode(settings).get("start")), start_params(settings)
-    given = {name: start[name] for name in _GIVEN_AT_START if start.get(name) is not None}
-    current = ("approvalPolicy", "approvalsReviewer", *also)
-    return {**given, **{name: now[name] for name in current if now.get(name) is not None}}
-
-
-def with_effort(params: dict[str, Any], effort: str | None) -> dict[str, Any]:
-    """Returns parameters of `thread/fork` with this reasoning effort, or with the model's default
-    if it is None.
-    """
-    config = {
-        name: value for name, value in as_dict(params.get("config")).items() if name != EFFORT
-    }
-    if effort is not None:
-        config[EFFORT] = effort
-    rest = {name: value for name, value in params.items() if name != "config"}
-    return {**rest, "config": config} if config else rest
 
 
 def working_folder(settings: bytes) -> str:

@@ -114,7 +114,7 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
         registry, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
     )
     side.codex_events.add_interceptor(agent_tools.intercept)
-    meters = ContextMeters(registry, side.clients, router.foreign_usage)
+    meters = ContextMeters(registry, side.clients, router.foreign_usage, tasks)
     method_deps = MethodDeps(registry, sessions, threads, identity)
     requests = ThreadRequests(method_deps)
     subscriptions = Subscriptions(side.clients, side.server_requests)

@@ -18,7 +18,7 @@ from trimpoint.core.commands.new import New
 from trimpoint.core.commands.parsing import NotACommand, Parsed, UsageError
 from trimpoint.core.commands.pins import Pin, Unpin
 from trimpoint.core.commands.registry import help_text
-from trimpoint.core.context.context_size import ContextSize, context_size, window_of
+from trimpoint.core.context.context_size import ContextSize, window_of
 from trimpoint.core.context.cost import cache_of, with_cost
 from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
@@ -51,7 +51,7 @@ from trimpoint.gateway.commands.slash_outcomes import (
 )
 from trimpoint.gateway.commands.views.context_inspections import ContextInspections
 from trimpoint.gateway.commands.views.history_searches import HistorySearches
-from trimpoint.gateway.commands.views.off_loop import off_loop
+from trimpoint.gateway.commands.views.off_loop import off_loop, size_of
 from trimpoint.gateway.commands.views.revert_previews import RevertPreviews
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.errors import CommandRefused
@@ -164,9 +164,8 @@ class SlashRunner:
     ) -> CommandOutcome:
         writer = await self._registry.thread(ids.thread_id)
         sequence = writer.state.sequence
-        before = _Before(
-            context_size(writer.state, self._registry.policy), writer.state.usage.last_call
-        )
+        size = await size_of(writer.state, self._registry.policy)
+        before = _Before(size, writer.state.usage.last_call)
         try:
             result = await self._sessions.dispatch(parsed.request(ids))
         except CommandRefused as refused:
@@ -210,7 +209,7 @@ class SlashRunner:
         state = (writer if new_id is None else await self._registry.thread(new_id)).state
         policy = self._registry.policy
         window = window_of(state.usage, model_in(state.settings), policy)
-        change = token_change(before.size, context_size(state, policy), window)
+        change = token_change(before.size, await size_of(state, policy), window)
         return self._with_cost(change, state, before.last_call)
 
     async def _rehearse(self, command: str, request: Planned) -> CommandOutcome:

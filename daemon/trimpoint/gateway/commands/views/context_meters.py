@@ -6,10 +6,13 @@ the context fills up.
 
 from functools import partial
 
+import anyio
 import msgspec
+from anyio.abc import TaskGroup
 from trimpoint_protocol.methods import CommandProgress
 from trimpoint_protocol.readmodel import ContextStatus
 
+from trimpoint.background import spawn
 from trimpoint.codex.notifications.foreign_usage import ForeignThreadUsage
 from trimpoint.core.context.context_size import (
     NOT_REPORTED_AT_ALL,
@@ -20,8 +23,10 @@ from trimpoint.core.context.context_size import (
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
+from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
+from trimpoint.gateway.commands.views.off_loop import must_weigh, off_loop
 from trimpoint.gateway.session.clients import Clients, Delivery
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -30,6 +35,8 @@ PROGRESS = "commands/progress"
 # Codex's own notification for people (measured: 0.163, 0.171).
 WARNING = "warning"
 LEVELS = ("ok", "warning", "critical")
+# At the most so often is a long context weighed.
+BETWEEN_ESTIMATES_S = 0.25
 # Events that can change the meter. It is not computed for others, such as a long turn's many items.
 _MOVES = (
     ev.UsageReported
@@ -46,13 +53,20 @@ class ContextMeters:
     """Sends clients the meter of a thread when it changes."""
 
     def __init__(
-        self, registry: ThreadRegistry, clients: Clients, foreign_usage: ForeignThreadUsage
+        self,
+        registry: ThreadRegistry,
+        clients: Clients,
+        foreign_usage: ForeignThreadUsage,
+        tasks: TaskGroup,
     ) -> None:
         self._registry = registry
         self._clients = clients
         self._foreign_usage = foreign_usage
         self._published: dict[str, ContextStatus] = {}
         self._compacting: set[str] = set()
+        self._tasks = tasks
+        self._outdated: set[str] = set()
+        self._weighing: set[str] = set()
         foreign_usage.subscribe(self._publish_foreign_status)
         registry.subscribe(self.on_record)
 
@@ -65,7 +79,7 @@ class ContextMeters:
         if (foreign_usage := self._foreign_status(thread_id)) is not None:
             return foreign_usage
         writer = await self._registry.thread(thread_id)
-        return context_status(writer.state, self._registry.policy)
+        return await self._status(writer.state)
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends clients the meter when a durable record has changed it, and the progress of
@@ -75,7 +89,37 @@ class ContextMeters:
         for event in record.events:
             self._publish_progress(thread_id, event)
         if writer is not None and any(isinstance(event, _MOVES) for event in record.events):
-            self._publish(context_status(writer.state, self._registry.policy))
+            self._update(writer.state)
+
+    def _update(self, state: ThreadState) -> None:
+        """Sends the meter at once, or soon if that takes long: each record of a long context whose
+        size Codex has not reported would keep all clients waiting.
+        """
+        if not must_weigh(state) and state.id not in self._weighing:
+            self._publish(context_status(state, self._registry.policy))
+            return
+        self._outdated.add(state.id)
+        if state.id not in self._weighing:
+            self._weighing.add(state.id)
+            spawn(self._tasks, self._weigh, state.id)
+
+    async def _weigh(self, thread_id: str) -> None:
+        try:
+            while thread_id in self._outdated:
+                self._outdated.discard(thread_id)
+                if (writer := self._registry.loaded(thread_id)) is not None:
+                    self._publish(await self._status(writer.state))
+                    del writer  # so that it can leave memory during the pause
+                    await anyio.sleep(BETWEEN_ESTIMATES_S)
+        finally:
+            self._weighing.discard(thread_id)
+            self._outdated.discard(thread_id)
+
+    async def _status(self, state: ThreadState) -> ContextStatus:
+        policy = self._registry.policy
+        if not must_weigh(state):
+            return context_status(state, policy)
+        return await off_loop(state, lambda present: context_status(present, policy))
 
     def _publish_foreign_status(self, thread_id: str) -> None:
         if (status := self._foreign_status(thread_id)) is not None:

@@ -9,6 +9,8 @@ import anyio.to_thread
 from anyio.lowlevel import checkpoint
 from msgspec import structs
 
+from trimpoint.core.context.context_size import ContextSize, context_size
+from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
 
 T = TypeVar("T")
@@ -27,6 +29,20 @@ async def off_loop(state: ThreadState, view: Callable[[ThreadState], T]) -> T:
     await _decode(state.entries)
     present = _copy(state)
     return await anyio.to_thread.run_sync(lambda: view(_indexed(present)))
+
+
+async def size_of(state: ThreadState, policy: Policy) -> ContextSize:
+    """Returns the size of the thread's context."""
+    if not must_weigh(state):
+        return context_size(state, policy)
+    return await off_loop(state, lambda present: context_size(present, policy))
+
+
+def must_weigh(state: ThreadState) -> bool:
+    """Returns whether the size of a long context is unknown, so that each of its items has to be
+    weighed. That is so from the moment that a context is built until Codex reports its size.
+    """
+    return state.usage.report is None and state.active_turn_count > _FEW_TURNS
 
 
 async def _decode(items: Sequence[object]) -> None:

@@ -5,6 +5,7 @@ clients are not shown while they run, only the context meter; the history is com
 session is loaded the next time.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,8 @@ class Session:
         self._title: str | None = None
         self._usage: Usage | None = None
         self._is_announced = False
+        self._compaction_id: str | None = None
+        self._stop: asyncio.Task[None] | None = None
         self._questions: Questions
         self._heard: dict[str, Callable[[Json], None]] = {
             "context/updated": self._metered,
@@ -155,9 +158,10 @@ class Session:
             await self._begin_turn(prompt, turn_input, text)
 
     def cancel(self) -> None:
-        """Cancels all prompts."""
+        """Cancels all prompts, and the compaction that they may wait for."""
         for prompt in self._prompts:
             prompt.cancel()
+        self._stop_compaction()
 
     def cancel_request(self, request_id: bytes) -> bool:
         """Cancels the prompt of a request and those in the same turn. Returns False if the request
@@ -307,6 +311,11 @@ class Session:
             if self._title is not None:
                 self._editor.update(self.id, SessionInfo(title=self._title))
 
+    def _stop_compaction(self) -> None:
+        if (compaction_id := self._compaction_id) is not None:
+            stop = self._quietly("turn/interrupt", threadId=self.thread.id, turnId=compaction_id)
+            self._stop = asyncio.get_running_loop().create_task(stop)
+
     def _turn_ended(self, turn: OwnTurn) -> None:
         if self.turn is turn:
             self.turn = None
@@ -372,9 +381,12 @@ class Session:
             self._editor.notice(self.id, "warning", problem)
 
     def _progress(self, step: Json) -> None:
-        """Handles a progress message: of this session's command, of the running turn's recovery, or
-        of another client's compaction.
-        """
+        """Handles the progress of a command, of a recovery, or of another client's compaction."""
+        status = _AUTO_STATUS.get(as_text(step.get("phase")), "in_progress")
+        is_open = step.get("command") == "compact" and status == "in_progress"
+        self._compaction_id = as_text(step.get("operationId")) if is_open else None
+        if self.turn is not None and self.turn.is_cancelled:
+            self._stop_compaction()
         if any(run.progress(step) for run in self._commands):
             return
         if step.get("command") == "overflow" and self.turn is not None:
@@ -383,7 +395,6 @@ class Session:
             "compact",
             "overflow",
         ):
-            status = _AUTO_STATUS.get(as_text(step.get("phase")), "in_progress")
             self._editor.update(
                 self.id, Compaction(compaction_id=as_text(step.get("operationId")), status=status)
             )

@@ -101,9 +101,13 @@ async def _screen(
         for key in keys:
             await pilot.press(key)
             await pilot.pause()
-        strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-        text = "\n".join(strip.text.rstrip() for strip in strips)
+        text = _shown(app)
         return _SECONDS.sub(r"\1", _SPINNER.sub("*", text)) + "\n"
+
+
+def _shown(app: ChatApp) -> str:
+    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    return "\n".join(strip.text.rstrip() for strip in strips)
 
 
 def _is_golden(name: str, text: str) -> None:
@@ -217,9 +221,14 @@ async def test_a_draft_stays_with_its_thread_and_through_a_new_start(tmp_path: P
         assert again.query_one("#composer", Composer).text == "on its way\n\nhalf"
 
 
-async def test_a_text_that_was_not_sent_comes_back_before_what_was_typed_meanwhile() -> None:
+async def test_a_text_that_was_refused_comes_back_before_what_was_typed_meanwhile() -> None:
     chat = _chat()
     app = ChatApp(chat)
+
+    async def refuse(text: str, *, is_later: bool = False) -> bool:
+        return False
+
+    chat.submit = refuse  # type: ignore[method-assign]
     async with app.run_test(size=(80, 30)) as pilot:
         composer = app.query_one("#composer", Composer)
         composer.text = "lost"
@@ -228,7 +237,19 @@ async def test_a_text_that_was_not_sent_comes_back_before_what_was_typed_meanwhi
         with anyio.fail_after(STEP_S):
             while composer.text != "lost\n\nmore":
                 await pilot.pause()
-        assert chat.state.outgoing == []
+
+
+async def test_what_is_typed_without_a_connection_waits_in_sight() -> None:
+    chat = _chat()
+    chat.state.link = LinkState.LOST
+    app = ChatApp(chat)
+    async with app.run_test(size=(80, 30)) as pilot:
+        for text in ("make it blue", "/clear 1"):
+            app.submit(text)
+            with anyio.fail_after(STEP_S):
+                while f"not sent yet {text}" not in _shown(app):
+                    await pilot.pause()
+        assert chat.state.unsent("half") == "make it blue\n\n/clear 1\n\nhalf"
 
 
 async def test_a_command_is_what_was_typed_however_fast() -> None:

@@ -16,6 +16,7 @@ from trimpoint.tui.model.questions import COMMAND, card_of
 from trimpoint.tui.model.state import ChatState, LinkState, Question
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.chat import Chat
+from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.link import Link
 from trimpoint.tui.widgets.app import ChatApp
 from trimpoint_protocol.client import ConnectionLost, RemoteError
@@ -102,10 +103,9 @@ class ChatFace:
         self._answers: list[Any] = []
         self._outcome = Outcome.TAKEN
         chat.answer = self._answer  # type: ignore[method-assign]
-        chat.attempt = self._attempt  # type: ignore[method-assign, assignment]
-        chat.awaited_client = self._client  # type: ignore[method-assign, assignment]
         chat.prepare = self._client  # type: ignore[method-assign, assignment]
-        chat.reconnected = anyio.sleep_forever  # type: ignore[method-assign, assignment]
+        chat.reconnected = self._reconnected  # type: ignore[method-assign, assignment]
+        self._is_lost = False
 
     def _answer(self, question: Question, result: Any) -> None:
         self._answers.append(result["decision"])
@@ -121,14 +121,21 @@ class ChatFace:
             case Outcome.REFUSED:
                 raise RemoteError(-32000, REFUSAL)
             case Outcome.LOST:
+                self._is_lost = True
                 raise ConnectionLost
             case Outcome.UNANSWERED:
                 await anyio.sleep_forever()
             case _:
                 return
 
-    async def _attempt(self, act: object) -> object:
-        return UNKNOWN if self._outcome is Outcome.UNKNOWN else None
+    async def _reconnected(self) -> "ChatFace":
+        if self._is_lost:
+            await anyio.sleep_forever()
+        return self
+
+    async def execute(self, *_: object, **__: object) -> CommandOutcome:
+        """Answers a command."""
+        return UNKNOWN
 
     async def decides(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -192,11 +199,11 @@ async def _none_to_start() -> Path:
 
 
 @asynccontextmanager
-async def chat_face() -> AsyncIterator[Face]:
+async def chat_face(drafts: Drafts | None = None) -> AsyncIterator[Face]:
     """Yields the chat."""
     state, clock = ChatState("/work/shop", "t"), [100.0]
     state.link = LinkState.CONNECTED
-    chat = Chat(Link(_no_daemon, _none_to_start, None), state, Changes())
+    chat = Chat(Link(_no_daemon, _none_to_start, None), state, Changes(), drafts)
     app = ChatApp(chat, lambda: clock[0])
     async with app.run_test(size=(90, 30)) as pilot:
         yield ChatFace(pilot, chat, clock)

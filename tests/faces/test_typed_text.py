@@ -2,9 +2,12 @@
 refused with the nearest name.
 """
 
-import pytest
+from pathlib import Path
 
-from tests.faces.stage import REFUSAL, Face, Outcome
+import pytest
+from trimpoint.tui.session.drafts import Drafts
+
+from tests.faces.stage import REFUSAL, Face, Outcome, chat_face
 
 PROMPT = "make it blue"
 
@@ -44,3 +47,16 @@ async def test_an_unknown_command_is_refused_with_the_nearest_name_and_stays(fac
     shown = await face.screen()
     assert "Do you mean /clear?" in shown
     assert await face.prompt() == "/claer 3"
+
+
+async def test_a_prompt_on_its_way_is_in_the_box_at_the_next_start_of_the_chat(
+    tmp_path: Path,
+) -> None:
+    drafts = Drafts(tmp_path)
+    async with chat_face(drafts) as face:
+        await face.decides(Outcome.UNANSWERED)
+        await face.types(PROMPT)
+        await face.sends()
+        await face.types("and big")
+    async with chat_face(drafts) as face:
+        assert await face.prompt() == f"{PROMPT}\n\nand big"

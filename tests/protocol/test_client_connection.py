@@ -161,3 +161,27 @@ async def test_an_error_of_the_block_is_raised_as_itself() -> None:
     with pytest.raises(ZeroDivisionError):
         async with conversation():
             raise ZeroDivisionError
+
+
+async def test_a_connection_on_which_nothing_arrives_is_given_up() -> None:
+    async with conversation() as (connection, server), anyio.create_task_group() as tasks:
+        tasks.start_soon(_answer_twice, server)
+        with pytest.raises(DeadlinePassed, match="commands/complete"):
+            await connection.beat(0.1, 0.1)
+        tasks.cancel_scope.cancel()
+
+
+async def _answer_twice(server: Server) -> None:
+    await server.send({"method": "thread/started", "params": {}})
+    for _ in range(2):
+        asked = await server.read()
+        assert asked["method"] == "commands/complete"
+        await server.send({"id": asked["id"], "result": []})
+    assert (await server.read())["method"] == "commands/complete"
+
+
+async def test_who_waits_for_an_answer_at_the_end_of_the_block_gets_none() -> None:
+    async with conversation() as (connection, _):
+        pending = connection.begin("thread/list")
+    with pytest.raises(ConnectionLost):
+        await pending.result()

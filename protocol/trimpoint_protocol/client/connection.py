@@ -31,6 +31,7 @@ from trimpoint_protocol.peer import Answered, Asked, Event, Peer, Refused
 T = TypeVar("T")
 READ_CHUNK_BYTES = 256 * 1024
 FLUSH_DEADLINE_S = 2.0
+_SIGN_OF_LIFE = "commands/complete"
 _BROKEN = (
     anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError,
 )  # fmt: skip
@@ -103,6 +104,7 @@ class Connection:
         self._has_unsent = anyio.Event()
         self._sent_all = anyio.Event()
         self._is_lost = False
+        self._heard = 0
 
     @property
     def is_lost(self) -> bool:
@@ -206,6 +208,23 @@ class Connection:
         if (asked := self._asked.pop(request.id, None)) is not None:
             self._send(self._peer.refuse(asked, code, message))
 
+    async def beat(self, silence_s: float, patience_s: float) -> None:
+        """Asks for a sign of life whenever nothing arrived for `silence_s` seconds, until nothing
+        arrives for `patience_s` seconds more. A machine that sleeps or a network that is gone ends
+        no connection.
+
+        :raises DeadlinePassed: when nothing has arrived.
+        """
+        while True:
+            heard = self._heard
+            await anyio.sleep(silence_s)
+            if heard != self._heard:
+                continue
+            self.begin(_SIGN_OF_LIFE, {"text": ""})
+            await anyio.sleep(patience_s)
+            if heard == self._heard:
+                raise DeadlinePassed(_SIGN_OF_LIFE, silence_s + patience_s)
+
     async def flush(self) -> None:
         """Waits until everything was sent, or the connection has ended."""
         while self._unsent and not self._is_lost:
@@ -216,6 +235,7 @@ class Connection:
         try:
             while True:
                 self._peer.feed(await self._stream.receive(READ_CHUNK_BYTES))
+                self._heard += 1
                 while (event := self._peer.next_event()) is not None:
                     self._on_event(event)
         except _BROKEN:
@@ -295,6 +315,8 @@ async def open_connection(stream: Stream) -> AsyncGenerator[Connection]:
     except BaseExceptionGroup as group:
         # The error of the block as it was raised there, and not as a group of one.
         raise _sole_error(group) from None
+    finally:
+        connection._lose()  # whoever still waits for an answer gets none
 
 
 def _sole_error(error: BaseException) -> BaseException:

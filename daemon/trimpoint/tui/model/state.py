@@ -113,9 +113,18 @@ class ChatState:
         """Returns all that was typed here and may not have arrived: texts on their way, and the
         draft.
         """
-        here = [one.text for one in self.outgoing if one.thread_id == self.thread_id]
-        parts = [*here, *self.steered.values(), *self.returned, draft]
+        here = [one for one in self.outgoing if one.thread_id == self.thread_id]
+        parts = [*self._texts_of(here), *self.steered.values(), *self.returned, draft]
         return "\n\n".join(part for part in parts if part.strip())
+
+    @property
+    def on_their_way(self) -> list[str]:
+        """Returns what was sent and the daemon has not acknowledged, prompts first."""
+        return self._texts_of(self.outgoing)
+
+    def _texts_of(self, prompts: list[Outgoing]) -> list[str]:
+        command = [self.command] if self.command and self.link is LinkState.LOST else []
+        return [*(one.text for one in prompts), *command]
 
     def sent(self, prompt_id: str) -> Outgoing:
         """Returns a prompt that is on its way."""

@@ -1,6 +1,7 @@
 """The actions of the chat, over a connection that may be lost and restored."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 import anyio
@@ -8,6 +9,7 @@ from trimpoint_protocol.client import (
     Client,
     ClientError,
     ConnectionLost,
+    DeadlinePassed,
     RemoteError,
     new_command_id,
 )
@@ -35,11 +37,11 @@ from trimpoint.tui.model.state import (
     Tone,
     outcome_notice,
 )
+from trimpoint.tui.session import link
 from trimpoint.tui.session.changes import Changes
 from trimpoint.tui.session.drafts import Drafts
 from trimpoint.tui.session.following import Following
 from trimpoint.tui.session.inquiries import Inquiries
-from trimpoint.tui.session.link import LOOK_AGAIN_S, Link
 from trimpoint.tui.session.prompts import NOT_CONNECTED, Prompts
 
 T = TypeVar("T")
@@ -52,17 +54,16 @@ class Chat:
     """The actions of the keys. `run` maintains the connection; the results are in `state`."""
 
     def __init__(
-        self, link: Link, state: ChatState, changes: Changes, drafts: Drafts | None = None
+        self, to_daemon: link.Link, state: ChatState, changes: Changes, drafts: Drafts | None = None
     ) -> None:
         self.state = state
         self.changes = changes
         self.drafts = drafts or Drafts(None)
         self.inquiries = Inquiries(state, self)
         self.prompts = Prompts(state, changes, self)
-        self._link = link
+        self._link = to_daemon
         self._client: Client | None = None
         self._following: Following | None = None
-        self._unanswered: tuple[str, str] | None = None
         self._is_settled = anyio.Event()
 
     async def run(self) -> None:
@@ -73,7 +74,7 @@ class Chat:
                     await self._live(client)
             except (ClientError, CliError, OSError, BaseExceptionGroup) as raised:
                 self._lost(sole_error(raised))
-            await anyio.sleep(LOOK_AGAIN_S)
+            await anyio.sleep(link.LOOK_AGAIN_S)
 
     def start_daemon(self) -> None:
         """Requests that a daemon is started if none runs."""
@@ -86,6 +87,7 @@ class Chat:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._arrive, client, following)
                 tasks.start_soon(following.keep_reading)
+                tasks.start_soon(client.connection.beat, link.SILENCE_S, link.PATIENCE_S)
                 async for message in inbox:
                     following.take(message)
 
@@ -96,16 +98,14 @@ class Chat:
         state = self.state
         state.link = LinkState.LOST
         self._settle()
-        state.link_problem = "" if isinstance(error, ConnectionLost) else str(error)
+        state.link_problem = _problem(error)
         state.questions = []
         state.turn_id = None
         state.progress, state.operation_id = "", None
         self.changes.note()
 
     async def _arrive(self, client: Client, following: Following) -> None:
-        """Loads the thread after connecting, and repeats a command whose answer was lost with the
-        old connection.
-        """
+        """Loads the thread after connecting."""
         state = self.state
         try:
             if state.thread_id is not None:
@@ -118,8 +118,6 @@ class Chat:
             state.notice = None
         self._settle()
         self.changes.note()
-        if self._unanswered is not None:
-            await self._command(*self._unanswered)
 
     def _settle(self) -> None:
         self._is_settled.set()
@@ -167,20 +165,21 @@ class Chat:
         self.state.settings = settings_of(answer)
 
     async def _command(self, text: str, command_id: str) -> CommandOutcome | None:
-        """Runs a slash command; None if the daemon cannot be reached or refused it."""
-        state = self.state
-        self._unanswered = (text, command_id)
-        state.command = text
+        """Runs a slash command; None if the daemon refused it. It is sent again under its id after
+        a lost connection, and carried out once.
+        """
+        state, outcome = self.state, None
+        state.command, thread_id = text, state.thread_id
         self.changes.note()
         try:
-            outcome = await self.attempt(
-                lambda client: client.execute(text, state.thread_id, command_id=command_id)
-            )
+            while outcome is None:
+                client = await self.reconnected()
+                with suppress(ConnectionLost):
+                    outcome = await client.execute(text, thread_id, command_id=command_id)
+        except RemoteError as error:
+            state.tell(Tone.PROBLEM, str(error), error.hint)
         finally:
             state.command, state.progress, state.operation_id = "", "", None
-        if outcome is None and state.link is LinkState.LOST:
-            return None
-        self._unanswered = None
         if outcome is not None and outcome.handled:
             if outcome.new_thread_id:
                 await self._open(outcome.new_thread_id, is_joined=True)
@@ -385,6 +384,16 @@ class Chat:
             self.state.tell(Tone.PROBLEM, "The connection to the daemon was lost meanwhile.")
         self.changes.note()
         return None
+
+
+def _problem(error: BaseException) -> str:
+    match error:
+        case ConnectionLost():
+            return ""
+        case DeadlinePassed():
+            return "it does not answer"
+        case _:
+            return str(error)
 
 
 def _can_be_repeated(outcome: CommandOutcome) -> bool:

@@ -12,6 +12,8 @@ from trimpoint_protocol.methods import USE_PROFILE, ProfileChosen, ProfileParams
 from trimpoint import __version__
 
 LOOK_AGAIN_S = 0.25
+# A network that is gone, or a daemon that is stopped, says nothing: as in the page and in Neovim.
+SILENCE_S, PATIENCE_S = 10.0, 8.0
 # They come often and show nothing here.
 _UNWANTED = (
     "rawResponseItem/completed", "account/rateLimits/updated", "thread/tokenUsage/updated",

@@ -26,10 +26,6 @@ _UNKNOWN = "The connection was lost; the agent may have read this or not."
 class Connection(Access, Protocol):
     """Access to the daemon, over connections that are lost and restored."""
 
-    async def awaited_client(self) -> Client | None:
-        """Returns the client, or None if there is no connection."""
-        ...
-
     async def reconnected(self) -> Client:
         """Returns the client, after waiting for the next connection if this one is lost."""
         ...
@@ -80,10 +76,7 @@ class Prompts:
         return await self._connection.attempt(begin) is not None
 
     async def _accepted(self, sent_id: str, *, is_later: bool) -> bool:
-        client = await self._connection.awaited_client()
-        if client is None:
-            self._state.notice = NOT_CONNECTED
-            return False
+        client = await self._connection.reconnected()
         sent, turn_id = self._state.sent(sent_id), self._state.turn_id
         if not is_later and turn_id is not None and sent.thread_id == self._state.thread_id:
             try:

@@ -145,7 +145,7 @@ def _words(state: ChatState) -> str:
 
 
 def _queued(state: ChatState) -> list[Text]:
-    texts = [("not sent yet ", one.text) for one in state.outgoing]
+    texts = [("not sent yet ", text) for text in state.on_their_way]
     texts += [("not read yet ", text) for text in state.steered.values()]
     waiting = [("next ", text_of(one.input) or "an image") for one in state.queue]
     texts += waiting[:_MAX_QUEUED]

@@ -20,6 +20,8 @@ local QUIET = {
 }
 local FIRST_RETRY_MS, LAST_RETRY_MS = 250, 5000
 local ANSWERS_AFTER_START_MS = 5000
+-- A daemon that is stopped says nothing: without an answer for this long it is not connected.
+M.SILENCE_MS, M.PATIENCE_MS = 10000, 8000
 
 ---@alias trimpoint.State "idle"|"connecting"|"ready"|"lost"
 
@@ -39,7 +41,8 @@ local listeners = {}
 ---@type fun(refusal: trimpoint.Refusal?)[]
 local waiting = {}
 local retry_ms = FIRST_RETRY_MS
-local is_wanted = false
+local is_wanted, is_again = false, false
+local heard = 0
 
 ---@param new trimpoint.State
 local function become(new)
@@ -96,11 +99,31 @@ local function on_close()
   end
 end
 
+--- Asks for a sign of life where there was none for a while, for as long as the connection lasts.
+---@param of trimpoint.Peer
+local function beat(of)
+  local before = heard
+  vim.defer_fn(function()
+    if current == of and heard == before then
+      of:request("commands/complete", { text = "" }, function() end)
+    end
+    vim.defer_fn(function()
+      if current == of and heard == before and pipe then
+        pipe:close()
+        on_close()
+      elseif current == of then
+        beat(of)
+      end
+    end, M.PATIENCE_MS)
+  end, M.SILENCE_MS)
+end
+
 ---@param path string
 ---@return boolean is_open
 local function open(path)
   local fresh
   local opened = connection.open(path, function(bytes)
+    heard = heard + 1
     if fresh then
       fresh:receive(bytes)
     end
@@ -224,6 +247,7 @@ function M.connect(options)
       waiting[#waiting + 1] = resume
     end)
   end
+  is_again = state == "lost"
   become("connecting")
   local refusal = reach(how.may_start or false) or greet()
   if refusal then
@@ -237,6 +261,9 @@ function M.connect(options)
     return refusal
   end
   retry_ms = FIRST_RETRY_MS
+  if current then
+    beat(current)
+  end
   become("ready")
   settle(nil)
   return nil
@@ -288,10 +315,10 @@ function M.decline(id)
   end
 end
 
---- Returns how the connection is.
+--- Returns how the connection is; one that was lost is so until it is there again.
 ---@return trimpoint.State
 function M.state()
-  return state
+  return state == "connecting" and is_again and "lost" or state
 end
 
 --- Adds what hears of the connection, for as long as the editor runs.

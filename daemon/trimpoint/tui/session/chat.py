@@ -387,13 +387,9 @@ class Chat:
 
 
 def _problem(error: BaseException) -> str:
-    match error:
-        case ConnectionLost():
-            return ""
-        case DeadlinePassed():
-            return "it does not answer"
-        case _:
-            return str(error)
+    if isinstance(error, ConnectionLost):
+        return ""
+    return "it does not answer" if isinstance(error, DeadlinePassed) else str(error)
 
 
 def _can_be_repeated(outcome: CommandOutcome) -> bool:

@@ -268,3 +268,25 @@ async def test_files_that_git_was_told_to_take_for_unchanged(tmp_path: Path) -> 
     git(folder, "update-index", "--skip-worktree", "b")
     write(folder, {"a": "mine"})
     await there_and_back(folder, lambda: write(folder, {"a": "2"}))
+
+
+async def test_a_file_that_git_was_told_to_skip_in_the_work_tree(tmp_path: Path) -> None:
+    folder = new_repository(tmp_path / "tree", {"a": "x", "b": "y"})
+    git(folder, "update-index", "--skip-worktree", "b")
+    write(folder, {"b": "mine"})
+    await there_and_back(folder, lambda: write(folder, {"a": "2", "b": "the agent's"}))
+
+
+@pytest.mark.parametrize("content", ["x", "y"])
+async def test_a_rename_of_the_case_alone_where_git_was_told_that_the_disk_ignores_it(
+    tmp_path: Path, content: str
+) -> None:
+    folder = new_repository(tmp_path / "tree", {"README": "x", "Lib/a": "y"})
+    git(folder, "config", "core.ignorecase", "true")
+
+    def rename() -> None:
+        git(folder, "mv", "README", "readme")
+        (folder / "Lib").rename(folder / "lib")
+        write(folder, {"readme": content})
+
+    await there_and_back(folder, rename)

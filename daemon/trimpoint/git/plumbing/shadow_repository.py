@@ -44,8 +44,9 @@ from trimpoint.git.plumbing.store import (
 _OWN_SETTINGS = Path(__file__).with_name("own_settings")
 # Settings of the user for finding files and comparing names apply here too; settings that change
 # the bytes or the mode of files do not.
+_IGNORES_CASE = "core.ignorecase"
 _TAKEN_OVER = (
-    "core.ignorecase",
+    _IGNORES_CASE,
     "core.precomposeunicode",
     "core.preloadindex",
     "core.fscache",
@@ -131,7 +132,9 @@ class ShadowRepository:
         )
         settings = _settings(listed.stdout)
         self._inherited_settings = tuple(
-            _setting(name, settings[name]) for name in _TAKEN_OVER if name in settings
+            _setting(name, settings[name])
+            for name in _TAKEN_OVER
+            if name in settings and (name != _IGNORES_CASE or self._finds_names_in_any_case())
         )
         try:
             await anyio.to_thread.run_sync(self._write_excludes, settings.get(_EXCLUDES_FILE))
@@ -144,6 +147,16 @@ class ShadowRepository:
             # In case it is damaged, or the daemon was killed before it was set.
             await anyio.to_thread.run_sync(set_newest, self.repository, commit.id)
         return commit
+
+    def _finds_names_in_any_case(self) -> bool:
+        """Returns whether the disk does what `core.ignorecase` says. In a repository that was
+        copied from another disk it may not, and git then misses a rename of the case alone.
+        """
+        try:
+            names = (self.repository.worktree / name for name in (".git", ".GIT"))
+            return os.path.samefile(*names)
+        except OSError:
+            return False
 
     def run(
         self,

@@ -115,16 +115,25 @@ async def _found(repository: Repository, *commits: str) -> list[Checkpoint]:
 
 
 async def sparse_paths(repository: Repository) -> list[Omission]:
-    """Returns the tracked files that are outside a sparse checkout.
+    """Returns the tracked files that are outside a sparse checkout, and not on disk. In any other
+    checkout, `git update-index --skip-worktree` says nothing about what a restore may write.
 
     :raises GitFailed: when git failed
     """
-    listed = await git_answer(
-        ShadowRepository(repository, _DEADLINE_S).users(
-            "ls-files", "-t", "-z", doing="list the tracked files"
-        )
-    )
-    return [Omission(line[2:], "sparse") for line in listed.split(b"\0") if line.startswith(b"S ")]
+    git = ShadowRepository(repository, _DEADLINE_S)
+    is_sparse = ("config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
+    answer = await git_answer(git.users(*is_sparse, doing="read whether the checkout is sparse"))
+    if answer.strip() != b"true":
+        return []
+    listed = await git_answer(git.users("ls-files", "-t", "-z", doing="list the tracked files"))
+    skipped = [line[2:] for line in listed.split(b"\0") if line.startswith(b"S ")]
+    absent = await anyio.to_thread.run_sync(_absent, repository.worktree, skipped)
+    return [Omission(path, "sparse") for path in absent]
+
+
+def _absent(root: Path, paths: Iterable[bytes]) -> list[bytes]:
+    top = os.fsencode(root)
+    return [path for path in paths if not os.path.lexists(os.path.join(top, path))]
 
 
 def _steps(

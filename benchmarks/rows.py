@@ -80,6 +80,7 @@ ROWS = (
     ),
     Row("session-list", "A list of many sessions, cold and warm", session_logs.run_list),
     Row("page", "The web page on a long thread, in Chromium", page.run_open, needs=_CHROMIUM),
+    Row("page-slow", "The web page over a slow link", page.run_slow, needs=_CHROMIUM),
     Row("page-stream", "An answer streamed into the web page", page.run_stream, needs=_CHROMIUM),
     Row("recall", "Journals of a million entries indexed, and entries found again", recall.run),
     Row("fleet-cost", "What the mirror of a fleet costs a daemon", fleet.run_cost),

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parents[1] / "web"
-BUILT = ("index.html", "main.js", "app.css", "icon.svg", "licenses.txt")
+BUILT = ("index.html", "main.js", "colours.js", "app.css", "icon.svg", "licenses.txt")
 SOURCES = ("package-lock.json", "package.json", "build.mjs")
 # What the lock file and the build need; older ones fail without saying why.
 MIN_NODE = 18

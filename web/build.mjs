@@ -1,4 +1,4 @@
-// Bundles the page into `built`: one script, one style sheet, and what goes along with them; the same bytes each time.
+// Bundles the page into `built`: one script and one for the colours of code, one style sheet, and what goes along with them; the same bytes each time.
 // `node build.mjs --watch` builds again at each change, readable and with a source map.
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ for (const name of ["index.html", "icon.svg"]) {
 }
 const bundler = await context({
     absWorkingDir: here,
-    entryPoints: ["app/main.js", "app/app.css"],
+    entryPoints: ["app/main.js", "app/colours.js", "app/app.css"],
     bundle: true,
     minify: !isWatched,
     sourcemap: isWatched && "inline",

@@ -25,6 +25,10 @@ from benchmarks.threads import Grown, grow
 _KIB, _MIB = 1024, 1024 * 1024
 _DEADLINE_MS = 120_000
 _SCROLLS = 40
+_SHORT = 200
+_SLOW_LINK = {
+    "offline": False, "latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000,
+}  # fmt: skip
 _MAIN_THREAD = "processor time"
 # Scrolls to the top again and again, and notes how long each frame took.
 _SCROLL = """async (steps) => {
@@ -138,6 +142,40 @@ def run_stream(stage: Bench) -> Outcome:
             Verdict("memory after the stream", heap, at_most(60, "MiB"), "JavaScript heap"),
         ],
         [rate, worked, slowest],
+    )
+
+
+def run_slow(stage: Bench) -> Outcome:
+    """Opens a thread over a slow link, in a browser that has never loaded the page, and again."""
+    room, thread_id = stage.room("page-slow"), new_uuid7()
+    anyio.run(grow, room / "state", [Grown(thread_id, "/work", "/rollout", _SHORT)])
+    firsts: list[float] = []
+    reloads: list[float] = []
+    with daemon(room, flooding_codex.launcher(room)) as running:
+        for _ in range(stage.sized(3, 1)):
+            with _page(running) as page:
+                page.goto(_login(running))
+                page.locator("nav").wait_for()
+                address = f"{page.url.partition('#')[0]}#/thread/{thread_id}"
+                session = page.context.new_cdp_session(page)
+                session.send("Network.enable")
+                session.send("Network.emulateNetworkConditions", _SLOW_LINK)
+                session.send("Network.clearBrowserCache")
+                for taken_ms in (firsts, reloads):
+                    page.goto("about:blank")
+                    began = time.perf_counter()
+                    page.goto(address, wait_until="commit")
+                    page.locator(".turn .answer").last.wait_for()
+                    taken_ms.append((time.perf_counter() - began) * 1000)
+    first = Figure("a thread shown, nothing in the browser's cache", "ms", firsts)
+    again = Figure("shown again", "ms", reloads)
+    link = "at 400 ms and 400 kbit/s, median"
+    return Outcome(
+        [
+            Verdict("a first thread over a slow link", first.median, at_most(6000, "ms"), link),
+            Verdict("the next one", again.median, at_most(3500, "ms"), link),
+        ],
+        [first, again],
     )
 
 

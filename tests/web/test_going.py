@@ -1,4 +1,6 @@
-"""Files in the prompt, and the palette: how a person gets to what is elsewhere."""
+"""What is fetched when it is wanted: files for the prompt, turns and commands by the palette, and the
+colours of code.
+"""
 
 import pytest
 from trimpoint.testkit import say
@@ -50,3 +52,10 @@ async def test_the_palette_goes_to_turns_and_gives_the_focus_back(stage: Stage) 
     await stage.page.get_by_role("option", name="/clear").wait_for()
     await field.press("Escape")
     await stage.page.locator("textarea:focus").wait_for()
+
+
+async def test_code_has_the_colours_of_its_language(stage: Stage) -> None:
+    await stage.thread()
+    stage.will_answer(say("So:\n\n```python\ndef f():\n    return 1\n```"))
+    await stage.send("one?")
+    await stage.page.locator(".code .hljs-keyword", has_text="return").wait_for()

@@ -6,7 +6,3 @@ export { characterEntitiesHtml4 as entities } from "character-entities-html4";
 export { Lexer, type Token, type Tokens } from "marked";
 import type { VNode } from "preact";
 export function html(strings: TemplateStringsArray, ...values: unknown[]): VNode<any>;
-export const lowlight: {
-    highlight(language: string, text: string): any;
-    registered(language: string): boolean;
-};

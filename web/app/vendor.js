@@ -1,23 +1,6 @@
 // Everything of others that the page uses, and nothing else.
 import { h } from "preact";
 import htm from "htm";
-import { createLowlight } from "lowlight";
-import bash from "highlight.js/lib/languages/bash";
-import cpp from "highlight.js/lib/languages/cpp";
-import diff from "highlight.js/lib/languages/diff";
-import go from "highlight.js/lib/languages/go";
-import ini from "highlight.js/lib/languages/ini";
-import java from "highlight.js/lib/languages/java";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
-import rust from "highlight.js/lib/languages/rust";
-import shell from "highlight.js/lib/languages/shell";
-import typescript from "highlight.js/lib/languages/typescript";
-import dockerfile from "highlight.js/lib/languages/dockerfile";
-import sql from "highlight.js/lib/languages/sql";
-import xml from "highlight.js/lib/languages/xml";
-import yaml from "highlight.js/lib/languages/yaml";
 
 export { Component, Fragment, h, render } from "preact";
 export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -26,7 +9,3 @@ export { characterEntitiesHtml4 as entities } from "character-entities-html4";
 export { Lexer } from "marked";
 
 export const html = htm.bind(h);
-export const lowlight = createLowlight({
-    bash, cpp, diff, dockerfile, go, ini, java, javascript, json, python, rust, shell, sql,
-    typescript, xml, yaml,
-});

@@ -290,13 +290,12 @@ export class App {
         if (this.notice.value?.isLost) {
             this.notice.value = null;
         }
+        this.open.value?.follow() ?? this.select(idInAddress(), true); // first what is read
         this.fleet.refresh();
         this._offers.read();
         await this._list.refresh();
         this.prompts.resume();
-        const open = this.open.value;
-        if (open) {
-            await open.follow();
+        if (this.open.value) {
             return;
         }
         const folder = folderInAddress();
@@ -305,7 +304,7 @@ export class App {
             history.replaceState(null, "", "#");
         }
         const latest = this.threads.value?.find((thread) => !thread.archived && (folder === null || thread.cwd === folder));
-        this.select(idInAddress() ?? latest?.id ?? null, true);
+        this.select(latest?.id ?? null, true);
     }
 
     /**

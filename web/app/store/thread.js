@@ -13,8 +13,8 @@ import { settingsOf } from "../model/settings.js";
 import { addOlder, addTurns, blockerOf, stateOf } from "../model/state.js";
 import { signal } from "../vendor.js";
 
-const FIRST_TURNS = 200;
-const FIRST_PAGE = 200;
+const FIRST_TURNS = 40; // more than a screen holds, and little for a slow link
+const FIRST_PAGE = 60;
 const LARGEST_PAGE = 1000;
 const PAGE = 400; // what is drawn of it in one go has to fit between two frames
 const JOIN_AFTER_MS = 600;

@@ -3,7 +3,7 @@
  */
 import { visible } from "../model/hidden.js";
 import { own } from "../model/words.js";
-import { html, lowlight, useMemo, useState } from "../vendor.js";
+import { html, signal, useEffect, useMemo, useState } from "../vendor.js";
 import { Icon } from "./icons.js";
 
 const LONGEST_COLOURED = 50_000;
@@ -12,9 +12,30 @@ const COPIED_FOR_MS = 1500;
 const ALIASES = { sh: "bash", zsh: "bash", console: "shell", py: "python", js: "javascript", jsx: "javascript", ts: "typescript",
     tsx: "typescript", html: "xml", svg: "xml", yml: "yaml", toml: "ini", rs: "rust", golang: "go", c: "cpp", h: "cpp", "c++": "cpp", patch: "diff" };
 
+/** @typedef {import("../colours.js").Colours} Colours */
+
+/** Null until they are there: what is read need not wait for its colours. */
+const colours = signal(/** @type {Colours | null} */ (null));
+/** @type {Promise<void> | null} */
+let asked = null;
+
+function loadColours() {
+    // It is bundled apart, and stands beside the bundle that this becomes a part of.
+    asked ??= import(new URL("colours.js", import.meta.url).href).then(
+        (loaded) => {
+            colours.value = loaded.lowlight;
+        },
+        () => {
+            asked = null; // the connection was lost: the next code asks again
+        },
+    );
+}
+
 /** @param {{text: string, language?: string}} props */
 export function Code({ text, language = "" }) {
-    const nodes = useMemo(() => coloured(visible(text), language), [text, language]);
+    const palette = colours.value;
+    const nodes = useMemo(() => coloured(palette, visible(text), language), [palette, text, language]);
+    useEffect(loadColours, []);
     return html`
         <div class="code">
             <div class="code-bar"><span class="code-language">${language}</span><${CopyButton} text=${text} what="code" /></div>
@@ -42,16 +63,17 @@ export function CopyButton({ text, what }) {
 }
 
 /**
+ * @param {Colours | null} palette
  * @param {string} text
  * @param {string} language
  */
-function coloured(text, language) {
+function coloured(palette, text, language) {
     const name = language.toLowerCase();
     const known = own(ALIASES, name) ?? name;
-    if (text.length > LONGEST_COLOURED || !lowlight.registered(known)) {
+    if (!palette || text.length > LONGEST_COLOURED || !palette.registered(known)) {
         return text;
     }
-    return nodesOf(lowlight.highlight(known, text).children);
+    return nodesOf(palette.highlight(known, text).children);
 }
 
 /**

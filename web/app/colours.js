@@ -1,0 +1,23 @@
+// The colours of languages: a file of its own, which is loaded when there is code to show.
+import { createLowlight } from "lowlight";
+import bash from "highlight.js/lib/languages/bash";
+import cpp from "highlight.js/lib/languages/cpp";
+import diff from "highlight.js/lib/languages/diff";
+import go from "highlight.js/lib/languages/go";
+import ini from "highlight.js/lib/languages/ini";
+import java from "highlight.js/lib/languages/java";
+import javascript from "highlight.js/lib/languages/javascript";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+import rust from "highlight.js/lib/languages/rust";
+import shell from "highlight.js/lib/languages/shell";
+import typescript from "highlight.js/lib/languages/typescript";
+import dockerfile from "highlight.js/lib/languages/dockerfile";
+import sql from "highlight.js/lib/languages/sql";
+import xml from "highlight.js/lib/languages/xml";
+import yaml from "highlight.js/lib/languages/yaml";
+
+export const lowlight = createLowlight({
+    bash, cpp, diff, dockerfile, go, ini, java, javascript, json, python, rust, shell, sql,
+    typescript, xml, yaml,
+});

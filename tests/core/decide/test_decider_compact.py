@@ -93,7 +93,8 @@ def test_a_second_compaction_is_refused_while_one_is_running() -> None:
     assert rejected.block[:2] == ("operation", operation_id)
     assert (
         rejected.message
-        == "Cannot compact the thread now: its compact operation is still under way."
+        == "Cannot compact the thread now: its compact operation is still under way. "
+        "Try again when it has ended."
     )
 
 

@@ -221,7 +221,8 @@ def test_a_busy_thread_is_left_alone() -> None:
     thread.begin_turn()
     assert (
         thread.when(discard("one")).rejected(Reason.TURN_IN_PROGRESS).message
-        == "Cannot discard from the thread now: a turn is running."
+        == "Cannot discard from the thread now: a turn is running. "
+        "Wait for its end, or interrupt it."
     )
 
 

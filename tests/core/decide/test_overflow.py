@@ -43,7 +43,8 @@ def test_a_turn_that_did_not_fit_is_recovered_from_and_the_thread_is_busy_with_i
     rejected = thread.when(trim()).rejected(Reason.ALREADY_IN_PROGRESS)
     assert (
         rejected.message
-        == "Cannot clear the thread now: its overflow operation is still under way."
+        == "Cannot clear the thread now: its overflow operation is still under way. "
+        "Try again when it has ended."
     )
 
 

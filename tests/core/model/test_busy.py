@@ -75,7 +75,7 @@ def test_a_busy_thread_refuses_and_names_the_blocker_and_since_when(
     reason, why = BLOCKERS[block]
     rejected = thread.when(command).rejected(reason)
     assert rejected.block == expected == busy(thread.state)
-    assert rejected.message.endswith(f" the thread now: {why}.")
+    assert f" the thread now: {why}. " in rejected.message
 
 
 def test_an_idle_thread_is_not_busy() -> None:
@@ -147,7 +147,10 @@ def test_a_sub_agent_at_work_is_not_said_to_wait_for_an_answer() -> None:
     thread = started(turns=1)
     thread.report(ev.RequestOpened("sub", "subAgent"))
     message = thread.when(client(wire.TrimContext)).rejected(Reason.REQUEST_PENDING).message
-    assert message == "Cannot clear the thread now: a sub-agent is still at work."
+    assert (
+        message
+        == "Cannot clear the thread now: a sub-agent is still at work. Try again when it has ended."
+    )
 
 
 @pytest.mark.parametrize(

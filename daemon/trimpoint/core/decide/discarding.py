@@ -268,6 +268,7 @@ def _below_floor(
     return Rejected(
         Reason.BELOW_FLOOR,
         f"Nothing was discarded: {would}, less than the floor of {policy.floor_tokens:,}.",
+        hints=MAKE_ROOM,
     )
 
 

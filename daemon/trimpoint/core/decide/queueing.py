@@ -9,7 +9,14 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.core.commands.parsing import NotACommand, parse
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import Accepted, Decision, Rejected, Stamp, holds_prompts
+from trimpoint.core.model.decision import (
+    Accepted,
+    Decision,
+    Rejected,
+    Stamp,
+    brought_back,
+    holds_prompts,
+)
 from trimpoint.core.model.queue import QueuedPrompt, texts_of
 from trimpoint.core.model.state import ThreadState
 
@@ -21,7 +28,8 @@ MAX_TEXT_CHARS = 1_048_576
 def queue_prompt(state: ThreadState, command: wire.QueuePrompt, stamp: Stamp) -> Decision:
     """Adds a prompt at the end of the queue."""
     if state.archived:
-        return Rejected(Reason.THREAD_ARCHIVED, "The thread is archived and takes no prompts.")
+        problem = "The thread is archived and takes no prompts."
+        return Rejected(Reason.THREAD_ARCHIVED, problem, hints=brought_back(state))
     if len(state.queue) >= MAX_QUEUED:
         return Rejected(
             Reason.USAGE, f"{MAX_QUEUED} prompts wait already; withdraw one, or wait for a turn."

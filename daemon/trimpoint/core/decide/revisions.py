@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from trimpoint_protocol.errors import Reason
 
-from trimpoint.core.model.decision import Rejected, counted
+from trimpoint.core.model.decision import LISTED, Rejected, counted
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import Checkpoint, ThreadState
 
@@ -147,6 +147,7 @@ def _by_commit(state: ThreadState, name: str) -> Revision | Rejected:
     return Rejected(
         Reason.TURN_NOT_FOUND,
         f"{name!r} names no turn and no checkpoint of the thread, which has {turns}.",
+        hints=LISTED,
     )
 
 

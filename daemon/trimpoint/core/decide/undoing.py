@@ -22,6 +22,7 @@ from trimpoint.core.model.ledger import Boundary
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import model_in
 
+_SHOWN = (CommandHint("/timeline", "shows what has left the context"),)
 REDO_ENDS = "A turn, a trim or a revert since then ends what can be redone."
 
 
@@ -93,7 +94,8 @@ def undoable(state: ThreadState) -> tuple[Boundary, ThreadState] | Rejected:
     )
     if _began_sealed(context, boundary.generation - 1):
         sealed = "Only Codex can read the summary that the context began with before the last trim"
-        return Rejected(Reason.NOT_SUPPORTED, f"{sealed}, so the trim cannot be undone.")
+        said = f"{sealed}, so the trim cannot be undone."
+        return Rejected(Reason.NOT_SUPPORTED, said, hints=_SHOWN)
     return boundary, context
 
 

@@ -193,15 +193,25 @@ def when_idle(state: ThreadState, verb: str) -> Rejected | None:
             if state.new_thread_id is not None
             else ""
         )
-        return Rejected(
-            Reason.THREAD_ARCHIVED,
-            f"The thread is archived; unarchive it to {verb} it.{successor}",
-            hints=(CommandHint(f"{UNARCHIVE} {state.id}", "brings it back"),),
-        )
+        problem = f"The thread is archived; unarchive it to {verb} it.{successor}"
+        return Rejected(Reason.THREAD_ARCHIVED, problem, hints=brought_back(state))
     if (block := busy(state)) is None:
         return None
-    message = f"Cannot {verb} the thread now: {block_text(block)}."
+    message = f"Cannot {verb} the thread now: {block_text(block)}. {_way_on(block)}"
     return Rejected(_BUSY_REASONS[block.kind], message, block)
+
+
+def brought_back(state: ThreadState) -> tuple[CommandHint, ...]:
+    """Returns the way on where a thread is archived."""
+    return (CommandHint(f"{UNARCHIVE} {state.id}", "brings it back"),)
+
+
+def _way_on(block: BusyReason) -> str:
+    if block.kind == "request" and block.detail not in _NOT_OF_A_PERSON:
+        return "Answer it, or interrupt the turn."
+    if block.kind == "turn":
+        return "Wait for its end, or interrupt it."
+    return "Try again when it has ended."
 
 
 def block_text(block: BusyReason) -> str:

@@ -126,6 +126,12 @@ async def test_a_conversation_in_forty_columns() -> None:
     _is_golden("narrow", await _screen(_chat(), size=(40, 30)))
 
 
+async def test_a_thread_that_has_not_begun_says_what_to_try() -> None:
+    chat = _chat()
+    chat.open_new("/work/shop")
+    _is_golden("welcome", await _screen(chat, size=(40, 20)))
+
+
 async def test_rows_of_the_conversation_are_chosen_and_opened() -> None:
     keys = ("tab", "up", "enter", "up", "up", "up", "enter")
     _is_golden("opened", await _screen(_chat(), *keys, size=(80, 40)))

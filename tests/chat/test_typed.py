@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trimpoint.tui.model.details import output_begun, shown_prompt
+from trimpoint.tui.model.details import changed_in, output_begun, shown_prompt
 from trimpoint.tui.model.pasted import OF_PASTES, Pastes, images_pasted, input_of
 from trimpoint.tui.model.popup import FileMenu, file_typed, paths_of
 
@@ -77,3 +77,13 @@ def test_of_long_prompts_and_outputs_a_few_lines_are_shown() -> None:
     assert [line.text for line in output_begun(did("commandExecution", ran))] == list("1234")
     assert output_begun(did("commandExecution", {})) == []
     assert output_begun(did("fileChange", ran)) == []
+
+
+def test_changed_files_are_named_from_the_folder_with_their_counts() -> None:
+    changes = [
+        {"path": "/work/shop/src/new.py", "kind": {"type": "add"}, "diff": "a\nb\n"},
+        {"path": "/else/old.py", "kind": {"type": "update"}, "diff": "@@ -1 +1 @@\n-a\n+b"},
+    ]
+    entry = changed_in(did("fileChange", {"changes": changes}), "/work/shop")
+    assert entry.title == "src/new.py, /else/old.py  +3 -1"
+    assert changed_in(did("fileChange", {}), "/work/shop").title == "title"

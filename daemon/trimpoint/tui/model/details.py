@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, assert_never
 
+import msgspec
 from trimpoint_protocol.readmodel import (
     ContextSummaryBanner,
     ContextTrimPointDivider,
@@ -61,6 +62,19 @@ def details(entry: TimelineActivity) -> list[Detail]:
         return lines
     more = Detail(f"… {counted(len(lines) - MAX_LINES, 'more line')}", "dim")
     return [*lines[:MAX_LINES], more]
+
+
+def changed_in(entry: TimelineActivity, folder: str) -> TimelineActivity:
+    """Returns a change of files with its paths relative to a folder, and how many lines it adds and
+    removes.
+    """
+    changes = [as_dict(one) for one in as_list(as_dict(entry.detail).get("changes"))]
+    if not changes:
+        return entry
+    paths = ", ".join(place_of(one) for one in changes).replace(f"{folder.rstrip('/')}/", "")
+    added = sum(counts(one).added for one in changes)
+    removed = sum(counts(one).removed for one in changes)
+    return msgspec.structs.replace(entry, title=f"{paths}  +{added} -{removed}")
 
 
 def shown_prompt(text: str, *, is_open: bool) -> str:

@@ -27,7 +27,14 @@ from trimpoint.cli.views.timeline_view import (
     turn_end,
 )
 from trimpoint.core.model.decision import counted
-from trimpoint.tui.model.details import Detail, details, output_begun, short_summary, shown_prompt
+from trimpoint.tui.model.details import (
+    Detail,
+    changed_in,
+    details,
+    output_begun,
+    short_summary,
+    shown_prompt,
+)
 from trimpoint.tui.model.streaming import settled
 from trimpoint.tui.model.transcript import key_of
 
@@ -59,6 +66,7 @@ class RowDrawing:
     """Draws rows for one width; rows that have not changed come from a cache."""
 
     def __init__(self) -> None:
+        self.folder = ""
         self._width = 0
         self._kept: dict[str, tuple[Place, list[Strip]]] = {}
         self._settled: tuple[str, list[Strip]] = ("", [])
@@ -91,6 +99,8 @@ class RowDrawing:
         is_over = place.mark is not None and place.mark.status != "running"
         if place.is_live and not is_over and isinstance(place.entry, TimelineMessage):
             return self._streamed(place, place.entry)
+        if isinstance(place.entry, TimelineActivity) and place.entry.activity == "fileChange":
+            place = place._replace(entry=changed_in(place.entry, self.folder))
         return self._strips(Group(*_parts(place)))
 
     def _streamed(self, place: Place, entry: TimelineMessage) -> list[Strip]:

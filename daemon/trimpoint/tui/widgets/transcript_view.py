@@ -30,6 +30,16 @@ _GUTTER, _SCROLLBAR = 1, 1
 _NEAR_TOP = 20
 _WHEEL_LINES = 3
 _CHOSEN = Style(color="cyan", bold=True)
+_WELCOME = (
+    Segment(""),
+    Segment("trimpoint", Style(color="cyan", bold=True)),
+    Segment(""),
+    Segment("Ask below; @ names a file."),
+    Segment("Make room: /clear, /compact; /undo."),
+    Segment("Go back: Alt+Z, with a preview."),
+    Segment(""),
+    Segment("All stays readable. ? shows the keys.", Style(dim=True)),
+)
 _THUMB, _TRACK = Style(dim=True), Style.null()
 
 
@@ -116,6 +126,7 @@ class TranscriptView(Widget, can_focus=True):
     def take_state(self) -> None:
         """Draws the current state and keeps the scroll position."""
         state, anchor = self._state, self._anchor()
+        self._drawing.folder = state.folder
         recorded = state.transcript.entries
         live = state.live.entries if state.transcript.is_at_end else []
         self._rows, self._live_from = in_turns(recorded, live)
@@ -153,6 +164,8 @@ class TranscriptView(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Returns one line of the screen."""
         width = self.size.width
+        if not self._rows and y < len(_WELCOME) and self._state.thread_id is None:
+            return Strip([Segment(" "), _WELCOME[y]]).adjust_cell_length(width)
         if y >= len(self._shown):
             return Strip.blank(width)
         row, line = self._shown[y]

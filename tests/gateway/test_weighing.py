@@ -10,9 +10,10 @@ from trimpoint.core.context import context_size
 from trimpoint.core.model import events as ev
 from trimpoint.core.model import tokens
 from trimpoint.core.views.meter import context_status
+from trimpoint.gateway.session.requests.dispatch import Call
 
 from tests.operations.stage import opened_stage
-from tests.threads.stage import turn
+from tests.threads.stage import THREAD, turn
 
 TURNS = 200
 
@@ -56,6 +57,31 @@ async def test_many_records_of_a_long_context_cost_few_weighings_and_none_on_the
         assert len(weighed_in) <= 3
         told: Any = stage.client.received[-1]["params"]
         assert told["usedTokens"] == context_status(writer.state, stage.registry.policy).used_tokens
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("context/status", {}),
+        ("orchestration/snapshot", {"turns": 5}),
+        ("orchestration/subscribeThread", {"turns": 5}),
+        ("commands/execute", {"text": "/clear 3 --dry-run"}),
+        ("commands/execute", {"text": "/compress 40000 --dry-run"}),
+    ],
+)
+async def test_a_request_about_a_long_context_weighs_it_beside_the_loop(
+    weighed_in: list[int], method: str, params: dict[str, Any]
+) -> None:
+    async with opened_stage() as stage:
+        writer = await stage.thread()
+        writer.record_facts(*(fact for number in range(TURNS) for fact in whole(f"T{number}")))
+        await writer.flush()
+        await stage.hears("context/updated")
+        weighed_in.clear()
+        asked = msgspec.Raw(msgspec.json.encode({"threadId": THREAD, **params}))
+        answer = await stage.routes.extensions.call(method, asked, Call(stage.client.client))
+        assert answer.error is None
+        assert get_ident() not in weighed_in
 
 
 async def test_a_size_that_codex_has_reported_is_told_at_once(weighed_in: list[int]) -> None:

@@ -119,10 +119,14 @@ def discard(
 
 
 def plan_compression(
-    state: ThreadState, target_tokens: int | None, policy: DiscardPolicy
+    state: ThreadState,
+    target_tokens: int | None,
+    policy: DiscardPolicy,
+    segments: list[ContextSegment] | None = None,
 ) -> CompressionPlan | Rejected:
     """Returns the plan of `/compress` or a rejection. If `target_tokens` is None, the configured
-    target is used.
+    target is used. `segments` are those of the context, if the caller has them already: to make
+    them takes most of the time.
     """
     target = policy.target_tokens if target_tokens is None else target_tokens
     if (refusal := discard_refusal(state)) is not None:
@@ -133,7 +137,7 @@ def plan_compression(
             f"{target:,} is no target."
         )
         return Rejected(Reason.USAGE, floor)
-    units = context_segments(state)
+    units = context_segments(state) if segments is None else segments
     chosen: list[ContextSegment] = []
     left = total_tokens(units)
     for segment in _by_priority(state, units):
@@ -239,9 +243,9 @@ def _unknown_entries(state: ThreadState, names: Sequence[str]) -> Rejected:
 
 
 def _proposed(
-    state: ThreadState, units: Sequence[ContextSegment], target: int, policy: DiscardPolicy
+    state: ThreadState, units: list[ContextSegment], target: int, policy: DiscardPolicy
 ) -> list[ContextSegment] | Rejected:
-    plan = plan_compression(state, target, policy)
+    plan = plan_compression(state, target, policy, units)
     if isinstance(plan, Rejected):
         return plan
     return plan.chosen or nothing_to_discard(plan)

@@ -44,11 +44,13 @@ def read_model(
     policy: Policy,
     read_only: str | None = None,
     window: TurnWindow | None = None,
+    context: rm.ContextStatus | None = None,
 ) -> rm.OrchestrationThread:
     """Returns the read model of one thread. `read_only` is the reason why the thread accepts no
     commands, or None if it does.
 
     :param window: the turns to include, with their checkpoints; None for all
+    :param context: the thread's meter, if the caller has it already
     """
     active_from = state.active_from_turn
     shown = range(len(state.turns)) if window is None else window.within(len(state.turns))
@@ -74,7 +76,7 @@ def read_model(
         pending_requests=[_pending(pending) for pending in state.pending_requests.values()],
         checkpoints=_checkpoints(state, None if window is None else shown),
         compaction_count=state.compaction_count,
-        context=context_status(state, policy),
+        context=context or context_status(state, policy),
         read_only=read_only,
         pins=context_pins(state),
         new_thread_id=state.new_thread_id,

@@ -221,15 +221,13 @@ class SlashRunner:
             return with_members(refused_outcome(command, CommandRefused(*decision)), dry_run=True)
         if isinstance(request, UndoTrim):
             await self._sessions.complete_undone(writer, redo=request.redo)
+        policy = self._registry.policy
+        change = await off_loop(writer.state, lambda now: planned_change(now, request, policy))
         return outcome(
             command,
             planned_text(writer.state, request),
             sequence=writer.state.sequence,
-            tokens=self._with_cost(
-                planned_change(writer.state, request, self._registry.policy),
-                writer.state,
-                writer.state.usage.last_call,
-            ),
+            tokens=self._with_cost(change, writer.state, writer.state.usage.last_call),
             dry_run=True,
         )
 
@@ -239,7 +237,9 @@ class SlashRunner:
         """
         writer = await self._registry.thread(thread_id)
         await self._sessions.complete_context(writer)
-        plan = plan_compression(writer.state, parsed.target, self._discard)
+        plan = await off_loop(
+            writer.state, lambda now: plan_compression(now, parsed.target, self._discard)
+        )
         if isinstance(plan, Rejected):
             return refused_outcome(parsed.command, CommandRefused(*plan))
         preview = compression_preview(plan)

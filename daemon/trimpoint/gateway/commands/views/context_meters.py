@@ -29,6 +29,7 @@ from trimpoint.core.views.meter import context_status, status_of
 from trimpoint.gateway.commands.views.off_loop import must_weigh, off_loop
 from trimpoint.gateway.session.clients import Clients, Delivery
 from trimpoint.threads.registry import ThreadRegistry
+from trimpoint.threads.writing.writer import ThreadWriter
 
 CONTEXT_UPDATED = "context/updated"
 PROGRESS = "commands/progress"
@@ -79,7 +80,14 @@ class ContextMeters:
         if (foreign_usage := self._foreign_status(thread_id)) is not None:
             return foreign_usage
         writer = await self._registry.thread(thread_id)
-        return await self._status(writer.state)
+        return await self.status_of(writer)
+
+    async def status_of(self, writer: ThreadWriter) -> ContextStatus:
+        """Returns the meter of a thread of ours. A long context is weighed beside the loop."""
+        state, policy = writer.state, self._registry.policy
+        if not must_weigh(state):
+            return context_status(state, policy)
+        return await off_loop(state, lambda present: context_status(present, policy))
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends clients the meter when a durable record has changed it, and the progress of
@@ -108,18 +116,12 @@ class ContextMeters:
             while thread_id in self._outdated:
                 self._outdated.discard(thread_id)
                 if (writer := self._registry.loaded(thread_id)) is not None:
-                    self._publish(await self._status(writer.state))
+                    self._publish(await self.status_of(writer))
                     del writer  # so that it can leave memory during the pause
                     await anyio.sleep(BETWEEN_ESTIMATES_S)
         finally:
             self._weighing.discard(thread_id)
             self._outdated.discard(thread_id)
-
-    async def _status(self, state: ThreadState) -> ContextStatus:
-        policy = self._registry.policy
-        if not must_weigh(state):
-            return context_status(state, policy)
-        return await off_loop(state, lambda present: context_status(present, policy))
 
     def _publish_foreign_status(self, thread_id: str) -> None:
         if (status := self._foreign_status(thread_id)) is not None:

@@ -70,6 +70,9 @@ def _copy(state: ThreadState) -> ThreadState:
         trim_points=list(state.trim_points),
         discards=list(state.discards),
         pins=list(state.pins),
+        undone=list(state.undone),
+        compacted_in=list(state.compacted_in),
+        injected_before_next=list(state.injected_before_next),
         pending_requests=dict(state.pending_requests),
         turn_requests=dict(state.turn_requests),
     )

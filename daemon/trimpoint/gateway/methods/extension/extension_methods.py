@@ -11,7 +11,7 @@ import msgspec
 import structlog
 from trimpoint_protocol import methods as m
 from trimpoint_protocol.errors import Reason
-from trimpoint_protocol.readmodel import ContextStatus
+from trimpoint_protocol.readmodel import ContextStatus, OrchestrationThread
 
 from trimpoint import __version__
 from trimpoint.codex.appserver.launch_requests import codex_home, decode_launch_request
@@ -123,6 +123,7 @@ class ExtensionHandlers:
             writer.read_only is None
         ):  # a read-only journal has nothing to write, and can still be followed
             await writer.flush()
+        context = await self._deps.meters.status_of(writer)
         is_replayed = self._missed(writer, params) is not None
         # A snapshot is of the state, which may be ahead of what is durable.
         sequence = writer.durable_sequence if is_replayed else writer.state.sequence
@@ -151,10 +152,16 @@ class ExtensionHandlers:
         window = None if params.turns is None else TurnWindow(params.turns)
         return m.SubscribeResult(
             mode="snapshot",
-            thread=read_model(writer.state, self._registry.policy, writer.read_only, window),
+            thread=self._read_model(writer, window, context),
             sequence=sequence,
             live=self._deps.live.of(params.thread_id),
         )
+
+    def _read_model(
+        self, writer: ThreadWriter, window: TurnWindow | None, context: ContextStatus
+    ) -> OrchestrationThread:
+        policy = self._registry.policy
+        return read_model(writer.state, policy, writer.read_only, window, context)
 
     def _missed(self, writer: ThreadWriter, params: m.SubscribeParams) -> list[Record] | None:
         """Returns the records after the client's cursor, or None if there is no cursor or a replay
@@ -182,7 +189,7 @@ class ExtensionHandlers:
             writer = await self._registry.thread(self._stable(params.thread_id))
             window = None if params.turns is None else TurnWindow(params.turns, params.before_turn)
             return m.SnapshotResult(
-                thread=read_model(writer.state, self._registry.policy, writer.read_only, window),
+                thread=self._read_model(writer, window, await self._deps.meters.status_of(writer)),
                 threads=[],
                 clients=len(self._deps.clients.subscribers(writer.thread_id)),
                 live=self._deps.live.of(writer.thread_id),

@@ -30,13 +30,18 @@ _MAX_NAME_CHARS = 40
 _COMMAND = re.compile(rf"[/:]([A-Za-z][\w-]{{,{_MAX_NAME_CHARS}}})(?:\s+(.*))?", re.DOTALL)
 _UNKNOWN = re.compile(r"/[A-Za-z]{2,30}")
 OTHERS_COMMANDS = frozenset({
-    "agent", "apps", "approvals", "archive", "btw", "collab", "copy", "debug", "diff", "exit",
-    "experimental", "feedback", "fork", "hooks", "ide", "init", "keymap", "login", "logout", "mcp",
-    "memories", "mention", "model", "permissions", "personality", "plan", "plugins", "ps", "quit",
-    "realtime", "rename", "resume", "review", "rollout", "sandbox", "settings", "side", "skills",
-    "status", "statusline", "stop", "theme", "title", "usage", "vim",
+    "agent", "agents", "approvals", "approve", "apps", "archive", "btw", "cd", "collab",
+    "config", "copy", "daemon", "debug", "delete", "diff", "exit", "experimental", "export",
+    "feedback", "fork", "goal", "hooks", "ide", "import", "init", "keymap", "login", "logout",
+    "mcp", "memories", "mention", "model", "permissions", "personality", "pets", "plan",
+    "plugins", "presets", "ps", "pwd", "quit", "raw", "rc", "realtime", "recap", "rename",
+    "resume", "review", "rollout", "sandbox", "settings", "side", "skills", "status",
+    "statusline", "stop", "subagents", "theme", "title", "tui", "usage", "vim", "voice",
+    "warnings",
 })  # fmt: skip
-"""Commands of Codex's own programs. A client may know them, so they are no typing errors."""
+"""Commands of Codex's own programs, those of its menu among them (measured: 0.163, 0.171). A client
+may know them, so they are no typing errors.
+"""
 
 
 class NotACommand(NamedTuple):

@@ -120,7 +120,7 @@ async def test_a_prompt_is_taken_once_though_the_connection_was_lost_before_the_
 
         async def lose(command: AnyClientCommand) -> DispatchResult:
             await dispatch(command)
-            client.connection._lose()  # pyright: ignore[reportPrivateUsage]
+            client.connection.lose()
             raise ConnectionLost
 
         client.dispatch = lose  # type: ignore[method-assign]

@@ -388,8 +388,7 @@ def test_a_session_of_the_first_age_may_be_one_object(tmp_path: Path) -> None:
     path.write_text(json.dumps({"session": head, "items": items}, indent=2))
     document = document_of(only_session(tmp_path))
     assert [one.text for one in document.messages] == ["hi", "hello"]
-    assert document.session.created_at == "2025-05-01T00:00:00Z"
-    assert document.end.unparsed == 0
+    assert (document.session.created_at, document.end.unparsed) == ("2025-05-01T00:00:00Z", 0)
 
 
 def test_an_older_summary_with_other_words_stands_where_its_boundary_was(tmp_path: Path) -> None:

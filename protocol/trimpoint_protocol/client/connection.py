@@ -239,7 +239,7 @@ class Connection:
                 while (event := self._peer.next_event()) is not None:
                     self._on_event(event)
         except _BROKEN:
-            self._lose()
+            self.lose()
 
     async def write(self) -> None:
         """Sends queued bytes until the connection ends; a task of `open_connection`."""
@@ -254,7 +254,7 @@ class Connection:
                     self._sent_all.set()
                     self._sent_all = anyio.Event()
         except _BROKEN:
-            self._lose()
+            self.lose()
 
     def _send(self, data: bytes) -> None:
         if self._is_lost:
@@ -287,7 +287,8 @@ class Connection:
         for sink in self._sinks:
             sink.deliver(message)
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
+        """Ends the connection; whoever still waits for an answer gets none."""
         self._is_lost = True
         for call in self._peer.close():
             call.context.settle(ConnectionLost())
@@ -316,7 +317,7 @@ async def open_connection(stream: Stream) -> AsyncGenerator[Connection]:
         # The error of the block as it was raised there, and not as a group of one.
         raise _sole_error(group) from None
     finally:
-        connection._lose()  # whoever still waits for an answer gets none
+        connection.lose()
 
 
 def _sole_error(error: BaseException) -> BaseException:

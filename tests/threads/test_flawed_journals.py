@@ -4,6 +4,7 @@ thread can be looked at.
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import anyio
 import pytest
@@ -92,6 +93,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
     async with ThreadRegistry.running(Store(disk), Policy()) as registry:
         await registry.thread(THREAD)
         nothing: Any = None
+        meters: Any = SimpleNamespace(status_of=AsyncMock(return_value=None))
         no_live_items: Any = SimpleNamespace(of=lambda _thread_id: [])
         handlers = ExtensionHandlers(
             HandlerDeps(
@@ -100,7 +102,7 @@ async def test_a_damaged_thread_can_be_followed() -> None:
                 nothing,
                 nothing,
                 nothing,
-                nothing,
+                meters,
                 nothing,
                 "",
                 lambda: None,

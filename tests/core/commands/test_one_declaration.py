@@ -46,6 +46,7 @@ MAY_NAME = {
     "sessionlogs/gemini/clears.py": "commands of Gemini CLI",
     "sessionlogs/gemini/prompt_log.py": "commands of Gemini CLI",
     "tui/widgets/inspection_screen.py": FACE,
+    "tui/widgets/transcript_view.py": FACE,
     "tui/widgets/turn_picker.py": "types the command for the turn that was chosen",
 }
 OTHERS = ("sessionlogs/",)

@@ -233,8 +233,9 @@ def _call_item(kind: str, name: str, arguments: Any, call_id: str) -> bytes:
     if kind == CUSTOM_CALL:
         item["input"] = arguments
     else:
-        an_object = arguments if isinstance(arguments, dict) else {"input": arguments}
-        item["arguments"] = msgspec.json.encode(an_object).decode()
+        if not isinstance(arguments, dict):
+            arguments = {"input": arguments}
+        item["arguments"] = msgspec.json.encode(arguments).decode()
     return msgspec.json.encode(item)
 
 

@@ -1,6 +1,7 @@
 """The documents as the daemon serves them: every page, its links, and nothing else."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.http.stage import Stage
 PAGES = sorted(page.name for page in folder().glob("*.md"))
 
 
+@cache
 def page(name: str) -> str:
     response = document(Request("GET", PREFIX + name, {}))
     assert response is not None, name

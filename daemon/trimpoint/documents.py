@@ -13,10 +13,14 @@ def folder() -> Path:
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "docs"
 
 
-def text_of(name: str) -> str | None:
-    """Returns the Markdown of the page `name`, with or without `.md`; None if there is none."""
+def file_of(name: str) -> Path | None:
+    """Returns the file of the page `name`, with or without `.md`; None if there is none."""
     name = name.removesuffix(".md")
     path = folder() / f"{name}.md"
-    if not _NAME.fullmatch(name) or not path.is_file():
-        return None
-    return path.read_text(encoding="utf-8")
+    return path if _NAME.fullmatch(name) and path.is_file() else None
+
+
+def text_of(name: str) -> str | None:
+    """Returns the Markdown of the page `name`; None if there is none."""
+    path = file_of(name)
+    return None if path is None else path.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from trimpoint.documents import INDEX, text_of
+from trimpoint.documents import INDEX, file_of, text_of
 from trimpoint.http.exchange import Request, Response
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _keep_inside(token: "Token") -> None:
     """Takes the address from a link to a page that is in the repository alone."""
     target = str(token.attrGet("href") or "")
     name, _, _ = target.partition("#")
-    if name and "://" not in name and text_of(name) is None:
+    if name and "://" not in name and file_of(name) is None:
         del token.attrs["href"]
 
 

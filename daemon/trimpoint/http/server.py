@@ -9,13 +9,14 @@ import anyio
 import h11
 import msgspec
 import structlog
+from anyio import to_thread
 
 from trimpoint.gateway.session.login_codes import LoginCodes
 from trimpoint.http.access.admission import Admission
 from trimpoint.http.access.credentials import Credentials
 from trimpoint.http.access.login_page import login_page
 from trimpoint.http.channel import BodyTooLarge, HttpChannel
-from trimpoint.http.documents import document
+from trimpoint.http.documents import PREFIX, document
 from trimpoint.http.exchange import JSON, Request, Response
 from trimpoint.http.problems import HttpReason, Problem, as_response, problem
 from trimpoint.http.rest.api import Api, Exchange, Refused, decoded_body
@@ -110,7 +111,10 @@ class HttpServer:
     async def _response(
         self, transport: Transport, request: Request, login: Login | None
     ) -> Response | None:
-        page = self._pages.response(request) or login_page(request) or document(request)
+        page = self._pages.response(request) or login_page(request)
+        if page is None and request.path.startswith(PREFIX):
+            # Beside the loop: other clients would wait while a long page is made.
+            page = await to_thread.run_sync(document, request)
         if page is not None:
             return page
         found = match(request.method, request.path)

@@ -18,7 +18,7 @@ from trimpoint.cli.parsing import session_arguments as sessions
 from trimpoint.cli.parsing import thread_arguments as threads
 from trimpoint.cli.parsing.help_text import DESCRIPTION, located, short_help, whole_help
 from trimpoint.cli.parsing.options import LOCATION_OPTIONS, HelpFormatter
-from trimpoint.documents import text_of
+from trimpoint.documents import file_of
 
 GROUPS = (
     (
@@ -205,7 +205,7 @@ def _help_asked(parser: RootParser, topic: Sequence[str]) -> list[str]:
 
 def _is_document(topic: str, parser: RootParser) -> bool:
     """Returns whether `topic` is a page of the documents; a command of its name goes first."""
-    return topic not in sub_parsers(parser) and text_of(topic) is not None
+    return topic not in sub_parsers(parser) and file_of(topic) is not None
 
 
 def _is_at_terminal() -> bool:

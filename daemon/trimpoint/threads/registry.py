@@ -174,6 +174,14 @@ class ThreadRegistry:
         """
         return self._threads.owner_of(provider_thread_id)
 
+    def stable_id(self, any_id: str) -> str:
+        """Returns the id of the thread that is meant by its own id or by that of one of its
+        provider threads; an unknown id as it is.
+        """
+        if any_id in self.summaries or self.loaded(any_id) is not None:
+            return any_id
+        return self.owner_of(any_id) or any_id
+
     def set_owner(self, provider_thread_id: str, thread_id: str) -> None:
         """Records the owner of a provider thread; see `ThreadIndex.set_owner`."""
         self._threads.set_owner(provider_thread_id, thread_id)

@@ -142,10 +142,7 @@ class AgentSessionMethods:
         return a.SessionContent(format=params.format, content=content)
 
     async def _export_thread(self, call: Call, params: m.ExportParams) -> m.ExportResult:
-        thread_id, known = params.thread_id, self._registry.summaries
-        if thread_id not in known:
-            thread_id = self._registry.owner_of(thread_id) or thread_id
-        writer = await self._registry.thread(thread_id)
+        writer = await self._registry.thread(self._registry.stable_id(params.thread_id))
         whole = params.pruned or (params.format == "unified" and params.include_compacted)
         content = await own_export(writer.state, params.format, include_compacted=whole)
         return m.ExportResult(format=params.format, content=content)

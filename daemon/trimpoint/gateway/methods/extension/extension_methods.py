@@ -91,7 +91,9 @@ class ExtensionHandlers:
         def progress(step: m.CommandProgress) -> None:
             call.client.notify("commands/progress", step)
 
-        thread_id = self._stable(params.thread_id) if params.thread_id is not None else None
+        thread_id = (
+            self._registry.stable_id(params.thread_id) if params.thread_id is not None else None
+        )
         outcome = await self._deps.slash.run(
             parse(params.text),
             thread_id,
@@ -186,7 +188,7 @@ class ExtensionHandlers:
 
     async def _snapshot(self, call: Call, params: m.SnapshotParams) -> m.SnapshotResult:
         if params.thread_id is not None:
-            writer = await self._registry.thread(self._stable(params.thread_id))
+            writer = await self._registry.thread(self._registry.stable_id(params.thread_id))
             window = None if params.turns is None else TurnWindow(params.turns, params.before_turn)
             return m.SnapshotResult(
                 thread=self._read_model(writer, window, await self._deps.meters.status_of(writer)),
@@ -202,11 +204,11 @@ class ExtensionHandlers:
         )
 
     async def _timeline(self, call: Call, params: m.TimelineParams) -> m.TimelinePage:
-        writer = await self._registry.thread(self._stable(params.thread_id))
+        writer = await self._registry.thread(self._registry.stable_id(params.thread_id))
         return timeline_page(writer.state, params)
 
     async def _context(self, call: Call, params: m.ThreadParams) -> ContextStatus:
-        return await self._deps.meters.status(self._stable(params.thread_id))
+        return await self._deps.meters.status(self._registry.stable_id(params.thread_id))
 
     async def _status(self, call: Call, params: m.NoParams) -> m.SidecarStatus:
         profiles = self._deps.profiles
@@ -259,12 +261,6 @@ class ExtensionHandlers:
     async def _shutdown(self, call: Call, params: m.NoParams) -> m.Empty:
         call.after.append(self._deps.shut_down)
         return m.Empty()
-
-    def _stable(self, any_id: str) -> str:
-        if any_id in self._registry.summaries or self._registry.loaded(any_id) is not None:
-            return any_id
-        owner: str | None = self._registry.owner_of(any_id)
-        return owner or any_id
 
 
 def _codex_status(link: CodexLink) -> m.CodexStatus:

@@ -51,7 +51,7 @@ class HistoryMethods:
         )
 
     async def _where(self, params: h.HistorySearchParams) -> Where:
-        thread_id = None if params.thread_id is None else self._stable(params.thread_id)
+        thread_id = None if params.thread_id is None else self._registry.stable_id(params.thread_id)
         scope = params.scope or ("all" if thread_id is None else "thread")
         folder = None
         if thread_id is not None:
@@ -86,7 +86,7 @@ class HistoryMethods:
         )
 
     async def _read(self, call: Call, params: h.HistoryReadParams) -> h.HistoryExcerpt:
-        writer = await self._registry.thread(self._stable(params.thread_id))
+        writer = await self._registry.thread(self._registry.stable_id(params.thread_id))
         found = excerpt(writer.state, params.entry_id, params.turn_id, params.before, params.after)
         if found is None:
             raise Refusal(
@@ -101,10 +101,6 @@ class HistoryMethods:
             has_before=found.has_before,
             has_after=found.has_after,
         )
-
-    def _stable(self, any_id: str) -> str:
-        owner: str | None = self._registry.owner_of(any_id)
-        return owner or any_id
 
 
 def _entry(one: PlacedEntry, *, in_context: bool, room: int) -> h.HistoryEntry:

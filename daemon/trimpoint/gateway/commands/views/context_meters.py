@@ -26,7 +26,7 @@ from trimpoint.core.model.operations import Phase, is_open
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import UsageTotals
 from trimpoint.core.views.meter import context_status, status_of
-from trimpoint.gateway.commands.views.off_loop import must_weigh, off_loop
+from trimpoint.gateway.commands.views.off_loop import must_weigh, weighed
 from trimpoint.gateway.session.clients import Clients, Delivery
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -84,10 +84,8 @@ class ContextMeters:
 
     async def status_of(self, writer: ThreadWriter) -> ContextStatus:
         """Returns the meter of a thread of ours. A long context is weighed beside the loop."""
-        state, policy = writer.state, self._registry.policy
-        if not must_weigh(state):
-            return context_status(state, policy)
-        return await off_loop(state, lambda present: context_status(present, policy))
+        policy = self._registry.policy
+        return await weighed(writer.state, lambda present: context_status(present, policy))
 
     def on_record(self, thread_id: str, record: ev.Record) -> None:
         """Sends clients the meter when a durable record has changed it, and the progress of

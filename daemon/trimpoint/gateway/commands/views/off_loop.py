@@ -33,9 +33,12 @@ async def off_loop(state: ThreadState, view: Callable[[ThreadState], T]) -> T:
 
 async def size_of(state: ThreadState, policy: Policy) -> ContextSize:
     """Returns the size of the thread's context."""
-    if not must_weigh(state):
-        return context_size(state, policy)
-    return await off_loop(state, lambda present: context_size(present, policy))
+    return await weighed(state, lambda present: context_size(present, policy))
+
+
+async def weighed(state: ThreadState, view: Callable[[ThreadState], T]) -> T:
+    """Returns `view`, which needs the size of the context and else little, of the state."""
+    return await off_loop(state, view) if must_weigh(state) else view(state)
 
 
 def must_weigh(state: ThreadState) -> bool:

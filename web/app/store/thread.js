@@ -151,12 +151,16 @@ export class Thread {
         return this._older;
     }
 
-    async _loadOlder() {
+    /**
+     * @param {number} [limit]
+     * @param {boolean} [isQuiet] whether it is drawn later
+     */
+    async _loadOlder(limit = PAGE, isQuiet = false) {
         if (this.state === null || this.state.isComplete) {
             return false;
         }
         try {
-            await this._readPage(PAGE);
+            await this._readPage(limit, isQuiet);
         } catch {
             this._cursor = null; // it was of another view of the thread; what is known already is skipped
             return false;
@@ -205,13 +209,7 @@ export class Thread {
             if (state === null || state.isComplete || state.loadedFrom < place) {
                 return true;
             }
-            try {
-                await this._readPage(LARGEST_PAGE, true);
-                failures = 0;
-            } catch {
-                this._cursor = null;
-                failures += 1;
-            }
+            failures = (await this._loadOlder(LARGEST_PAGE, true)) ? 0 : failures + 1;
             onPage();
         }
         return false;

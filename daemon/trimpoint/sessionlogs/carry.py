@@ -19,10 +19,10 @@ from trimpoint_protocol import unified as u
 from trimpoint.core.context.active_context import summary_item
 from trimpoint.core.context.split_point import find_split
 from trimpoint.core.model.tokens import estimate_tokens
+from trimpoint.sessionlogs.codex.items import CUSTOM_CALL
 from trimpoint.sessionlogs.live import LiveWindow, Summary
 
 FUNCTION_CALL = "function_call"
-CUSTOM_CALL = "custom_tool_call"
 OWN_SUMMARY = "<conversation-summary"
 MAX_OUTPUT_CHARS = 40_000
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

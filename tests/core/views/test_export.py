@@ -49,6 +49,21 @@ def test_activities_stand_together_and_their_backticks_are_fenced() -> None:
     assert "- Command: `ls -l`\n- Command: `` grep '`' x ``\n\n## Agent" in text
 
 
+def test_what_an_activity_has_printed_stands_in_a_fence_that_it_cannot_end() -> None:
+    def printed(text: str | None) -> TimelineActivity:
+        return TimelineActivity(
+            id="1", turn_id="1", activity="toolResult", title="Read", created_at="", trimmed=False,
+            trim_point_id=None, detail=text and {"aggregatedOutput": text},
+        )  # fmt: skip
+
+    shown = [printed("```\ncode"), printed(None), printed("x" * 4001)]
+    text = "".join(markdown(HEADING, shown, outputs=True))
+    assert (
+        "- Result: `Read`\n\n````\n```\ncode\n````\n\n- Result: `Read`\n- Result: `Read`\n" in text
+    )
+    assert text.endswith("x\n… 1 more characters\n```\n")
+
+
 def test_an_export_without_pruned_entries_says_how_many_it_omits() -> None:
     text = "".join(markdown(HEADING, entries(lived(), pruned=False)))
     assert "What is it?" not in text

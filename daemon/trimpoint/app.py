@@ -30,23 +30,21 @@ from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.exposition import exposition
 from trimpoint.gateway.metrics.metrics import Metrics, MetricSources
 from trimpoint.gateway.profiles import RunningProfiles
-from trimpoint.gateway.routes import DaemonDeps, RouteRules
+from trimpoint.gateway.routes import DaemonDeps
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.handshake import PATIENCE_AS_CODEX_S, PATIENCE_S
 from trimpoint.gateway.session.unused import Usage
 from trimpoint.http.front import Front, FrontDeps
 from trimpoint.http.listening import HttpListeners
 from trimpoint.journal.storage.directory import StateDirectory
 from trimpoint.journal.storage.instrumented_files import InstrumentedFiles
-from trimpoint.operations.build import OperationRules, build_files
+from trimpoint.operations.build import build_files
 from trimpoint.operations.notify import Notifications
 from trimpoint.operations.provider.settings import compact_limit
-from trimpoint.profiles import ProfileRules, Profiles, SharedParts
+from trimpoint.profiles import Profiles, SharedParts
 from trimpoint.recall.recall import Recall
 from trimpoint.threads.activity import Activity
-from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.retention import RetentionRule, expire
+from trimpoint.threads.retention import expire
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.limits import Limits
 
@@ -69,11 +67,7 @@ class Daemon:
 
     def __init__(self, config: Config, state_dir: Path, parts: Parts, tasks: TaskGroup) -> None:
         self.stop_requested = anyio.Event()
-        registry, limits, rules = (
-            parts.registry,
-            config.limits,
-            _profile_rules(config, parts.profile),
-        )
+        registry, limits = parts.registry, config.limits
         self._registry = registry
         self.clients = Clients()
         registry.keep_in_memory(self.clients.has_subscribers_for)
@@ -96,12 +90,13 @@ class Daemon:
             addresses,
             recall,
             _fleet_view(config),
+            config.discard.agent_tools,
         )
-        worktrees = build_files(registry, rules.operations.captures, tasks)
+        worktrees = build_files(registry, config.checkpoints, tasks)
         self.captures = worktrees.captures
         identity = Identity(registry)
         shared = SharedParts(registry, self.clients, identity, worktrees, about, state_dir)
-        profiles = Profiles(parts.profile, shared, rules, tasks)
+        profiles = Profiles(parts.profile, shared, config, tasks)
         self._link = running.default.link
         if config.codex.control_socket:
             self._link.wake()  # plain `codex` should not wait for it
@@ -246,7 +241,7 @@ async def running_daemon(
         await reap_orphans(state_dir)
         await to_thread.run_sync(_expire, store, config)
         async with ThreadRegistry.running(
-            store, policy_of(config, profile), _idle_rules(config)
+            store, policy_of(config, profile), config.threads
         ) as registry:
             daemon: Daemon | None = None
             try:
@@ -274,7 +269,7 @@ def _expire(store: StateDirectory, config: Config) -> None:
     """Removes expired threads before the threads are loaded. If the disk cannot be written, the
     threads stay and the daemon starts.
     """
-    rule = RetentionRule(config.retention.archived_after_days, config.retention.delete)
+    rule = config.retention
     try:
         for one in (
             expire(store, rule, time.time_ns() // 1_000_000) if rule.archived_after_days else ()
@@ -284,23 +279,3 @@ def _expire(store: StateDirectory, config: Config) -> None:
             )
     except OSError as error:
         log.warning("retention_failed", detail=str(error))
-
-
-def _profile_rules(config: Config, profile: LaunchProfile) -> ProfileRules:
-    operations = OperationRules(config.compaction.deadline_s, config.checkpoints)
-    discard = policy_of(config, profile).discard
-    routes = RouteRules(operations.wait_s, discard, config.discard.agent_tools)
-    codex = config.codex
-    return ProfileRules(
-        operations,
-        routes,
-        codex.request_deadline_s,
-        codex.max_profiles,
-        codex.profile_idle_s,
-        PATIENCE_AS_CODEX_S if codex.control_socket else PATIENCE_S,
-    )
-
-
-def _idle_rules(config: Config) -> IdleRules:
-    threads = config.threads
-    return IdleRules(threads.evict_after_s, threads.max_idle, threads.snapshot_after_records)

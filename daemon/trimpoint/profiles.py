@@ -33,18 +33,19 @@ from trimpoint.codex.appserver.launch_requests import (
 )
 from trimpoint.codex.appserver.locate import CodexNotFound, CodexUnusable, find_codex
 from trimpoint.codex.appserver.supervisor import CodexLink
+from trimpoint.config.sections import Config
 from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import ProfileRoutes
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.profiles import ProfileParts, RunningProfile, RunningProfiles
-from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
+from trimpoint.gateway.routes import DaemonDeps, RouteDeps, build_routes
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.gateway.session.handshake import Handshake
+from trimpoint.gateway.session.handshake import PATIENCE_AS_CODEX_S, PATIENCE_S, Handshake
 from trimpoint.gateway.session.pace import Pace
 from trimpoint.gateway.session.requests.errors import Refusal
 from trimpoint.gateway.session.requests.experimental_gate import ExperimentalGate
 from trimpoint.gateway.session.unused import Work
-from trimpoint.operations.build import Files, OperationRules, build_operations
+from trimpoint.operations.build import Files, build_operations
 from trimpoint.operations.provider.settings import compact_limit
 from trimpoint.threads.catalogue import is_unfinished
 from trimpoint.threads.registry import ThreadRegistry
@@ -52,19 +53,6 @@ from trimpoint.threads.registry import ThreadRegistry
 log = structlog.get_logger()
 
 _LOOK_AGAIN_S = 5.0
-
-
-class ProfileRules(NamedTuple):
-    """The rules for launch profiles. At most `max_profiles` run beside the daemon's own, and each
-    ends after it was not needed for `idle_s` seconds.
-    """
-
-    operations: OperationRules
-    routes: RouteRules
-    request_deadline_s: float
-    max_profiles: int
-    idle_s: float
-    initialize_patience_s: float
 
 
 class SharedParts(NamedTuple):
@@ -102,15 +90,17 @@ class _Live:
 
 
 class Profiles:
-    """Starts and ends launch profiles. Implements `trimpoint.gateway.gateway.Profiles`."""
+    """Starts and ends launch profiles, at most `codex.max_profiles` beside the daemon's own.
+    Implements `trimpoint.gateway.gateway.Profiles`.
+    """
 
     def __init__(
-        self, default: LaunchProfile, parts: SharedParts, rules: ProfileRules, tasks: TaskGroup
+        self, default: LaunchProfile, parts: SharedParts, config: Config, tasks: TaskGroup
     ) -> None:
         self.running = parts.running
         self._default_launch = default
         self._parts = parts
-        self._rules = rules
+        self._config = config
         self._tasks = tasks
         self._keys: dict[bytes, str] = {}
         self._live: dict[str, _Live] = {}
@@ -202,7 +192,7 @@ class Profiles:
             if not live.is_unwanted.is_set():
                 return live
             await live.gone.wait()
-        while len(self._live) >= self._rules.max_profiles:
+        while len(self._live) >= self._config.codex.max_profiles:
             await self._make_room(launch)
         await self._tasks.start(self._run, launch)
         return self._live[key]
@@ -246,7 +236,7 @@ class Profiles:
         """Waits until the launch profile was not needed for `idle_s` seconds, or has to end for
         another one.
         """
-        idle_s, unused_since = self._rules.idle_s, anyio.current_time()
+        idle_s, unused_since = self._config.codex.profile_idle_s, anyio.current_time()
         while not live.is_unwanted.is_set():
             with anyio.move_on_after(min(idle_s, _LOOK_AGAIN_S)):
                 await live.is_unwanted.wait()
@@ -286,9 +276,9 @@ class Profiles:
         return (self.key_of(launch) if launch is not None else "") == key
 
     def _build(self, launch: bytes, tasks: TaskGroup) -> _Built:
-        parts, rules, key = self._parts, self._rules, self.key_of(launch)
+        parts, codex, key = self._parts, self._config.codex, self.key_of(launch)
         owns = partial(self._owns, key)
-        link = CodexLink(self._launch_of(launch), parts.state_dir, rules.request_deadline_s)
+        link = CodexLink(self._launch_of(launch), parts.state_dir, codex.request_deadline_s)
         compacts_at = compact_limit(link.profile.overrides)
         policy = msgspec.structs.replace(parts.registry.policy, provider_compacts_at=compacts_at)
         registry = parts.registry.part(owns, policy)
@@ -296,10 +286,10 @@ class Profiles:
         clients = parts.clients.of_profile(key, pace)
         side = build_client_side(registry, link, clients, parts.identity)
         operations = build_operations(
-            registry, link, side.codex_events, parts.files, rules.operations, tasks
+            registry, link, side.codex_events, parts.files, self._config.compaction, tasks
         )
         deps = RouteDeps(registry, link, operations, side, self._keeps(link.profile), parts.daemon)
-        routes = build_routes(deps, rules.routes, tasks)
+        routes = build_routes(deps, tasks)
         kept = ProfileParts(
             side.handles,
             side.server_requests,
@@ -313,7 +303,7 @@ class Profiles:
         self.running.add(profile)
         link.start(tasks, operations.router)
         operations.reactions.resume()
-        handshake = Handshake(link, rules.initialize_patience_s)
+        handshake = Handshake(link, PATIENCE_AS_CODEX_S if codex.control_socket else PATIENCE_S)
         served = ProfileRoutes(profile, routes, handshake, ExperimentalGate(link))
         return _Built(served, registry)
 

@@ -8,8 +8,9 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 from anyio.lowlevel import checkpoint
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.git.capture import capture as capturing
-from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.capture import capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep
 from trimpoint.git.capture.upkeep import collect
 from trimpoint.git.errors import GitFailed
@@ -222,7 +223,7 @@ async def test_waiting_too_long_for_another_daemon_raises_an_error(tmp_path: Pat
         with pytest.raises(
             GitFailed, match=r"another process has held this work tree for 0\.2 seconds"
         ):
-            await capture(repository, CaptureLimits(deadline_s=0.2))
+            await capture(repository, CheckpointsSection(deadline_s=0.2))
         holder.kill()
     await capture(repository)
 
@@ -238,7 +239,7 @@ async def test_waiting_too_long_for_another_task_raises_an_error(tmp_path: Path)
     async with anyio.create_task_group() as tasks:
         await tasks.start(hold)
         with pytest.raises(GitFailed, match="another process"):
-            await capture(repository, CaptureLimits(deadline_s=0.1))
+            await capture(repository, CheckpointsSection(deadline_s=0.1))
         tasks.cancel_scope.cancel()
 
 
@@ -261,7 +262,7 @@ async def test_a_cancelled_capture_leaves_no_process_and_the_next_one_works(
     with monkeypatch.context() as slowed:
         slowed.setattr(capturing, "gather", slow)
         with pytest.raises(GitFailed, match="it took longer than 2 seconds"):
-            await capture(repository, CaptureLimits(deadline_s=2))
+            await capture(repository, CheckpointsSection(deadline_s=2))
     with anyio.fail_after(STEP_S):
         while any(_runs(pid) for pid in (tmp_path / "pid").read_text().split()):
             await checkpoint()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trimpoint.config.sections import SECRET_NAMES
 from trimpoint.git.capture.omissions import Omission
-from trimpoint.git.capture.untracked import SECRET_NAMES, called_like_secrets, sizes_of, too_much
+from trimpoint.git.capture.untracked import called_like_secrets, sizes_of, too_much
 from trimpoint.git.errors import GitFailed
 from trimpoint.git.plumbing import process
 from trimpoint.git.plumbing.process import GitOutput, GitRun

@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.config.sections import CheckpointsSection
+from trimpoint.git.capture.capture import Checkpoint, capture
 from trimpoint.git.plumbing.repository import Repository, discover
 
 _WHO = {
@@ -76,7 +77,7 @@ async def found(folder: Path) -> Repository:
 
 async def captured(folder: Path, **limits: int | None) -> Checkpoint:
     """Returns a checkpoint of the worktree."""
-    return await capture(await found(folder), CaptureLimits(**limits) if limits else None)
+    return await capture(await found(folder), CheckpointsSection(**limits) if limits else None)
 
 
 def contents(folder: Path) -> dict[bytes, tuple[str, bytes]]:

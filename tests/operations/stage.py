@@ -16,7 +16,8 @@ from trimpoint.codex.appserver.errors import ProviderError, ProviderFailure
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.peer import Outcome
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.core.model.decision import DiscardPolicy, Policy
+from trimpoint.config.sections import CheckpointsSection, CompactionSection
+from trimpoint.core.model.decision import Policy
 from trimpoint.gateway.client_side import build_client_side
 from trimpoint.gateway.gateway import Routes
 from trimpoint.gateway.ids.identity import Identity
@@ -24,11 +25,10 @@ from trimpoint.gateway.methods.extension.fleet_methods import NoFleet
 from trimpoint.gateway.methods.extension.http_addresses import HttpAddresses
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
-from trimpoint.gateway.routes import DaemonDeps, RouteDeps, RouteRules, build_routes
+from trimpoint.gateway.routes import DaemonDeps, RouteDeps, build_routes
 from trimpoint.gateway.session.clients import Clients
-from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.journal.storage.directory import StateDirectory
-from trimpoint.operations.build import OperationRules, Operations, build_files, build_operations
+from trimpoint.operations.build import Operations, build_files, build_operations
 from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -202,7 +202,7 @@ class Stage(NamedTuple):
 
     async def ended(self, writer: ThreadWriter) -> None:
         """Waits until the thread's operation has ended."""
-        await self.operations.sessions.operation_ended(writer, STEP_S)
+        await self.operations.sessions.operation_ended(writer)
 
 
 @asynccontextmanager
@@ -215,7 +215,7 @@ async def opened_stage(
     next daemon.
     """
     codex, disk = codex or ScriptedCodex(), disk or Disk()
-    captures = CaptureRules(enabled=False, completion_grace_s=0)
+    captures = CheckpointsSection(enabled=False, completion_grace_s=0)
     with anyio.fail_after(deadline_s):
         async with (
             ThreadRegistry.running(Store(disk), Policy()) as registry,
@@ -225,16 +225,17 @@ async def opened_stage(
             clients, identity = Clients(), Identity(registry)
             side = build_client_side(registry, link, clients, identity)
             files = build_files(registry, captures, tasks)
-            rules = OperationRules(STEP_S, captures)
-            operations = build_operations(registry, link, side.codex_events, files, rules, tasks)
+            compaction = CompactionSection(deadline_s=STEP_S)
+            operations = build_operations(
+                registry, link, side.codex_events, files, compaction, tasks
+            )
             recall = Recall(StateDirectory(Path("/nowhere")), registry)
             daemon = DaemonDeps(
                 RunningProfiles(), cast("Metrics", None), "", lambda: None, HttpAddresses(), recall,
-                NoFleet(),
+                NoFleet(), False,
             )  # fmt: skip
             routes = build_routes(
                 RouteDeps(registry, link, operations, side, lambda _: True, daemon),
-                RouteRules(STEP_S, DiscardPolicy(), agent_tools=False),
                 tasks,
             )
             operations.reactions.resume()

@@ -10,12 +10,11 @@ from typing import get_args
 
 import anyio
 import pytest
-from trimpoint.config.sections import NotifySection
+from trimpoint.config.sections import NotifySection, ThreadsSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations import notify
 from trimpoint.operations.notify import Kind, Notifications, run_program
-from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 
@@ -49,7 +48,7 @@ class Told(list[Mapping[str, str]]):
 @asynccontextmanager
 async def watched(told: Told, events: Sequence[Kind] = EVERY) -> AsyncGenerator[ThreadWriter]:
     async with (
-        ThreadRegistry.running(Store(Disk()), Policy(), IdleRules(300.0)) as registry,
+        ThreadRegistry.running(Store(Disk()), Policy(), ThreadsSection(300.0)) as registry,
         anyio.create_task_group() as tasks,
     ):
         Notifications(registry, ["tell-me"], events, tasks, told.run)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
 from trimpoint.journal.errors import StateDirectoryBusy
 from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.threads.errors import ThreadError
-from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing.writer import ThreadWriter
 from trimpoint_protocol import commands as wire
@@ -19,7 +19,7 @@ from trimpoint_protocol import commands as wire
 from tests.deadlines import SCENARIO_S
 from tests.threads.stage import OTHER, THREAD, begin, turn
 
-RULES = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
+RULES = ThreadsSection(evict_after_s=0.0, snapshot_after_records=3)
 
 
 async def written(root: Path) -> dict[Path, bytes]:
@@ -35,7 +35,7 @@ async def written(root: Path) -> dict[Path, bytes]:
             del writer
         await registry.sweep()
     async with ThreadRegistry.running(
-        StateDirectory(root), Policy(), IdleRules(snapshot_after_records=1000)
+        StateDirectory(root), Policy(), ThreadsSection(snapshot_after_records=1000)
     ) as registry:
         writer = await registry.thread(THREAD)
         writer.record_facts(*turn("T3"))

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 import anyio
 import msgspec
 import pytest
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.codec.lazy_list import LazyList
-from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 from trimpoint.threads.writing import loading
 from trimpoint_protocol import commands as wire
@@ -18,13 +18,13 @@ from trimpoint_protocol import commands as wire
 from tests.deadlines import STEP_S
 from tests.threads.stage import OTHER, THREAD, Disk, Store, begin, published, turn
 
-AT_ONCE = IdleRules(evict_after_s=0.0, snapshot_after_records=3)
+AT_ONCE = ThreadsSection(evict_after_s=0.0, snapshot_after_records=3)
 SNAPSHOT = f"snapshots/{THREAD}"
 
 
 @asynccontextmanager
 async def running(
-    disk: Disk | None = None, rules: IdleRules = AT_ONCE
+    disk: Disk | None = None, rules: ThreadsSection = AT_ONCE
 ) -> AsyncGenerator[ThreadRegistry]:
     async with ThreadRegistry.running(Store(disk or Disk()), Policy(), rules) as registry:
         with anyio.fail_after(STEP_S):
@@ -126,7 +126,7 @@ async def test_a_thread_with_unwritten_records_stays_in_memory() -> None:
 
 
 async def test_of_too_many_idle_threads_the_least_recently_used_leave() -> None:
-    async with running(rules=IdleRules(evict_after_s=3600, max_idle_threads=2)) as registry:
+    async with running(rules=ThreadsSection(evict_after_s=3600, max_idle=2)) as registry:
         ids = [f"01900000-0000-7000-8000-00000000000{n}" for n in range(4)]
         for thread_id in ids:
             await live(registry, thread_id)
@@ -136,7 +136,7 @@ async def test_of_too_many_idle_threads_the_least_recently_used_leave() -> None:
 
 
 async def test_a_thread_that_is_not_idle_for_long_enough_stays() -> None:
-    async with running(rules=IdleRules(evict_after_s=3600)) as registry:
+    async with running(rules=ThreadsSection(evict_after_s=3600)) as registry:
         await live(registry)
         await registry.sweep()
         assert registry.loaded(THREAD) is not None
@@ -157,7 +157,9 @@ async def test_a_damaged_thread_can_leave_and_come_back() -> None:
 
 async def test_few_records_are_not_worth_a_snapshot() -> None:
     disk = Disk()
-    async with running(disk, IdleRules(evict_after_s=0.0, snapshot_after_records=100)) as registry:
+    async with running(
+        disk, ThreadsSection(evict_after_s=0.0, snapshot_after_records=100)
+    ) as registry:
         await live(registry)
         await registry.sweep()
     assert SNAPSHOT not in disk.checked

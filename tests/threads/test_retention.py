@@ -4,19 +4,21 @@ nothing does.
 
 from pathlib import Path
 
+import msgspec
 import pytest
+from trimpoint.config.sections import RetentionSection
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal import StateDirectory
 from trimpoint.threads import loaded_threads
 from trimpoint.threads.registry import ThreadRegistry
-from trimpoint.threads.retention import DAY_MS, RetentionRule, expire
+from trimpoint.threads.retention import DAY_MS, expire
 from trimpoint_protocol import commands as wire
 
 from tests.threads.stage import OTHER, THREAD, begin, turn
 
 BEGAN_MS = 1_764_000_000_000
-RULE = RetentionRule(archived_after_days=30)
+RULE = RetentionSection(archived_after_days=30)
 
 
 async def archive(registry: ThreadRegistry, thread_id: str) -> None:
@@ -41,7 +43,7 @@ async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateDirecto
 
 
 def applied(
-    store: StateDirectory, rule: RetentionRule = RULE, *, days: int = 60, dry_run: bool = False
+    store: StateDirectory, rule: RetentionSection = RULE, *, days: int = 60, dry_run: bool = False
 ) -> list[tuple[str, str]]:
     return [
         (one.thread_id, one.outcome)
@@ -54,7 +56,7 @@ def threads(store: StateDirectory) -> set[str]:
 
 
 async def test_without_a_rule_nothing_goes(store: StateDirectory) -> None:
-    assert applied(store, RetentionRule()) == []
+    assert applied(store, RetentionSection()) == []
     assert applied(StateDirectory(store.root / "empty"), RULE) == []
 
 
@@ -87,7 +89,7 @@ async def test_an_expired_thread_is_moved_with_all_its_files(
 
 
 async def test_an_expired_thread_is_deleted_only_if_the_rule_says_so(store: StateDirectory) -> None:
-    assert applied(store, RULE._replace(delete=True)) == [(THREAD, "deleted")]
+    assert applied(store, msgspec.structs.replace(RULE, delete=True)) == [(THREAD, "deleted")]
     assert threads(store) == {OTHER}
     assert not (store.root / "expired").exists()
 
@@ -105,7 +107,7 @@ async def test_a_moved_thread_is_forgotten_at_the_next_start_and_comes_back_with
 
 
 async def test_a_clock_that_jumps_ahead_makes_nothing_old(store: StateDirectory) -> None:
-    assert applied(store, RetentionRule(archived_after_days=61), days=36_500) == []
+    assert applied(store, RetentionSection(archived_after_days=61), days=36_500) == []
     assert applied(store, days=0) == []
 
 

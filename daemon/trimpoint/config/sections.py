@@ -1,12 +1,12 @@
-"""The settings: a type for each table of the file, with the defaults."""
+"""The settings: a type for each table of the file, with the defaults. What a
+table is about is given the table itself.
+"""
 
 import ipaddress
 import re
 from typing import Annotated, Literal
 
 import msgspec
-
-from trimpoint.git.capture.rules import CaptureRules
 
 MAX_PORT = 65_535
 FLEET_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
@@ -22,6 +22,16 @@ BACKGROUND_IDLE_EXIT_S = 60.0
 """The number of seconds that a daemon which a client started waits for another client, unless
 configured.
 """
+
+
+SECRET_NAMES = (
+    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
+    "*.kdbx", "*.ppk", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk", ".netrc", ".pgpass",
+    ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", "credentials", "credentials.json",
+    "service-account*.json", "auth.json", "kubeconfig", "*.kubeconfig", ".vault-token", "*.tfvars",
+    "*.tfstate", "*.tfstate.backup",
+)  # fmt: skip
+"""Patterns of the names of files that commonly contain keys and passwords."""
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,10 +131,24 @@ class DiscardSection(_Section, frozen=True):
             )
 
 
-class CheckpointsSection(CaptureRules, frozen=True):
+class CheckpointsSection(_Section, frozen=True):
     """`[checkpoints]`: whether worktrees are captured around turns, which files are left out, and
-    how long a turn waits for a capture.
+    how long a turn waits for a capture, in seconds and bytes.
+
+    `baseline_deadline_s` is how long a turn waits for its baseline, `deadline_s` the limit for any
+    other capture. `completion_grace_s` is how long the notification that a turn has ended is
+    delayed for its capture, so that a person's next change is not taken for the agent's. Of the
+    untracked files that were not captured before, at most `max_untracked_bytes` are captured, and
+    none whose name matches one of `secret_names`.
     """
+
+    enabled: bool = True
+    max_file_bytes: Positive = 64 * 1024 * 1024
+    baseline_deadline_s: Seconds = 10.0
+    completion_grace_s: Annotated[float, msgspec.Meta(ge=0)] = 0.25
+    deadline_s: Seconds = 120.0
+    max_untracked_bytes: Positive = 128 * 1024 * 1024
+    secret_names: tuple[str, ...] = SECRET_NAMES
 
 
 class LimitsSection(_Section, frozen=True):
@@ -158,8 +182,9 @@ class NotifySection(_Section, frozen=True):
 
 
 class ThreadsSection(_Section, frozen=True):
-    """`[threads]`: when an unused thread leaves memory, and after how many new records it gets a
-    snapshot.
+    """`[threads]`: an unused thread leaves memory after `evict_after_s` seconds, or if there are
+    more than `max_idle`. A thread gets a snapshot when opening it would replay at least
+    `snapshot_after_records` records.
     """
 
     evict_after_s: Seconds = 300.0

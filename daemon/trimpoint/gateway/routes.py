@@ -6,7 +6,6 @@ from typing import NamedTuple
 from anyio.abc import TaskGroup
 
 from trimpoint.codex.appserver.supervisor import CodexLink
-from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.gateway.client_side import ClientSide
 from trimpoint.gateway.commands.agent_tools import AgentTools
 from trimpoint.gateway.commands.codex_tui.clear_hint import ClearHint
@@ -61,20 +60,10 @@ from trimpoint.recall.recall import Recall
 from trimpoint.threads.registry import ThreadRegistry
 
 
-class RouteRules(NamedTuple):
-    """Settings of the handlers.
-
-    `wait_s` is how many seconds a request waits for an operation, and `agent_tools` whether new
-    threads get the agent tools.
-    """
-
-    wait_s: float
-    discard: DiscardPolicy
-    agent_tools: bool
-
-
 class DaemonDeps(NamedTuple):
-    """The collaborators of the handlers that concern the daemon itself."""
+    """The collaborators of the handlers that concern the daemon itself. `agent_tools` tells whether
+    new threads get the agent tools.
+    """
 
     profiles: RunningProfiles
     metrics: Metrics
@@ -83,6 +72,7 @@ class DaemonDeps(NamedTuple):
     http: HttpAddresses
     recall: Recall
     fleet: FleetView
+    agent_tools: bool
 
 
 class RouteDeps(NamedTuple):
@@ -98,7 +88,7 @@ class RouteDeps(NamedTuple):
     daemon: DaemonDeps
 
 
-def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes:
+def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
     """Builds every handler. Handlers with background work run it in `tasks`."""
     registry, link, side, daemon = deps.registry, deps.link, deps.client_side, deps.daemon
     router, threads, captures, sessions, _, worktrees, lost_endings = deps.operations
@@ -107,12 +97,10 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     inspections = ContextInspections(registry, sessions)
     history = History(daemon.recall, registry)
     views = CommandViews(previews, inspections, HistorySearches(history))
-    slash = SlashRunner(registry, sessions, views, rules.wait_s, rules.discard)
+    slash = SlashRunner(registry, sessions, views)
     starts = TurnStarts(registry, sessions, threads, identity, captures)
     QueuedPrompts(registry, side.clients, starts, tasks)
-    agent_tools = AgentTools(
-        registry, sessions, rules.discard, starts, HistoryAnswers(history), rules.wait_s, tasks
-    )
+    agent_tools = AgentTools(registry, sessions, starts, HistoryAnswers(history), tasks)
     side.codex_events.add_interceptor(agent_tools.intercept)
     meters = ContextMeters(registry, side.clients, router.foreign_usage, tasks)
     method_deps = MethodDeps(registry, sessions, threads, identity)
@@ -121,10 +109,10 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     reads = ThreadReads(method_deps, requests)
     turns = TurnMethods(method_deps, requests, reads, subscriptions, starts)
     methods = ThreadMethods(
-        method_deps, requests, reads, subscriptions, agent_tools=rules.agent_tools
+        method_deps, requests, reads, subscriptions, agent_tools=daemon.agent_tools
     )
     archive = ArchiveMethods(method_deps, requests, reads, side.lifecycle)
-    revert = RevertMethods(method_deps, requests, reads, side.lifecycle, rules.wait_s)
+    revert = RevertMethods(method_deps, requests, reads, side.lifecycle)
     lists = ThreadLists(registry, link, identity, deps.is_here)
     picker = TurnPicker(registry, side.own_questions)
     in_order = threads.router.in_order
@@ -165,8 +153,8 @@ def build_routes(deps: RouteDeps, rules: RouteRules, tasks: TaskGroup) -> Routes
     )
     extensions = {
         **ExtensionHandlers(extension_deps).table,
-        **ContextMessages(registry, sessions, rules.discard).table,
-        **CheckpointMethods(registry, identity, captures.limits).table,
+        **ContextMessages(registry, sessions).table,
+        **CheckpointMethods(registry, identity, captures.rules).table,
         **CheckpointStorage(registry).table,
         **AgentSessionMethods(
             places_of(link.profile), registry, Imports(registry, threads), sessions

@@ -6,7 +6,7 @@ from anyio.abc import TaskGroup
 
 from trimpoint.codex.appserver.supervisor import CodexLink
 from trimpoint.codex.notifications.client_sink import ClientSink
-from trimpoint.git.capture.rules import CaptureRules
+from trimpoint.config.sections import CheckpointsSection, CompactionSection
 from trimpoint.operations.checkpoints.file_reverts import FileReverts
 from trimpoint.operations.checkpoints.turn_captures import TurnCaptures
 from trimpoint.operations.journal_troubles import JournalTroubles
@@ -14,27 +14,13 @@ from trimpoint.operations.provider.lost_endings import EndingLimits, LostEndings
 from trimpoint.operations.provider.provider_threads import ProviderThreads
 from trimpoint.operations.provider.settings import working_folder
 from trimpoint.operations.routing.notification_router import NotificationRouter
-from trimpoint.operations.runner import OperationRunner, RunnerLimits
+from trimpoint.operations.runner import OperationRunner
 from trimpoint.operations.session_reactions import SessionReactions
 from trimpoint.operations.sessions import Sessions
 from trimpoint.threads.registry import ThreadRegistry
 
 # The longest operation is a compaction; a turn waits this much longer than it may take.
 WAIT_BEYOND_COMPACTION_S = 60.0
-
-
-class OperationRules(NamedTuple):
-    """The limits of operations. `compaction_deadline_s` is for one compaction, `captures` for
-    checkpoints.
-    """
-
-    compaction_deadline_s: float
-    captures: CaptureRules
-
-    @property
-    def wait_s(self) -> float:
-        """Returns how many seconds a turn waits for an operation."""
-        return self.compaction_deadline_s + WAIT_BEYOND_COMPACTION_S
 
 
 class Operations(NamedTuple):
@@ -58,7 +44,7 @@ class Files(NamedTuple):
     worktrees: FileReverts
 
 
-def build_files(registry: ThreadRegistry, rules: CaptureRules, tasks: TaskGroup) -> Files:
+def build_files(registry: ThreadRegistry, rules: CheckpointsSection, tasks: TaskGroup) -> Files:
     """Builds the objects that capture and restore files, and subscribes them to the records of
     `registry`.
     """
@@ -71,7 +57,7 @@ def build_operations(
     link: CodexLink,
     sink: ClientSink,
     files: Files,
-    rules: OperationRules,
+    compaction: CompactionSection,
     tasks: TaskGroup,
 ) -> Operations:
     """Builds the application layer for one Codex, subscribes it to the records of `registry`, and
@@ -81,10 +67,10 @@ def build_operations(
     router = NotificationRouter(registry, sink, captures.settled, tasks)
     registry.keep_in_memory(router.must_stay_in_memory)
     threads = ProviderThreads(registry, link, router)
-    limits = RunnerLimits(rules.compaction_deadline_s)
-    runner = OperationRunner(registry, threads, worktrees, limits, tasks)
+    runner = OperationRunner(registry, threads, worktrees, compaction.deadline_s, tasks)
     reactions = SessionReactions(registry, threads, runner, tasks)
-    sessions = Sessions(registry, threads, runner, reactions, rules.wait_s, tasks)
+    wait_s = compaction.deadline_s + WAIT_BEYOND_COMPACTION_S
+    sessions = Sessions(registry, threads, runner, reactions, wait_s, tasks)
     JournalTroubles(registry, threads, tasks)
     lost_endings = LostEndings(registry, threads, EndingLimits(), tasks)
     return Operations(router, threads, captures, sessions, reactions, worktrees, lost_endings)

@@ -7,7 +7,6 @@ is prepared.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import anyio
@@ -66,15 +65,10 @@ class SessionRestarting(ThreadError):
         return f"The thread's {self.kind} operation has not ended within {self.waited_s:g} seconds."
 
 
-class RunnerLimits(NamedTuple):
-    """The limits of the runner. A compaction fails after `compaction_deadline_s` seconds."""
-
-    compaction_deadline_s: float = 600.0
-
-
 class OperationRunner:
-    """Runs the open operations of threads, each in one task. `lock` keeps other tasks from changing
-    the provider thread meanwhile.
+    """Runs the open operations of threads, each in one task. A compaction fails after
+    `compaction_deadline_s` seconds. `lock` keeps other tasks from changing the provider
+    thread meanwhile.
     """
 
     def __init__(
@@ -82,7 +76,7 @@ class OperationRunner:
         registry: ThreadRegistry,
         threads: ProviderThreads,
         worktrees: Worktrees,
-        limits: RunnerLimits,
+        compaction_deadline_s: float,
         tasks: TaskGroup,
     ) -> None:
         self._registry = registry
@@ -90,8 +84,8 @@ class OperationRunner:
         self._reverts = RevertSteps(threads, worktrees)
         self.deletions = Deletions(threads)
         self.uses = SessionUses()
-        self.compactions = CompactionSteps(threads, self.uses, limits.compaction_deadline_s)
-        self.recovery = OverflowRecovery(threads, self.uses, limits.compaction_deadline_s)
+        self.compactions = CompactionSteps(threads, self.uses, compaction_deadline_s)
+        self.recovery = OverflowRecovery(threads, self.uses, compaction_deadline_s)
         # A lock is removed when no task holds it or waits for it, so that locks do not accumulate.
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._moved: dict[str, anyio.Event] = {}

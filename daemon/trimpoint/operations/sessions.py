@@ -199,13 +199,14 @@ class Sessions:
             session = await self.ready(thread_id)
         return session
 
-    async def operation_ended(self, writer: ThreadWriter, wait_s: float) -> None:
+    async def operation_ended(self, writer: ThreadWriter, wait_s: float | None = None) -> None:
         """Waits until an accepted command's operation has ended; see `runner.operation_ended`.
+        `wait_s` is as many seconds as any request waits, unless given.
 
         :raises OperationDelayed: when it cannot continue, because the journal cannot be written.
         """
         try:
-            await self._runner.operation_ended(writer, wait_s)
+            await self._runner.operation_ended(writer, self._wait_s if wait_s is None else wait_s)
         except JournalRefuses as error:
             raise OperationDelayed(error) from error
 

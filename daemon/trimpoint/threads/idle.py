@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable
-from typing import NamedTuple
 
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.journal.port import Journal
 from trimpoint.threads.catalogue import is_unfinished
 from trimpoint.threads.writing.writer import ThreadWriter
@@ -18,23 +18,12 @@ from trimpoint.threads.writing.writer import ThreadWriter
 InUse = Callable[[str], bool]
 
 
-class IdleRules(NamedTuple):
-    """When an idle thread leaves memory: after `evict_after_s` seconds, or if there are more than
-    `max_idle_threads`. A thread gets a snapshot when opening it would replay at least
-    `snapshot_after_records` records.
-    """
-
-    evict_after_s: float = 300.0
-    max_idle_threads: int = 64
-    snapshot_after_records: int = 1_000
-
-
 class IdleThreads:
     """Chooses the threads that must be unloaded or get a snapshot. `in_use` are predicates of the
     layers above that take a thread id.
     """
 
-    def __init__(self, writers: dict[str, ThreadWriter], rules: IdleRules) -> None:
+    def __init__(self, writers: dict[str, ThreadWriter], rules: ThreadsSection) -> None:
         self.in_use: list[InUse] = []
         self._writers = writers
         self._rules = rules
@@ -103,7 +92,7 @@ class IdleThreads:
         """
         idle = [thread_id for thread_id in self._used if self.is_idle(thread_id)]
         beyond, before_s = (
-            len(idle) - self._rules.max_idle_threads,
+            len(idle) - self._rules.max_idle,
             time.monotonic() - self._rules.evict_after_s,
         )
         return [

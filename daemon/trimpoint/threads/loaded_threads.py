@@ -18,6 +18,7 @@ from msgspec import structs
 from trimpoint_protocol.commands import AnyClientCommand, ArchiveAndNew
 
 from trimpoint.background import spawn
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
@@ -30,7 +31,7 @@ from trimpoint.threads.errors import (
     ThreadNotFound,
     journal_not_opened,
 )
-from trimpoint.threads.idle import IdleRules, IdleThreads, InUse
+from trimpoint.threads.idle import IdleThreads, InUse
 from trimpoint.threads.replacements import Replacements, check_new_id
 from trimpoint.threads.thread_index import ThreadIndex
 from trimpoint.threads.writing.flushing import Flusher
@@ -53,7 +54,7 @@ class LoadedThreads:
     """
 
     def __init__(
-        self, store: StateStore, policy: Policy, rules: IdleRules, tasks: TaskGroup
+        self, store: StateStore, policy: Policy, rules: ThreadsSection, tasks: TaskGroup
     ) -> None:
         self.unreadable: dict[str, str] = {}
         self.relearned: list[str] = []
@@ -81,14 +82,14 @@ class LoadedThreads:
     @classmethod
     @asynccontextmanager
     async def running(
-        cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
+        cls, store: StateStore, policy: Policy, rules: ThreadsSection | None = None
     ) -> AsyncGenerator["LoadedThreads"]:
         """Opens the state directory: reads the catalogue and starts the flusher. When the block
         ends, everything is durable.
         """
         known, sizes = decode_catalogue(await store.read_checked(FILE_NAME)), await store.scan()
         async with anyio.create_task_group() as tasks:
-            threads = cls(store, policy, rules or IdleRules(), tasks)
+            threads = cls(store, policy, rules or ThreadsSection(), tasks)
             await threads._open_state(known, sizes)
             spawn(tasks, threads._flusher.run, lasting=True)
             spawn(tasks, threads._sweep_forever, lasting=True)

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 import structlog
 from trimpoint_protocol.commands import AnyClientCommand
 
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
 from trimpoint.journal.port import StateStore
 from trimpoint.threads.catalogue import ThreadSummary
-from trimpoint.threads.idle import IdleRules, InUse
+from trimpoint.threads.idle import InUse
 from trimpoint.threads.loaded_threads import LoadedThreads, Subscriber
 from trimpoint.threads.writing.flushing import OnTrouble, Trouble
 from trimpoint.threads.writing.receipts import CommandResult
@@ -51,7 +52,7 @@ class ThreadRegistry:
     @classmethod
     @asynccontextmanager
     async def running(
-        cls, store: StateStore, policy: Policy, rules: IdleRules | None = None
+        cls, store: StateStore, policy: Policy, rules: ThreadsSection | None = None
     ) -> AsyncGenerator["ThreadRegistry"]:
         """Opens a state directory: reads the catalogue and starts the flusher. When the block ends,
         everything is durable.

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from trimpoint.config.sections import RetentionSection
 from trimpoint.core.model.state import ThreadState
 from trimpoint.journal.repair.verification import verify
 from trimpoint.journal.storage.directory import StateDirectory, snapshot_name
@@ -21,15 +21,6 @@ from trimpoint.threads.catalogue import FILE_NAME, ThreadSummary, decode_catalog
 
 FOLDER = "expired"
 DAY_MS = 24 * 60 * 60 * 1000
-
-
-class RetentionRule(NamedTuple):
-    """The configured rule. With `archived_after_days` 0 all threads are kept. With `delete` the
-    journals are deleted instead of moved to the folder `expired`.
-    """
-
-    archived_after_days: int = 0
-    delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +36,7 @@ class Expired:
 
 
 def expire(
-    store: StateDirectory, rule: RetentionRule, now_ms: int, *, dry_run: bool = False
+    store: StateDirectory, rule: RetentionSection, now_ms: int, *, dry_run: bool = False
 ) -> list[Expired]:
     """Applies the retention rule. Returns the threads that it applies to with their outcomes,
     oldest first.
@@ -58,7 +49,9 @@ def expire(
     return [_apply(store, rule, one, sizes, dry_run=dry_run) for one in _due(present, rule, now_ms)]
 
 
-def _due(summaries: list[ThreadSummary], rule: RetentionRule, now_ms: int) -> list[ThreadSummary]:
+def _due(
+    summaries: list[ThreadSummary], rule: RetentionSection, now_ms: int
+) -> list[ThreadSummary]:
     if rule.archived_after_days <= 0 or not summaries:
         return []
     newest_ms = min(now_ms, max(summary.updated_at_ms for summary in summaries))
@@ -81,7 +74,7 @@ def _due(summaries: list[ThreadSummary], rule: RetentionRule, now_ms: int) -> li
 
 def _apply(
     store: StateDirectory,
-    rule: RetentionRule,
+    rule: RetentionSection,
     summary: ThreadSummary,
     sizes: dict[str, int],
     *,

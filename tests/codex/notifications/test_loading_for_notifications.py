@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from anyio.abc import TaskGroup
+from trimpoint.config.sections import ThreadsSection
 from trimpoint.core.model.decision import Policy
 from trimpoint.operations.routing.notification_router import NotificationRouter
-from trimpoint.threads.idle import IdleRules
 from trimpoint.threads.registry import ThreadRegistry
 
 from tests.codex.notifications.routing import Listener, say, without_delay
@@ -26,7 +26,7 @@ async def evicted(
     that thread.
     """
     async with (
-        ThreadRegistry.running(store, Policy(), IdleRules(evict_after_s=0.0)) as registry,
+        ThreadRegistry.running(store, Policy(), ThreadsSection(evict_after_s=0.0)) as registry,
         anyio.create_task_group() as tasks,
     ):
         await begin(registry)

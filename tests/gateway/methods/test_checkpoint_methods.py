@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.core.model import commands as internal
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.decision import Policy
@@ -17,7 +18,7 @@ from trimpoint.gateway.methods.extension.checkpoint_storage import CheckpointSto
 from trimpoint.gateway.session.clients import Clients
 from trimpoint.gateway.session.requests.dispatch import Call
 from trimpoint.gateway.session.requests.errors import Refusal
-from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.capture import capture
 from trimpoint.git.capture.refs import checkpoint_ref, keep, list_refs
 from trimpoint.git.capture.upkeep import remove_all
 from trimpoint.threads.registry import ThreadRegistry
@@ -31,7 +32,7 @@ from tests.threads.stage import Disk, Store
 
 pytestmark = pytest.mark.processes
 
-LIMITS = CaptureLimits(max_file_bytes=1000)
+LIMITS = CheckpointsSection(max_file_bytes=1000)
 
 
 class Setup:

@@ -36,7 +36,7 @@ from trimpoint.journal.repair.verification import (
 )
 from trimpoint.journal.storage.directory import snapshot_name
 from trimpoint.journal.storage.file_ops import SYSTEM_FILES, free_name
-from trimpoint.threads.retention import RetentionRule, expire
+from trimpoint.threads.retention import expire
 
 
 def run_inspect(arguments: argparse.Namespace) -> int:
@@ -97,9 +97,7 @@ def run_expire(arguments: argparse.Namespace) -> int:
     of doubts, and 3 if no thread matches the rule.
     """
     settings, store = settings_of(arguments), _store(arguments)
-    rule = RetentionRule(
-        settings.config.retention.archived_after_days, settings.config.retention.delete
-    )
+    rule = settings.config.retention
     try:
         with nullcontext() if arguments.dry_run else _locked(store):
             done = expire(store, rule, time.time_ns() // 1_000_000, dry_run=arguments.dry_run)

@@ -21,7 +21,6 @@ from trimpoint.codex.appserver.errors import ProviderFailure
 from trimpoint.core.decide import agent_tools as tools
 from trimpoint.core.evolve.compaction_attempts import AUTO
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy
 from trimpoint.core.model.lenient import as_dict, as_list
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.views import history_tools
@@ -60,26 +59,20 @@ class _Chosen(msgspec.Struct):
 
 
 class AgentTools:
-    """Answers calls of the agent tools. `wait_s` is how many seconds the discard waits for another
-    operation.
-    """
+    """Answers calls of the agent tools."""
 
     def __init__(
         self,
         registry: ThreadRegistry,
         sessions: Sessions,
-        policy: DiscardPolicy,
         starts: TurnStarts,
         history: HistoryAnswers,
-        wait_s: float,
         tasks: TaskGroup,
     ) -> None:
         self._history = history
         self._registry = registry
         self._sessions = sessions
-        self._policy = policy
         self._starts = starts
-        self._wait_s = wait_s
         self._chosen: dict[str, _Chosen] = {}
         self._answering: set[bytes] = set()
         self._tasks = tasks
@@ -141,8 +134,8 @@ class AgentTools:
         chosen = self._chosen.get(writer.thread_id)
         names = chosen.names if chosen is not None else []
         if call.tool == tools.GET_MESSAGES:
-            return tools.listing(writer.state, self._policy, names)
-        choice = tools.choose(writer.state, self._policy, names, call.arguments)
+            return tools.listing(writer.state, self._registry.policy.discard, names)
+        choice = tools.choose(writer.state, self._registry.policy.discard, names, call.arguments)
         if choice.names:
             self._chosen[writer.thread_id] = _Chosen(
                 [*names, *choice.names], writer.state.running_turn_id
@@ -192,7 +185,7 @@ class AgentTools:
         """Discards the chosen messages, and returns a text about it for the agent, or None if a
         turn is running and the discard has to wait for its end.
         """
-        while names := tools.to_discard(writer.state, self._policy, chosen.names):
+        while names := tools.to_discard(writer.state, self._registry.policy.discard, chosen.names):
             command = DiscardContext(
                 command_id=new_uuid7(), thread_id=writer.thread_id, entry_ids=names, trigger="agent"
             )
@@ -209,7 +202,7 @@ class AgentTools:
                     return str(refused)
                 await self._wait_for_other(writer, chosen)
                 continue
-            await self._sessions.operation_ended(writer, self._wait_s)
+            await self._sessions.operation_ended(writer)
             operation = writer.state.operation
             return operation.message if operation is not None else ""
         return "What you chose has left your context already."
@@ -224,7 +217,7 @@ class AgentTools:
             and operation.kind == "compact"
             and operation.compaction_trigger == AUTO
         )
-        await self._sessions.operation_ended(writer, self._wait_s)
+        await self._sessions.operation_ended(writer)
         ended = writer.state.operation
         if not start_automatic and ended is not None and ended.phase is Phase.READY:
             chosen.follows_up = False

@@ -24,7 +24,7 @@ from trimpoint.core.context.segments import context_segments
 from trimpoint.core.decide.decider import decide
 from trimpoint.core.decide.discarding import nothing_to_discard, plan_compression, total_tokens
 from trimpoint.core.model import events as ev
-from trimpoint.core.model.decision import DiscardPolicy, Rejected
+from trimpoint.core.model.decision import Rejected
 from trimpoint.core.model.operations import Phase
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.model.usage import ModelCall, model_in
@@ -78,23 +78,14 @@ class _Before(NamedTuple):
 
 
 class SlashRunner:
-    """Executes slash commands. `wait_s` is how many seconds the answer waits for an operation;
-    after that, the operation continues without it.
+    """Executes slash commands. An answer waits for an operation as long as `Sessions` does; after
+    that, the operation continues without it.
     """
 
-    def __init__(
-        self,
-        registry: ThreadRegistry,
-        sessions: Sessions,
-        views: CommandViews,
-        wait_s: float,
-        discard: DiscardPolicy,
-    ) -> None:
+    def __init__(self, registry: ThreadRegistry, sessions: Sessions, views: CommandViews) -> None:
         self._views = views
         self._registry = registry
         self._sessions = sessions
-        self._wait_s = wait_s
-        self._discard = discard
 
     async def run(
         self,
@@ -149,7 +140,7 @@ class SlashRunner:
         self, parsed: Change, ids: CommandIds, progress: Progress, *, dry_run: bool
     ) -> CommandOutcome:
         if isinstance(parsed, Compress):
-            parsed = Compress(parsed.target or self._discard.target_tokens)
+            parsed = Compress(parsed.target or self._registry.policy.discard.target_tokens)
             if dry_run:
                 return await self._preview(ids.thread_id, parsed)
         request = parsed.request(ids)
@@ -238,7 +229,8 @@ class SlashRunner:
         writer = await self._registry.thread(thread_id)
         await self._sessions.complete_context(writer)
         plan = await off_loop(
-            writer.state, lambda now: plan_compression(now, parsed.target, self._discard)
+            writer.state,
+            lambda now: plan_compression(now, parsed.target, self._registry.policy.discard),
         )
         if isinstance(plan, Rejected):
             return refused_outcome(parsed.command, CommandRefused(*plan))
@@ -309,8 +301,8 @@ class SlashRunner:
         )
 
     async def _watch(self, command: str, writer: ThreadWriter, progress: Progress) -> None:
-        """Reports the phases of the thread's operation until the operation has ended or `wait_s`
-        has passed.
+        """Reports the phases of the thread's operation until the operation has ended, or
+        has taken too long.
         """
 
         def report(thread_id: str, record: ev.Record) -> None:
@@ -328,7 +320,7 @@ class SlashRunner:
 
         self._registry.subscribe(report)
         try:
-            await self._sessions.operation_ended(writer, self._wait_s)
+            await self._sessions.operation_ended(writer)
         finally:
             self._registry.unsubscribe(report)
 

@@ -14,6 +14,7 @@ from typing import Literal
 import anyio
 import msgspec
 
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.git.capture.ignored import (
     Listed,
     ignoring_changed,
@@ -28,7 +29,6 @@ from trimpoint.git.capture.omissions import (
     read_message,
 )
 from trimpoint.git.capture.untracked import (
-    SECRET_NAMES,
     called_like_secrets,
     sizes_of,
     still_too_much,
@@ -62,20 +62,6 @@ _UNPROCESSABLE = re.compile(rb"Unable to process path (.*)\n\Z", re.DOTALL)
 _ATTEMPTS = 5
 
 
-class CaptureLimits(msgspec.Struct, frozen=True):
-    """The limits of a capture. Files larger than `max_file_bytes` are left out; None means no
-    limit.
-
-    Of the untracked files that were not captured before, at most `max_untracked_bytes` are
-    captured, and none whose name matches one of `secret_names`.
-    """
-
-    max_file_bytes: int | None = 64 * 1024 * 1024
-    deadline_s: float = 120.0
-    max_untracked_bytes: int = 128 * 1024 * 1024
-    secret_names: tuple[str, ...] = SECRET_NAMES
-
-
 class Checkpoint(msgspec.Struct, frozen=True):
     """A captured work tree. Git may delete `commit` unless `keep` gives it a ref. `left_out` are
     the omissions; `permissions` is None in checkpoints of older versions. The checkpoint has or
@@ -94,12 +80,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
         return State(self.tree, self.permissions)
 
 
-async def capture(repository: Repository, limits: CaptureLimits | None = None) -> Checkpoint:
+async def capture(repository: Repository, limits: CheckpointsSection | None = None) -> Checkpoint:
     """Captures the whole work tree. Capturing an unchanged work tree may return the same commit.
 
     :raises GitFailed: when the capture failed; nothing has changed
     """
-    limits = limits or CaptureLimits()
+    limits = limits or CheckpointsSection()
     async with worktree_lock(repository, limits.deadline_s):
         try:
             with anyio.fail_after(limits.deadline_s):
@@ -113,7 +99,7 @@ async def capture(repository: Repository, limits: CaptureLimits | None = None) -
             ) from error
 
 
-async def _captured(private: ShadowRepository, limits: CaptureLimits) -> Checkpoint:
+async def _captured(private: ShadowRepository, limits: CheckpointsSection) -> Checkpoint:
     newest = await private.open()
     try:
         return await _Capture(private, limits).result(newest or await write_initial_index(private))
@@ -152,7 +138,7 @@ class _WorktreeStatus(msgspec.Struct):
 
 
 class _Capture:
-    def __init__(self, private: ShadowRepository, limits: CaptureLimits) -> None:
+    def __init__(self, private: ShadowRepository, limits: CheckpointsSection) -> None:
         self._private = private
         self._limits = limits
         self._refused: set[bytes] = set()
@@ -325,8 +311,7 @@ class _Capture:
             return None, None
         if not stat.S_ISREG(facts.st_mode):
             return "nestedRepository" if stat.S_ISDIR(facts.st_mode) else "notAFile", None
-        cap = self._limits.max_file_bytes
-        if cap is not None and facts.st_size > cap:
+        if facts.st_size > self._limits.max_file_bytes:
             return "tooLarge", facts.st_size
         readable = path not in self._refused and os.access(
             full, os.R_OK, effective_ids=os.access in os.supports_effective_ids

@@ -9,15 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trimpoint.git.capture.omissions import Omission
 
-SECRET_NAMES = (
-    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore",
-    "*.kdbx", "*.ppk", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk", ".netrc", ".pgpass",
-    ".npmrc", ".pypirc", ".git-credentials", ".htpasswd", "credentials", "credentials.json",
-    "service-account*.json", "auth.json", "kubeconfig", "*.kubeconfig", ".vault-token", "*.tfvars",
-    "*.tfstate", "*.tfstate.backup",
-)  # fmt: skip
-"""Patterns of the names of files that commonly contain keys and passwords."""
-
 _EXAMPLES = (".example", ".sample", ".template", ".dist", "example.env", "sample.env")
 
 

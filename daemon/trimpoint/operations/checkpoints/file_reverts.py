@@ -99,7 +99,7 @@ class FileReverts:
         try:
             repository = await _repository(reverting)
             await self._captures.catch_up(writer)
-            present = await capture(repository, self._captures.limits)
+            present = await capture(repository, self._captures.rules)
             if await find(repository, reverting.commit) is None:
                 raise WorktreeRefuses(
                     Reason.CHECKPOINT_NOT_FOUND, "its checkpoint is no longer in the repository."

@@ -16,15 +16,15 @@ import structlog
 from anyio.abc import TaskGroup
 
 from trimpoint.background import spawn
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.core.decide.file_history import LATE
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.ledger import Turn
 from trimpoint.core.model.state import Checkpoint as RecordedCheckpoint
 from trimpoint.core.model.state import ThreadState
-from trimpoint.git.capture.capture import CaptureLimits, Checkpoint, capture
+from trimpoint.git.capture.capture import Checkpoint, capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import keep
-from trimpoint.git.capture.rules import CaptureRules
 from trimpoint.git.capture.upkeep import upkeep
 from trimpoint.git.errors import GitError
 from trimpoint.git.plumbing.repository import NoRepository, Repository, discover
@@ -78,12 +78,12 @@ class TurnCaptures:
         self,
         registry: ThreadRegistry,
         folder_of: Callable[[ThreadState], str],
-        rules: CaptureRules,
+        rules: CheckpointsSection,
         tasks: TaskGroup,
     ) -> None:
         self._registry = registry
         self.folder_of = folder_of
-        self._rules = rules
+        self.rules = rules
         self._found: dict[str, Repository] = {}
         self._order: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._under_way: dict[str, set[anyio.Event]] = {}
@@ -93,14 +93,6 @@ class TurnCaptures:
         if rules.enabled:
             spawn(tasks, self._catch_up_all, list(registry.relearned))
 
-    @property
-    def limits(self) -> CaptureLimits:
-        """Returns the limits of one capture."""
-        rules = self._rules
-        return CaptureLimits(
-            rules.max_file_bytes, rules.deadline_s, rules.max_untracked_bytes, rules.secret_names
-        )
-
     def in_order(self, thread_id: str) -> anyio.Lock:
         """Returns the lock that is held during a capture of the thread, so that captures are made
         in order.
@@ -109,7 +101,7 @@ class TurnCaptures:
 
     async def settled(self, thread_id: str) -> None:
         """Waits until the thread's captures are made, at most `completion_grace_s` seconds."""
-        with anyio.move_on_after(self._rules.completion_grace_s):
+        with anyio.move_on_after(self.rules.completion_grace_s):
             for capture_made in list(self._under_way.get(thread_id, ())):
                 await capture_made.wait()
 
@@ -117,15 +109,15 @@ class TurnCaptures:
         """Returns a checkpoint of the worktree, or None when captures are off or a turn is running.
         Never raises.
         """
-        if not self._rules.enabled or writer.state.running_turn_id is not None:
+        if not self.rules.enabled or writer.state.running_turn_id is not None:
             return None
-        with anyio.move_on_after(self._rules.baseline_deadline_s):
+        with anyio.move_on_after(self.rules.baseline_deadline_s):
             async with self.in_order(writer.thread_id):
                 return await self._look(writer, await self.catch_up(writer))
         return Baseline(
             None,
             None,
-            f"Capturing the files took longer than {self._rules.baseline_deadline_s:g} seconds.",
+            f"Capturing the files took longer than {self.rules.baseline_deadline_s:g} seconds.",
         )
 
     async def catch_up(self, writer: ThreadWriter) -> Baseline | None:
@@ -139,7 +131,7 @@ class TurnCaptures:
         turn = uncaptured_turn(writer.state)
         if (
             turn is None
-            or not self._rules.enabled
+            or not self.rules.enabled
             or len(self._under_way.get(writer.thread_id, ())) > 0
         ):
             return None
@@ -171,7 +163,7 @@ class TurnCaptures:
 
     async def capture_unfinished(self) -> None:
         """Captures the files after turns that ended together with Codex, while the daemon ends."""
-        if self._rules.enabled:
+        if self.rules.enabled:
             with anyio.move_on_after(END_DEADLINE_S, shield=True):
                 loaded = [writer.thread_id for writer in self._registry.loaded_writers()]
                 await self._catch_up_all(loaded)
@@ -193,7 +185,7 @@ class TurnCaptures:
             self._spawn(writer.thread_id, turn_id, "before", baseline)
 
     def _on_record(self, thread_id: str, record: ev.Record) -> None:
-        if not self._rules.enabled:
+        if not self.rules.enabled:
             return
         begun = {event.turn_id for event in record.events if isinstance(event, ev.TurnStarted)}
         for event in record.events:
@@ -264,7 +256,7 @@ class TurnCaptures:
             if isinstance(repository, NoRepository):
                 return Baseline(None, None, repository.reason)
             self._found[folder] = repository
-            return Baseline(repository, await capture(repository, self.limits))
+            return Baseline(repository, await capture(repository, self.rules))
         except GitError as error:
             self._found.pop(folder, None)
             log.warning("checkpoint_failed", thread_id=writer.thread_id, detail=str(error))
@@ -293,7 +285,7 @@ class TurnCaptures:
         changes may be theirs.
         """
         waited_s = anyio.current_time() - wanted.since_s
-        return wanted.moment == "after" and waited_s > self._rules.completion_grace_s
+        return wanted.moment == "after" and waited_s > self.rules.completion_grace_s
 
 
 def _is_repeated(state: ThreadState, wanted: Wanted) -> bool:

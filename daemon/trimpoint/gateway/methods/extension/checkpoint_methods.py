@@ -9,6 +9,7 @@ from pathlib import Path
 from trimpoint_protocol.errors import Reason
 from trimpoint_protocol.shapes import checkpoints as cp
 
+from trimpoint.config.sections import CheckpointsSection
 from trimpoint.core.decide.revisions import Revision, TurnFiles, resolve_range, turn_files
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.decision import Rejected
@@ -16,7 +17,7 @@ from trimpoint.core.model.state import Checkpoint, ThreadState
 from trimpoint.gateway.ids.identity import Identity
 from trimpoint.gateway.session.requests.dispatch import Call, Handler
 from trimpoint.gateway.session.requests.errors import Refusal
-from trimpoint.git.capture.capture import CaptureLimits, capture
+from trimpoint.git.capture.capture import capture
 from trimpoint.git.capture.omissions import notes_of
 from trimpoint.git.capture.refs import find
 from trimpoint.git.errors import GitError
@@ -31,7 +32,9 @@ _MAX_REMEMBERED = 10_000
 class CheckpointMethods:
     """Handles `checkpoint/list` and `checkpoint/diff`. `table` maps method names to handlers."""
 
-    def __init__(self, registry: ThreadRegistry, identity: Identity, limits: CaptureLimits) -> None:
+    def __init__(
+        self, registry: ThreadRegistry, identity: Identity, limits: CheckpointsSection
+    ) -> None:
         self._registry = registry
         self._identity = identity
         self._limits = limits

@@ -17,10 +17,9 @@ from trimpoint.threads.registry import ThreadRegistry
 class ContextMessages:
     """Handles `context/messages/list`. `table` maps method names to handlers."""
 
-    def __init__(self, registry: ThreadRegistry, sessions: Sessions, policy: DiscardPolicy) -> None:
+    def __init__(self, registry: ThreadRegistry, sessions: Sessions) -> None:
         self._registry = registry
         self._sessions = sessions
-        self._policy = policy
         self.table: dict[str, Handler] = {"context/messages/list": self._list}
 
     async def _list(self, call: Call, params: m.ThreadParams) -> m.ContextMessageList:
@@ -28,7 +27,9 @@ class ContextMessages:
         writer = await self._registry.thread(owner or params.thread_id)
         if writer.read_only is None:
             await self._sessions.complete_context(writer)
-        return await off_loop(writer.state, lambda state: message_list(state, self._policy))
+        return await off_loop(
+            writer.state, lambda state: message_list(state, self._registry.policy.discard)
+        )
 
 
 def message_list(state: ThreadState, policy: DiscardPolicy) -> m.ContextMessageList:

@@ -22,9 +22,7 @@ from trimpoint.operations.sessions import ReadySession
 
 
 class RevertMethods:
-    """Handles `thread/revert` and `thread/rollback`. `handlers` maps method names to handlers, and
-    `wait_s` is how many seconds a new generation is waited for.
-    """
+    """Handles `thread/revert` and `thread/rollback`. `handlers` maps method names to handlers."""
 
     def __init__(
         self,
@@ -32,14 +30,12 @@ class RevertMethods:
         requests: ThreadRequests,
         reads: ThreadReads,
         announcements: LifecycleNotifications,
-        wait_s: float,
     ) -> None:
         _, self._sessions, self._threads, self._identity = deps
         self._link = self._threads.link
         self._requests = requests
         self._reads = reads
         self._announcements = announcements
-        self._wait_s = wait_s
         self.handlers: dict[str, Handler] = {
             "thread/revert": self._revert,
             "thread/rollback": self._rollback,
@@ -109,7 +105,7 @@ class RevertMethods:
             again.
         """
         await session.writer.execute(RollBackTurns(turn_id, provider_did=False))
-        await self._sessions.operation_ended(session.writer, self._wait_s)
+        await self._sessions.operation_ended(session.writer)
         operation = session.writer.state.operation
         if operation is not None and operation.phase is Phase.FAILED:
             raise ProviderUnavailable(operation.message)

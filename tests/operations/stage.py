@@ -200,6 +200,17 @@ class Stage(NamedTuple):
         await writer.flush()
         return writer
 
+    async def refusals(self, more: int = 1) -> None:
+        """Waits until the disk has refused so many more writes."""
+        wanted, refused = self.disk.refused + more, anyio.Event()
+
+        def count() -> None:
+            if self.disk.refused >= wanted:
+                refused.set()
+
+        self.disk.on_refusal = count
+        await refused.wait()
+
     async def ended(self, writer: ThreadWriter) -> None:
         """Waits until the thread's operation has ended."""
         await self.operations.sessions.operation_ended(writer)

@@ -1,5 +1,6 @@
 """What an operation does at Codex happens once, whatever fails or is killed between two steps."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -7,12 +8,12 @@ import pytest
 from trimpoint.codex.appserver.errors import ProviderTimeout
 from trimpoint.core.model.operations import Phase
 from trimpoint.operations import runner
-from trimpoint.threads.errors import OperationDelayed
+from trimpoint.threads.errors import JournalRefuses, OperationDelayed
 from trimpoint_protocol.commands import TrimContext
 from trimpoint_protocol.errors import Reason
 
-from tests.operations.stage import Stage, opened_stage
-from tests.threads.stage import THREAD
+from tests.operations.stage import opened_stage
+from tests.threads.stage import THREAD, Disk
 
 CLEAR = TrimContext(command_id="c", thread_id=THREAD, keep_last_n_turns=1)
 
@@ -22,25 +23,13 @@ def retries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "RETRY_WRITE_S", 0.001)
 
 
-async def refusals(stage: Stage, more: int) -> None:
-    """Waits until the disk has refused so many more writes."""
-    wanted, refused = stage.disk.refused + more, anyio.Event()
-
-    def count() -> None:
-        if stage.disk.refused >= wanted:
-            refused.set()
-
-    stage.disk.on_refusal = count
-    await refused.wait()
-
-
 async def test_a_disk_that_fills_during_a_clear_does_not_make_codex_threads_without_end() -> None:
     async with opened_stage() as stage:
         writer = await stage.thread("T1", "T2")
         stage.codex.queue("deploy")
         await stage.operations.sessions.dispatch(CLEAR)
         stage.disk.fill()
-        await refusals(stage, 5)
+        await stage.refusals(5)
         assert stage.codex.count("thread/start") <= 1
         assert stage.codex.begun == []
         stage.disk.free()
@@ -125,3 +114,45 @@ async def test_a_prompt_whose_copy_was_acknowledged_is_not_copied_again_by_the_n
         await stage.operations.sessions.ready(THREAD)
         await codex.until(lambda: not codex.queues[THREAD])
     assert [prompt for prompt, _ in codex.begun] == ["deploy", "test"]
+
+
+@dataclass
+class HeldDisk(Disk):
+    """`held` keeps accesses waiting until it is set."""
+
+    held: anyio.Event | None = None
+
+    async def wait(self) -> None:
+        await super().wait()
+        if self.held is not None:
+            await self.held.wait()
+
+
+async def test_no_session_is_ready_before_the_end_of_its_operation_is_durable() -> None:
+    disk = HeldDisk()
+    async with opened_stage(disk=disk) as stage:
+        writer = await stage.thread("T1", "T2")
+        held = anyio.Event()
+
+        async def last_step(params: dict[str, Any]) -> Any:
+            disk.held = held
+            return stage.codex.answer("thread/attachment/list", params)
+
+        stage.codex.answers["thread/attachment/list"] = last_step
+        await stage.operations.sessions.dispatch(CLEAR)
+        while writer.state.open_operation is not None:
+            await anyio.lowlevel.checkpoint()
+
+        async def refused() -> None:
+            with pytest.raises(JournalRefuses):
+                await stage.operations.sessions.ready(THREAD)
+
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(refused)
+            await anyio.wait_all_tasks_blocked()
+            disk.fill()
+            held.set()
+        disk.free()
+        session = await stage.operations.sessions.ready(THREAD)
+        await stage.ended(writer)
+        assert session.provider_thread_id == writer.state.generation.provider_thread_id

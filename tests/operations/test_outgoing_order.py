@@ -236,3 +236,16 @@ async def test_each_client_is_told_a_life_that_can_be(
 async def _some_steps(random: Random) -> None:
     for _ in range(random.choice((0, 0, 1, 2, 5))):
         await checkpoint()
+
+
+async def test_the_end_of_a_turn_whose_beginning_the_disk_refused_is_told() -> None:
+    async with opened_stage() as stage:
+        await stage.thread("T0")
+        stage.disk.fill()
+        stage.says("thread/name/updated", threadName="new")  # a fact that the disk refuses
+        await stage.refusals()
+        stage.says("turn/started", turn={"id": "T1", "items": [], "status": "inProgress"})
+        stage.operations.router.on_epoch_ended(1, "it was killed")
+        await stage.hears("turn/completed")
+        stage.disk.free()
+    assert life_of(stage.client.received).ended == ["T1"]

@@ -52,6 +52,13 @@ def journal_phase_deferred(
         raise CommandRefused(*outcome)
 
 
+def is_end_durable(writer: ThreadWriter) -> bool:
+    """Returns whether no end of an operation waits for the disk. If the disk refuses one, the
+    operation goes on, and deletes the provider thread that it had filled.
+    """
+    return writer.state.open_operation is not None or not writer.is_unwritten(ev.OperationAdvanced)
+
+
 async def complete_items(writer: ThreadWriter, turns: Iterable[Turn]) -> list[str]:
     """Records the missing raw items of `turns`: from the rollout, or from the journal where the
     rollout is gone, or from those of the threads that this one was forked from.

@@ -23,18 +23,18 @@ from trimpoint.core.context.generations import bootstrap_items, rebuilt_generati
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import DELETE, Phase
 from trimpoint.core.model.state import Generation, Operation
-from trimpoint.operations.compaction.compaction import (
-    CompactionFailed,
-)
+from trimpoint.operations.compaction.compaction import CompactionFailed
 from trimpoint.operations.compaction.compaction_steps import CompactionSteps
 from trimpoint.operations.compaction.overflow_recovery import OverflowRecovery
 from trimpoint.operations.deletions import Deletions
 from trimpoint.operations.messages import failure_message, ready_message
-from trimpoint.operations.phases import complete_context, journal_phase, journal_phase_deferred
-from trimpoint.operations.provider.provider_threads import (
-    ProviderThreads,
-    thread_in,
+from trimpoint.operations.phases import (
+    complete_context,
+    is_end_durable,
+    journal_phase,
+    journal_phase_deferred,
 )
+from trimpoint.operations.provider.provider_threads import ProviderThreads, thread_in
 from trimpoint.operations.provider.resuming import ArchivedElsewhere
 from trimpoint.operations.provider.settings import session_params
 from trimpoint.operations.reverts import RevertSteps
@@ -130,10 +130,10 @@ class OperationRunner:
         :raises JournalRefuses: as `operation_ended`.
         """
         with anyio.move_on_after(wait_s):
-            while not is_so():
+            while not (is_so() and is_end_durable(writer)):
                 await writer.flush()
                 if is_so():  # it may have become so during the flush
-                    return
+                    continue
                 self.schedule(writer.thread_id)
                 await self._moved.setdefault(writer.thread_id, anyio.Event()).wait()
             return

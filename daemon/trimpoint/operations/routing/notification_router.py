@@ -356,7 +356,8 @@ class NotificationRouter:
         running = self._running_turn(route.thread_id)
         if message.method != "turn/started" or (route.generation and running is None):
             self.record(route, message)
-        is_running = running is not None and message.object("turn").get("id") == running
+        told = self._sink.begun(route.thread_id)
+        is_running = message.object("turn").get("id") in {running, told} - {None}
         changed = self._running_turn(route.thread_id) != running
         if message.method not in TURN_LIMITS or changed or is_running:
             self._sink.publish(route.thread_id, message)
@@ -387,11 +388,13 @@ class NotificationRouter:
         state = writer.state
         if not state.exists or writer.read_only is not None:
             return
-        turn_id = state.running_turn_id
+        told = None if self.turn_ends.is_buffered(state.id) else self._sink.begun(state.id)
+        # What the disk has refused is not in the state, but clients were told of it.
+        turn_ids = dict.fromkeys((state.running_turn_id, state.turn_aliases.get(told or "", told)))
         with suppress(
             JournalRefuses
         ):  # the writer keeps the record and writes it when the disk can be written again
             writer.submit(AbandonOpenWork(reason))
-        if turn_id is not None:
+        for turn_id in filter(None, turn_ids):
             for method, params in interrupted(state.id, turn_id, reason):
                 self._sink.publish(state.id, CodexMessage.compose(method, params))

@@ -21,7 +21,7 @@ from trimpoint.codex.notifications.client_sink import ClientSink
 from trimpoint.codex.notifications.message import CodexMessage
 from trimpoint.core.model import events as ev
 from trimpoint.core.model.operations import Phase, is_open
-from trimpoint.operations.routing.turn_end_buffer import ENDED, ended_turn_id
+from trimpoint.operations.routing.turn_end_buffer import BEGUN, ENDED, turn_id_of
 from trimpoint.threads.errors import JournalRefuses
 from trimpoint.threads.registry import ThreadRegistry
 
@@ -61,11 +61,18 @@ class OrderedSink:
         self._waiting: dict[str, list[Outgoing]] = {}
         self._epochs_ended = 0
         self._ended: deque[tuple[str, str]] = deque(maxlen=REMEMBERED_ENDS)
+        self._begun: dict[str, str] = {}
         registry.subscribe(self._on_record)
 
     def is_waiting(self, thread_id: str) -> bool:
         """Returns whether something about the thread waits."""
         return thread_id in self._waiting
+
+    def begun(self, thread_id: str) -> str | None:
+        """Returns the turn that clients were told has begun, and not that it has ended. On a disk
+        that refuses, the thread's state may not have it.
+        """
+        return self._begun.get(thread_id)
 
     def publish(self, thread_id: str | None, message: CodexMessage) -> None:
         """Sends a notification; the end of a turn once all facts before it are durable.
@@ -75,9 +82,13 @@ class OrderedSink:
         """
         send = partial(self._sink.publish, thread_id, message)
         if thread_id is None or message.method != ENDED:
+            if thread_id is not None and message.method == BEGUN:
+                self._begun[thread_id] = turn_id_of(message)
             self.in_order(thread_id, send)
             return
-        end = thread_id, ended_turn_id(message)
+        end = thread_id, turn_id_of(message)
+        if self._begun.get(thread_id) == end[1]:
+            del self._begun[thread_id]
         if end in self._ended:
             # Codex reports it after the daemon has done so, or died before it was durable.
             log.info("end_told_already", thread_id=thread_id, turn_id=end[1])

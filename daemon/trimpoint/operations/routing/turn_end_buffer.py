@@ -27,7 +27,7 @@ from trimpoint.threads.writing.writer import ThreadWriter
 
 log = structlog.get_logger()
 
-ENDED = "turn/completed"
+BEGUN, ENDED = "turn/started", "turn/completed"
 FAILED = "error"
 # Codex reports that the thread is in error, then the error, then the end of the turn (measured:
 # 0.163, 0.171); the other method may come in between.
@@ -70,10 +70,10 @@ class TurnEndBuffer:
             return False  # the common case
         if self._collect(thread_id, message):
             if method == ENDED:
-                self._decide_recovery(thread_id, ended_turn_id(message))
+                self._decide_recovery(thread_id, turn_id_of(message))
             return True
         self._release(thread_id, self._collecting.pop(thread_id, []))
-        if method == "turn/started" and thread_id in self._buffered:
+        if method == BEGUN and thread_id in self._buffered:
             # Codex began a queued prompt, so the turn before it has ended.
             self.release(thread_id)
             for subscriber in self._superseded_subscribers:
@@ -182,6 +182,6 @@ def _with_advice(message: CodexMessage) -> CodexMessage:
     return CodexMessage(message.method, encoded, msgspec.json.encode({**whole, "params": encoded}))
 
 
-def ended_turn_id(message: CodexMessage) -> str:
-    """Returns the id of the turn in a `turn/completed`."""
+def turn_id_of(message: CodexMessage) -> str:
+    """Returns the id of the turn in a `turn/started` or `turn/completed`."""
     return str(message.object("turn").get("id"))

@@ -103,6 +103,12 @@ class ThreadWriter:
         """Returns whether all records are durable and applied, as of a read-only thread always."""
         return self.read_only is not None or (self._is_consistent and not self._unpublished)
 
+    def is_unwritten(self, kind: type[ev.Event]) -> bool:
+        """Returns whether the state has such an event that is not durable yet."""
+        return any(
+            isinstance(event, kind) for one in self._unpublished for event in one.record.events
+        )
+
     @property
     def records_beyond_snapshot(self) -> int:
         """Returns the number of records that opening the thread again would replay."""

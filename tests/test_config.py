@@ -68,7 +68,7 @@ def test_everything_about_the_context_can_be() -> None:
             "[log]\nlevel='info'\n[compaction]\nlevel=1",
             4,
             "compaction.level",
-            "There are: min_messages, deadline_s, model, effort.",
+            "There are: model, effort.",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from trimpoint.background import spawn
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.orphans import reap_orphans
-from trimpoint.config.sections import Config
+from trimpoint.config.sections import Config, fixed_settings
 from trimpoint.core.model.decision import (
     CachePolicy,
     DiscardPolicy,
@@ -235,6 +235,8 @@ async def running_daemon(
         one.
     :raises StateDirectoryBusy: when another daemon uses the directory.
     """
+    if fixed := fixed_settings(config):
+        log.warning("setting_is_fixed", keys=fixed, hint="delete it from the configuration")
     files = InstrumentedFiles()
     store = StateDirectory(state_dir, files=files)
     with store.lock():

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 from trimpoint.config.loading import ENVIRONMENT
-from trimpoint.config.sections import Config
+from trimpoint.config.sections import FIXED, Config
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 
@@ -36,7 +36,9 @@ def keys(shape: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield path + field.name, field.default
 
 
-@pytest.mark.parametrize(("key", "default"), list(keys(Config)))
+@pytest.mark.parametrize(
+    ("key", "default"), [(key, default) for key, default in keys(Config) if key not in FIXED]
+)
 def test_the_page_about_it_names_every_key_with_its_default(key: str, default: Any) -> None:
     row = documented()[key]
     if default is not None:
@@ -45,7 +47,12 @@ def test_the_page_about_it_names_every_key_with_its_default(key: str, default: A
 
 
 def test_the_page_names_no_key_that_is_not_there() -> None:
-    assert set(documented()) == {key for key, _ in keys(Config)}
+    assert set(documented()) == {key for key, _ in keys(Config)} - FIXED
+
+
+def test_what_is_fixed_is_a_key_and_stands_on_the_page() -> None:
+    assert {key for key, _ in keys(Config)} > FIXED
+    assert [key for key in sorted(FIXED) if f"`{key}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("variable", ENVIRONMENT)

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 from trimpoint_protocol.locations import HomeUnknown, xdg_directory
 
-from trimpoint.config.sections import SECTIONS, Config
+from trimpoint.config.sections import FIXED, SECTIONS, Config
 from trimpoint.core.model.lenient import as_dict
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -152,7 +152,9 @@ def _refuse_unknown(
     for key in table:
         if key not in known:
             nearest = difflib.get_close_matches(key, known, n=1)
-            hint = f"Did you mean {nearest[0]!r}?" if nearest else f"There are: {', '.join(known)}."
+            open_ones = [one for one in known if ".".join((*path, one)) not in FIXED]
+            listed = f"There are: {', '.join(open_ones)}." if open_ones else ""
+            hint = f"Did you mean {nearest[0]!r}?" if nearest else listed
             where = f"{source}:{_line_of(text, (*path, key))}"
             raise ConfigInvalid(where, f"unknown key {'.'.join((*path, key))!r}.", hint)
 

@@ -4,6 +4,7 @@ table is about is given the table itself.
 
 import ipaddress
 import re
+from operator import attrgetter
 from typing import Annotated, Literal
 
 import msgspec
@@ -315,3 +316,26 @@ class Config(_Section, frozen=True):
 
 SECTIONS = frozenset({Config, *_Section.__subclasses__()})
 """The types that are tables of the file."""
+
+FIXED = frozenset(
+    f"{table}.{key}"
+    for table, keys in {
+        "codex": ("request_deadline_s", "profile_idle_s"),
+        "compaction": ("min_messages", "deadline_s"),
+        "context": ("min_freed", "pins_share"),
+        "discard": ("floor_tokens",),
+        "checkpoints": ("baseline_deadline_s", "completion_grace_s", "deadline_s"),
+        "limits": LimitsSection.__struct_fields__,
+        "threads": ThreadsSection.__struct_fields__,
+    }.items()
+    for key in keys
+)
+"""The keys that are constants, because nobody can choose them better than their defaults. A file
+of an earlier version that sets one is obeyed, with a warning.
+"""
+
+
+def fixed_settings(config: Config) -> list[str]:
+    """Returns the keys of `FIXED` to which `config` gives another value than the default."""
+    default = Config()
+    return sorted(key for key in FIXED if attrgetter(key)(config) != attrgetter(key)(default))

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trimpoint.config.loading import ENVIRONMENT
+from trimpoint.config.sections import FIXED, fixed_settings
 from trimpoint.core.model.lenient import as_dict
-from trimpoint.doctor.findings import Finding, Installation, fail, ok
+from trimpoint.doctor.findings import Finding, Installation, fail, ok, warn
 
 # An override's value can be a bearer token or a header, so only its key is shown.
 _SECRETIVE = "codex.overrides"
@@ -34,13 +35,21 @@ def check(installation: Installation) -> Iterator[Finding]:
         setting.key: {"value": setting.value, "origin": setting.origin}
         for setting in settings(installation)
     }
+    if fixed := fixed_settings(installation.config):
+        yield warn(
+            f"{path} sets what is no longer a setting: {', '.join(fixed)}",
+            "It is still obeyed. Delete the lines: the built-in values suit every machine.",
+            path=str(path),
+            settings=effective,
+        )
+        return
     yield ok(
         str(path) if path.exists() else f"no file at {path}", path=str(path), settings=effective
     )
 
 
 def settings(installation: Installation) -> Iterator[Setting]:
-    """Yields every effective value with its origin."""
+    """Yields every effective value with its origin; of the fixed ones those that are set."""
     written = _leaves(_document(installation), ())
     from_file = dict.fromkeys(written, str(installation.config_path))
     from_environment = {
@@ -48,7 +57,9 @@ def settings(installation: Installation) -> Iterator[Setting]:
     }
     origins = {**from_file, **from_environment, **dict.fromkeys(installation.flags, "flag")}
     for key, value in _leaves(msgspec.to_builtins(installation.config), ()).items():
-        yield Setting(key, _shown(installation, key, value), origins.get(key, "default"))
+        origin = origins.get(key, "default")
+        if key not in FIXED or origin != "default":
+            yield Setting(key, _shown(installation, key, value), origin)
 
 
 def _document(installation: Installation) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def check_descriptors(installation: Installation) -> Iterator[Finding]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = installation.config.limits.descriptors
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        hint = f"Raise it (ulimit -Hn {wanted}), or lower max_clients in [limits]."
+        hint = f"Raise it (ulimit -Hn {wanted})."
         yield warn(
             f"at most {hard} open files, which is too few for "
             f"{installation.config.limits.max_clients} clients",

@@ -244,18 +244,20 @@ def test_a_configuration_can_be_begun_shown_and_found(
     words = ["--config", str(file)]
     assert main(["config", "init", *words]) == 0
     text = file.read_text()
-    assert "# min_messages = 6" in text
+    assert "# preserve_recent_turns = 3" in text
+    assert "min_messages" not in text
+    assert "[limits]" not in text
     uncommented = "\n".join(
         line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines()
     )
-    assert parse_config(uncommented, "it").compaction.min_messages == 6
+    assert parse_config(uncommented, "it").context.preserve_recent_turns == 3
     assert main(["config", "init", *words]) == Exit.FAILED
     capsys.readouterr()
     assert main(["config", "path", *words]) == 0
     assert capsys.readouterr().out == f"{file}\n"
     assert main(["config", "show", "--json", *words]) == 0
     assert (
-        json.loads(capsys.readouterr().out)["settings"]["compaction.min_messages"]["origin"]
+        json.loads(capsys.readouterr().out)["settings"]["context.preserve_recent_turns"]["origin"]
         == "default"
     )
 

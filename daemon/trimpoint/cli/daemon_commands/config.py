@@ -16,7 +16,7 @@ from rich.text import Text
 from trimpoint.cli.daemon_commands.doctor import installation_of, setting_text
 from trimpoint.cli.exits import CliError, Exit, UsageError
 from trimpoint.cli.terminal import print_json, stdout_console
-from trimpoint.config.sections import Config
+from trimpoint.config.sections import FIXED, Config
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.doctor.configuration import settings
 
@@ -114,11 +114,15 @@ def template_lines(defaults: dict[str, Any]) -> Iterator[str]:
         if not isinstance(value, dict):
             yield _line(name, name, value)
     for table, inner in defaults.items():
-        if isinstance(inner, dict) and inner:
+        keys = as_dict(inner)
+        lines = [
+            _line(f"{table}.{name}", name, keys[name])
+            for name in keys
+            if f"{table}.{name}" not in FIXED
+        ]
+        if lines:
             yield f"\n[{table}]"
-            yield from (
-                _line(f"{table}.{name}", name, value) for name, value in as_dict(inner).items()
-            )
+            yield from lines
 
 
 def _line(key: str, name: str, value: Any) -> str:

@@ -17,6 +17,17 @@ from tests.e2e.expectation import Piece, numbered, pieces
 pytestmark = [pytest.mark.codex, pytest.mark.also_restarted]
 
 
+@pytest.fixture(params=[True, False], ids=["exact", "inexact"])
+def forks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the daemon believe, in turn, that Codex forks exactly at a turn, and that it does not, as
+    before 0.153.
+    """
+    if not request.param:
+        monkeypatch.setattr(
+            "trimpoint.operations.provider.forking.FORKS_WITHOUT_INJECTED", (999, 0, 0)
+        )
+
+
 async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(
     harness: Harness,
 ) -> None:
@@ -34,6 +45,7 @@ async def test_a_compaction_right_after_a_clear_is_told_of_no_interruption(
     )
 
 
+@pytest.mark.usefixtures("forks")
 async def test_a_compaction_right_after_an_injection_is_told_of_no_interruption(
     harness: Harness,
 ) -> None:
@@ -83,6 +95,7 @@ async def test_a_fork_right_after_a_clear_is_whole_after_a_restart(harness: Harn
     assert len(read["thread"]["turns"]) == 4
 
 
+@pytest.mark.usefixtures("forks")
 async def test_a_fork_right_after_an_injection_is_told_of_no_interruption(harness: Harness) -> None:
     async with harness.conversation() as talk:
         await talk.turn(tool=True)
@@ -100,6 +113,7 @@ async def test_a_fork_right_after_an_injection_is_told_of_no_interruption(harnes
     ]
 
 
+@pytest.mark.usefixtures("forks")
 async def test_a_revert_that_is_undone_right_after_an_injection_tells_of_no_interruption(
     harness: Harness,
 ) -> None:

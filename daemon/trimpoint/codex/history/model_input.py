@@ -44,6 +44,16 @@ def model_input(lines: Iterable[bytes]) -> list[bytes]:
     return [instructions, *items] if instructions else items
 
 
+def own_items(lines: Iterable[bytes]) -> list[bytes]:
+    """Returns the input items that Codex did not write itself: the conversation's own."""
+    return [item for item in model_input(lines) if not is_preamble(msgspec.json.decode(item))]
+
+
+def is_sealed(item: bytes) -> bool:
+    """Returns whether the item is a summary that only the provider can read."""
+    return _SEALED in str(as_dict(msgspec.json.decode(item)).get("type"))
+
+
 def model_of_last_turn(lines: Iterable[bytes]) -> str | None:
     """Returns the model that the newest turn of the conversation ran with, or None."""
     model: str | None = None
@@ -77,6 +87,8 @@ def own_beginning(items: Iterable[bytes]) -> list[bytes]:
 
 
 _REPLACED = "replacement_history"
+# Codex calls it `compaction`, `compaction_summary` or `context_compaction`, by version.
+_SEALED = "compaction"
 
 
 def _instructions(payload: msgspec.Raw) -> bytes:

@@ -85,6 +85,22 @@ def bootstrap_items(state: ThreadState, generation: Generation) -> list[bytes]:
     )
 
 
+def context_given_anew(state: ThreadState) -> list[bytes]:
+    """Returns the raw items that a new provider thread with the present context would be given. The
+    context must not begin with a sealed summary.
+    """
+    summary = current_summary(state)
+    return context_items(
+        state,
+        summary.text if summary is not None else None,
+        summary.messages if summary is not None else 0,
+        state.active_turns,
+        state.generation.skipped_items,
+        pinned=pin_items(state, state.generation.pins),
+        injected=state.active_injected,
+    )
+
+
 def conversation_items(state: ThreadState) -> list[bytes]:
     """Returns the items of the context that the ledger knows, in order."""
     generation = state.generation

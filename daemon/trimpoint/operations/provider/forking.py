@@ -13,6 +13,7 @@ from trimpoint.codex.appserver.supervisor import (
     CodexLink,
 )
 from trimpoint.codex.appserver.versions import FORKS_WITHOUT_INJECTED
+from trimpoint.codex.history.model_input import is_sealed, own_items
 from trimpoint.codex.history.rollout import Ending, injected_ending, lines_before_turn
 from trimpoint.codex.history.rollout_files import conversation_lines
 from trimpoint.core.model.state import ThreadState
@@ -57,9 +58,9 @@ class Forking:
 
         Codex regards a thread that ends with injected items as interrupted in a turn, and tells the
         model of each fork that the person did so (measured: 0.133 to 0.171). Such a thread is
-        forked after its last turn, and the items are injected again; if no turn ran in it, a new
-        thread gets all its items. The same holds for a fork before a turn that follows injected
-        items.
+        forked after its last turn, and the items are injected again; if no turn ran in it, or this
+        Codex cannot fork after a turn, a new thread gets all its items. The same holds for a fork
+        before a turn that follows injected items.
         """
         ending = (
             None
@@ -88,7 +89,8 @@ class Forking:
         self, state: ThreadState, provider_id: str, before_turn_id: str | None
     ) -> Ending | None:
         """Returns the injected items at the end of a provider thread, or right before this turn of
-        it, or None if there are none, or Codex cannot fork after a turn.
+        it, or None if there are none. Where Codex cannot fork after a turn, all items of the thread
+        count as such, unless one of them is sealed.
         """
         paths = [
             one.rollout_path for one in state.generations if one.provider_thread_id == provider_id
@@ -96,12 +98,12 @@ class Forking:
         if not paths or paths[-1] is None:
             return None
         lines = await anyio.to_thread.run_sync(conversation_lines, paths[-1])
-        ending = injected_ending(
-            lines if before_turn_id is None else lines_before_turn(lines, before_turn_id)
-        )
-        if ending is not None and ending.last_turn_id is not None and not self.forks_exactly:
-            return None
-        return ending
+        shown = lines if before_turn_id is None else lines_before_turn(lines, before_turn_id)
+        ending = injected_ending(shown)
+        if ending is None or ending.last_turn_id is None or self.forks_exactly:
+            return ending
+        whole = own_items(shown)
+        return None if any(map(is_sealed, whole)) else Ending(None, whole)
 
     async def start_in_place(self, state: ThreadState, params: dict[str, Any]) -> Raw:
         """Starts an empty thread with the properties that a fork would have, and returns an answer

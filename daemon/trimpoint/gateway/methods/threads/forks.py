@@ -12,7 +12,8 @@ from trimpoint_protocol.errors import Reason
 
 from trimpoint.codex.appserver.errors import ProviderError
 from trimpoint.core.context.active_context import has_sealed_summary
-from trimpoint.core.context.generations import bootstrap_items
+from trimpoint.core.context.generations import context_given_anew
+from trimpoint.core.context.provider_compactions import newest_own_compaction
 from trimpoint.core.decide.reverting import target_after, target_items, target_pins
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.threads.rollout_paths import RolloutPaths
@@ -63,6 +64,8 @@ class Forks:
             return await self._from_ledger(
                 client_request, session, params, _turns_kept(state, params)
             )
+        if named is None and self._would_tell_of_an_interruption(state):
+            return await self._from_ledger(client_request, session, params, None)
         turns = {
             name: self._identity.provider_turn(str(params[name]))
             for name in FORKED_AT
@@ -89,6 +92,21 @@ class Forks:
             not self._threads.forks_exactly
             and _is_past_turn(state, turn_id)
             and not has_sealed_summary(state)
+        )
+
+    def _would_tell_of_an_interruption(self, state: ThreadState) -> bool:
+        """Returns whether Codex's fork would tell the model that a person interrupted it, because
+        the thread ends with injected items (`operations/provider/forking.py`), and the ledger has
+        the context.
+        """
+        last = state.turns[-1] if state.turns else None
+        return (
+            not self._threads.forks_exactly
+            and last is not None
+            and last.injected > 0
+            and state.running_turn_id is None
+            and not has_sealed_summary(state)
+            and newest_own_compaction(state) is None
         )
 
     async def _from_ledger(
@@ -128,7 +146,7 @@ class Forks:
         writer = session.writer
         if kept is None:
             await complete_context(writer, writer.state.active_turns)
-            return bootstrap_items(writer.state, writer.state.generation)
+            return context_given_anew(writer.state)
         target = target_after(writer.state, kept)
         if target.is_sealed:
             problem = (

@@ -71,19 +71,22 @@ class History:
         found = await self._recall.search(terms, where)
         hits: list[Hit] = []
         seen: set[tuple[str, str, int]] = set()
+        contexts: dict[str, ContextMembership] = {}
         for place, one in enumerate(found[start:], start):
             if len(hits) == limit:
                 return Hits(hits, place, self._recall.waiting)
             key = one[:3]
-            hit = await self._hit(one, terms) if key not in seen else None
+            hit = await self._hit(one, terms, contexts) if key not in seen else None
             seen.add(key)
             if hit is not None and not (pruned_only and hit.in_context):
                 hits.append(hit)
         return Hits(hits, None, self._recall.waiting)
 
-    async def _hit(self, found: Found, terms: list[Term]) -> Hit | None:
+    async def _hit(
+        self, found: Found, terms: list[Term], contexts: dict[str, ContextMembership]
+    ) -> Hit | None:
         """Returns the entry of the ledger for a match, or None if the ledger no longer has it, as
-        after a revert.
+        after a revert. `contexts` are those of the threads of earlier matches.
         """
         state = await self._state(found.thread_id)
         entry = entry_of_turn(state, found.turn_id, found.place) if state is not None else None
@@ -92,7 +95,9 @@ class History:
         piece = snippet(entry.text, terms)
         if not piece.marks:
             return None
-        in_context = ContextMembership(state).has(entry.entry)
+        if found.thread_id not in contexts:
+            contexts[found.thread_id] = ContextMembership(state)
+        in_context = contexts[found.thread_id].has(entry.entry)
         return Hit(found.thread_id, entry, piece, found.score, in_context)
 
     async def _state(self, thread_id: str) -> ThreadState | None:

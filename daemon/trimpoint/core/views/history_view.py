@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from trimpoint_protocol.shapes.history_kinds import HistoryKind
 
+from trimpoint.core.context.gone_entries import gone_entries
 from trimpoint.core.model.ledger import Entry, qualified_entry_id
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.entry_text import entry_text, history_kind
@@ -102,16 +103,11 @@ class ContextMembership:
         self._active_from = state.active_from_turn
         self._turn_index = state.turn_index
         self._pinned = {pin.turn_id for pin in state.pins}
-        self._discarded = {
-            (turn_id, entry_id)
-            for discard in state.discards
-            for turn_id, entry_ids in discard.entries.items()
-            for entry_id in entry_ids
-        }
+        self._gone = gone_entries(state)
 
     def has(self, entry: Entry) -> bool:
         """Returns whether the entry is in the active context word for word."""
-        if (entry.turn_id, entry.id) in self._discarded:
+        if (entry.turn_id, entry.id) in self._gone:
             return False
         active = self._turn_index[entry.turn_id] >= self._active_from
         return active or entry.turn_id in self._pinned

@@ -18,8 +18,9 @@ from trimpoint_protocol.readmodel import (
     TimelineMessage,
 )
 
+from trimpoint.core.context.gone_entries import EntryKey, gone_entries
 from trimpoint.core.model.clock import rfc3339
-from trimpoint.core.model.ledger import Discard, Entry, TrimPoint
+from trimpoint.core.model.ledger import Boundary, Discard, Entry, TrimPoint
 from trimpoint.core.model.state import ThreadState
 from trimpoint.core.views.pins_view import pinned_within
 
@@ -27,22 +28,22 @@ BANNER_HEADER = "Context compacted"
 DIVIDER_LABEL = "Earlier messages"
 DISCARD_LABEL = "Discarded"
 
-# The turn id and entry id of each discarded entry -> the id of the discard.
-_DiscardedEntries = dict[tuple[str, str], str]
+_Gone = dict[EntryKey, Boundary]
 
 
 class Timeline(Sequence[TimelineEntry]):
     """The entries of a thread's timeline, oldest first. The pruned entries of a trim point are
     included only if its id is in `expanded`.
 
-    Discarded entries stay in their place and are marked; the divider of a discard is at the time
-    when it was made. An entry is rendered on access, so that the cost of a page does not depend on
-    the length of the thread.
+    Discarded entries, and those that an overflow has cut off from the first turn of the context,
+    stay in their place and are marked; the divider of a discard is at the time when it was made. An
+    entry is rendered on access, so that the cost of a page does not depend on the length of the
+    thread.
     """
 
     def __init__(self, state: ThreadState, expanded: frozenset[str]) -> None:
         self._state = state
-        self._discarded = _discarded(state)
+        self._gone = gone_entries(state)
         self._begins: list[int] = []
         self._runs: list[Sequence[TimelineEntry]] = []
         self._length = 0
@@ -81,12 +82,10 @@ class Timeline(Sequence[TimelineEntry]):
         self, start: int, end: int, dividers: list[Discard], pruned_by: str | None
     ) -> None:
         for discard in dividers:
-            self._add(
-                _Run(self._state, range(start, discard.entry_index), self._discarded, pruned_by)
-            )
+            self._add(_Run(self._state, range(start, discard.entry_index), self._gone, pruned_by))
             self._add([_discard_divider(discard)])
             start = discard.entry_index
-        self._add(_Run(self._state, range(start, end), self._discarded, pruned_by))
+        self._add(_Run(self._state, range(start, end), self._gone, pruned_by))
 
     def _add(self, run: Sequence[TimelineEntry]) -> None:
         if len(run) > 0:
@@ -99,11 +98,11 @@ class _Run(Sequence[TimelineEntry]):
     """A range of consecutive entries of the ledger."""
 
     def __init__(
-        self, state: ThreadState, places: range, discarded: _DiscardedEntries, pruned_by: str | None
+        self, state: ThreadState, places: range, gone: _Gone, pruned_by: str | None
     ) -> None:
         self._state = state
         self._places = places
-        self._discarded = discarded
+        self._gone = gone
         self._pruned_by = pruned_by
 
     def __len__(self) -> int:
@@ -111,7 +110,8 @@ class _Run(Sequence[TimelineEntry]):
 
     def __getitem__(self, index: Any) -> Any:
         entry = self._state.entries[self._places.start + int(index)]
-        return _entry(entry, self._discarded.get((entry.turn_id, entry.id), self._pruned_by))
+        left = self._gone.get((entry.turn_id, entry.id))
+        return _entry(entry, self._pruned_by if left is None else left.id)
 
 
 def derive_timeline_entries(
@@ -121,15 +121,6 @@ def derive_timeline_entries(
     trim points in `expanded`.
     """
     return iter(Timeline(state, expanded))
-
-
-def _discarded(state: ThreadState) -> _DiscardedEntries:
-    return {
-        (turn_id, entry_id): discard.id
-        for discard in state.discards
-        for turn_id, entry_ids in discard.entries.items()
-        for entry_id in entry_ids
-    }
 
 
 def _discard_divider(discard: Discard) -> TimelineEntry:

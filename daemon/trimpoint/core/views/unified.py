@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from trimpoint_protocol import unified as u
 
+from trimpoint.core.context.gone_entries import gone_entries
 from trimpoint.core.model.clock import rfc3339
 from trimpoint.core.model.ledger import Entry, TrimPoint, Turn
 from trimpoint.core.model.lenient import as_dict
@@ -25,13 +26,16 @@ def unified_records(state: ThreadState, *, include_compacted: bool) -> Iterator[
     `include_compacted`, messages that are not in the active context are left out.
     """
     yield u.SessionRecord(session=_session(state))
-    gone = {entry_id for one in state.discards for ids in one.entries.values() for entry_id in ids}
+    gone = gone_entries(state)
     points = sorted(state.trim_points, key=lambda point: point.entry_index)
     for index, entry in enumerate(state.entries):
         while points and points[0].entry_index <= index:
             yield _point(state, points.pop(0))
+        left = gone.get((entry.turn_id, entry.id))
         at = _pruned_at(state, entry)
-        is_active = at is None and entry.id not in gone
+        if at is None and isinstance(left, TrimPoint):
+            at = rfc3339(left.created_at_ms)
+        is_active = at is None and left is None
         if include_compacted or is_active:
             yield _message(state.id, index, entry, at, is_active=is_active)
     for point in points:

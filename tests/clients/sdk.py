@@ -1,11 +1,14 @@
 """The official Python SDK (`openai-codex`) with trimpoint in place of the codex binary."""
 
+import asyncio
 import shlex
+import sys
+import threading
+import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import pytest
 
 from tests.cli.stage import CODEX, DEADLINE_S, CliHarness
@@ -37,10 +40,30 @@ def configured(stage: CliHarness, *command: str) -> Any:
     )
 
 
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Runs a function with the sync SDK in a thread, with a deadline, and returns its result."""
-    with anyio.fail_after(DEADLINE_S):
-        return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+async def in_thread(
+    function: Callable[..., Any], *arguments: Any, deadline_s: float = DEADLINE_S
+) -> Any:
+    """Runs a function with the sync SDK in a thread, with a deadline, and returns its result.
+
+    A thread that hangs is left behind: it keeps neither the event loop nor the process from ending,
+    and the failure shows what it does.
+    """
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(function(*arguments))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name=function.__qualname__, daemon=True)
+    thread.start()
+    done, _ = await asyncio.wait([asyncio.wrap_future(outcome)], timeout=deadline_s)
+    if not done:
+        frame = sys._current_frames().get(thread.ident or 0)
+        doing = "".join(traceback.format_stack(frame)) if frame is not None else "ended just now"
+        pytest.fail(f"{thread.name} has not ended in {deadline_s:g} s. It is here:\n{doing}")
+    return done.pop().result()
 
 
 async def is_ended(stage: CliHarness) -> bool:

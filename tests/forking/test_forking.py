@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 import pytest
 from coverage import Coverage
+from trimpoint_protocol.locations import default_state_dir
 
 from tests.deadlines import STEP_S
 from tests.forking import client
@@ -24,7 +25,8 @@ pytestmark = pytest.mark.processes
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(SOURCES)}
 WAITING = [*COMMAND, "acp"]
-INTRODUCTION = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
+# Not `initialize`, with which it would start a daemon.
+TOO_EARLY = b'{"jsonrpc":"2.0","id":1,"method":"session/new"}\n'
 STATUS = ("PPid", "Umask", "SigIgn", "SigBlk")
 
 
@@ -47,9 +49,9 @@ def agent(**options: Any) -> Generator[subprocess.Popen[bytes]]:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(INTRODUCTION)
+            process.stdin.write(TOO_EARLY)
             process.stdin.flush()
-            assert b'"agentInfo"' in process.stdout.readline()
+            assert b"Send initialize first" in process.stdout.readline()
             yield process
         finally:
             process.kill()
@@ -105,6 +107,13 @@ def test_output_exit_code_and_working_directory_are_the_same(forked: bool, tmp_p
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("trimpoint: There is no command")
     assert run("help", "undo").stdout.startswith("usage: trimpoint undo")
+
+
+def test_no_daemon_of_a_test_runs_in_the_default_state_directory() -> None:
+    if not default_state_dir(os.environ).is_symlink():
+        pytest.skip("scripts/test keeps that directory from being made")
+    refused = run("serve", "--background", "--json")
+    assert (refused.returncode, "state_directory" in refused.stdout) == (1, True)
 
 
 def test_a_full_disk_is_met_when_the_output_is_flushed(forked: bool) -> None:

@@ -201,7 +201,6 @@ class Sessions:
 
     async def operation_ended(self, writer: ThreadWriter, wait_s: float | None = None) -> None:
         """Waits until an accepted command's operation has ended; see `runner.operation_ended`.
-        `wait_s` is as many seconds as any request waits, unless given.
 
         :raises OperationDelayed: when it cannot continue, because the journal cannot be written.
         """

@@ -5,6 +5,7 @@ Always true: a module that takes long to import is imported only after the comma
 `--help` takes less than 150 ms.
 """
 
+import gc
 import importlib
 import os
 import signal
@@ -74,7 +75,7 @@ def _run(arguments: list[str], program: str) -> int:
         raise
     module, _, function = parsed.run.partition(":")
     unused = _without(_UNUSED[module]) if module in _UNUSED else nullcontext()
-    with _uninterrupted(), unused:
+    with _uninterrupted(), unused, _uncollected():
         command = importlib.import_module(module)
     code = int(getattr(command, function)(parsed))
     sys.stdout.flush()
@@ -100,6 +101,18 @@ def _uninterrupted() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """Stops the garbage collector while the block runs: modules are all kept, and looking for
+    cycles among them takes a tenth of the time that their import takes.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @contextmanager

@@ -8,9 +8,6 @@ from trimpoint_protocol import unified as u
 from trimpoint_protocol.shapes.agent_sessions import SessionOverview
 
 from trimpoint.core.model.spelling import SHORT_ID_CHARS
-from trimpoint.sessionlogs.claude.discovery import claude_sessions
-from trimpoint.sessionlogs.codex.discovery import codex_sessions
-from trimpoint.sessionlogs.gemini.discovery import gemini_sessions
 from trimpoint.sessionlogs.homes import Homes
 from trimpoint.sessionlogs.overviews import Overviews
 from trimpoint.sessionlogs.sessions import FoundSession
@@ -46,12 +43,20 @@ class Ambiguous(Exception):
 
 
 def found_sessions(homes: Homes, agent: u.Agent | None = None) -> Iterator[FoundSession]:
-    """Yields the sessions of all agents, or of one."""
+    """Yields the sessions of all agents, or of one. Their readers are imported here because few
+    daemons are asked for sessions, and a daemon that does not import them starts sooner.
+    """
     if agent in (None, "codex"):
+        from trimpoint.sessionlogs.codex.discovery import codex_sessions
+
         yield from codex_sessions(homes.codex)
     if agent in (None, "claude"):
+        from trimpoint.sessionlogs.claude.discovery import claude_sessions
+
         yield from claude_sessions(homes.claude)
     if agent in (None, "gemini"):
+        from trimpoint.sessionlogs.gemini.discovery import gemini_sessions
+
         yield from gemini_sessions(homes.gemini)
 
 

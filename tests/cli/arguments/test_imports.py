@@ -26,8 +26,14 @@ NOT_FOR_THE_DAEMON = (
     "trimpoint.testkit",
     "websockets",
 )
-# jsonrpcserver imports them, and a daemon imports that when one of our methods is called.
-NOT_AT_START = ("http.server", "jsonschema")
+# jsonrpcserver imports the first two, and a daemon imports that when one of our methods is called.
+NOT_AT_START = (
+    "http.server",
+    "jsonschema",
+    "trimpoint.sessionlogs.claude.reader",
+    "trimpoint.sessionlogs.codex.reader",
+    "trimpoint.sessionlogs.gemini.reader",
+)
 PROGRAM = f"""
 import sys
 from trimpoint.cli.main import main

@@ -14,6 +14,7 @@ from benchmarks.budgets import (
     latency,
     memory,
     page,
+    real_sessions,
     recall,
     relay,
     session_logs,
@@ -71,6 +72,11 @@ ROWS = (
     Row("acp", "Start and memory of an editor's agent, with a daemon that runs", acp.run),
     Row("chat", "The terminal UI on 100,000 turns: first paint, a key, memory", chat.run),
     Row("start", "Start and memory with many idle threads, against none", start.run),
+    Row(
+        "session-real",
+        "Sessions of Claude Code as long work makes them, against decoding their bytes",
+        real_sessions.run_real,
+    ),
     Row("sessions", "A long rollout read into unified records", session_logs.run_read),
     Row(
         "session-huge",

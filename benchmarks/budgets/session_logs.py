@@ -61,8 +61,8 @@ def run_read(stage: Bench) -> Outcome:
     export_rates: list[float] = []
     peaks: list[float] = []
     for _ in range(repeats):
-        read = _in_process(READ, home, "records")
-        exported = _in_process(READ, home, "lines")
+        read = in_process(READ, home, "records")
+        exported = in_process(READ, home, "lines")
         rates.append(written / 1e6 / read.seconds)
         core_rates.append(written / 1e6 / read.core_seconds)
         export_rates.append(written / 1e6 / exported.core_seconds)
@@ -87,7 +87,7 @@ def run_huge(stage: Bench) -> Outcome:
     home = stage.room("session-huge")
     path = _rollout_path(home, 1)
     written = _write(path, _huge_rows(size))
-    read = _in_process(READ, home, "lines")
+    read = in_process(READ, home, "lines")
     path.unlink()
     figures = [
         Figure(f"a rollout of {written // MIB} MiB", "MB/s", [written / 1e6 / read.core_seconds]),
@@ -109,8 +109,8 @@ def run_list(stage: Bench) -> Outcome:
     warm: list[float] = []
     for _ in range(repeats):
         (home / "cache").unlink(missing_ok=True)
-        cold.append(_in_process(LIST, home).seconds)
-        warm.append(_in_process(LIST, home).seconds)
+        cold.append(in_process(LIST, home).seconds)
+        warm.append(in_process(LIST, home).seconds)
     figures = [
         Figure(f"{count} sessions, nothing cached", "s", cold),
         Figure("the same again", "s", warm),
@@ -123,20 +123,23 @@ def run_list(stage: Bench) -> Outcome:
 
 
 class Run(NamedTuple):
-    """The measurements of one process; `second` and `third` are counts of its program."""
+    """The four numbers that a program prints; here seconds of the clock, two counts, and seconds
+    of the processor.
+    """
 
     seconds: float
-    second: int
-    third: int
+    second: float
+    third: float
     core_seconds: float
 
 
-def _in_process(program: str, home: Path, *arguments: str) -> Run:
+def in_process(program: str, home: Path, *arguments: str) -> Run:
+    """Runs a program in a process of its own."""
     command = [sys.executable, "-c", program, str(home), *arguments]
     seconds, second, third, core_seconds = subprocess.run(
         command, capture_output=True, check=True, text=True
     ).stdout.split()
-    return Run(float(seconds), int(second), int(third), float(core_seconds))
+    return Run(float(seconds), float(second), float(third), float(core_seconds))
 
 
 def _rollout_path(home: Path, number: int) -> Path:

@@ -36,6 +36,10 @@ class Branches:
         self._moved: dict[str, str] = {}
         self._eras: list[_Era] = []
         self._linked = False
+        self.rearranged = False
+        """Whether the live rows have changed in another way than by one more, since this was set to
+        False.
+        """
 
     def __contains__(self, uuid: object) -> bool:
         return uuid in self._parents
@@ -55,16 +59,16 @@ class Branches:
             if not self._linked:
                 return Step([])
             dropped, self.live = self.live, []
+            self.rearranged = True
             return Step(dropped, is_root=True)
         resolved = self._moved.get(parent, parent)
-        if resolved == self.live[-1]:
+        if resolved == self.live[-1] or resolved not in self._parents:
             return Step([])
+        self.rearranged = True
         if resolved in self.live:
             at = len(self.live) - 1 - self.live[::-1].index(resolved)
             dropped, self.live = self.live[at + 1 :], self.live[: at + 1]
             return Step(dropped)
-        if resolved not in self._parents:
-            return Step([])
         return self._behind_a_boundary(parent) or self._on_a_dead_branch(resolved)
 
     def _behind_a_boundary(self, parent: str) -> Step | None:
@@ -109,6 +113,7 @@ class Branches:
         stay = [uuid for uuid in self.live if uuid in wanted]
         self._parents[boundary] = None
         self._eras.append(_Era(self.live, self._moved))
+        self.rearranged = True
         self.live = [*stay, boundary] if keeps_beginning else [boundary, *stay]
         self._moved = {boundary: self.live[-1]}
 
@@ -117,6 +122,7 @@ class Branches:
         dropped.
         """
         self._parents[summary] = parent
+        self.rearranged = True
         if boundary is None:
             self._eras.append(_Era(self.live, self._moved))
             self.live, self._moved = [summary], {}

@@ -31,10 +31,14 @@ class EarlyAnswers:
         self._awaited: str | None = None
         self._passed = 0
 
+    def passes(self, row: Row, known: Container[str]) -> bool:
+        """Returns whether a row is in its place, and nothing is held."""
+        return not self._held and not _is_early(row, known)
+
     def ordered(self, placed: Placed, known: Container[str]) -> Iterator[Placed]:
         """Yields the rows that can be read now that this one is there."""
         held, row = self._held, placed.row
-        if not held and not _is_early(row, known):
+        if self.passes(row, known):
             yield placed
         elif not held or row.parent_uuid in held:
             self._hold(placed)

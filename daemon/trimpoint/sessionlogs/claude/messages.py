@@ -1,9 +1,19 @@
 """Converts rows of Claude Code to messages of the unified form. Pure."""
 
+from typing import NamedTuple
+
 import msgspec
 from trimpoint_protocol import unified as u
 
-from trimpoint.sessionlogs.claude.rows import NULL, Block, Message, Row, Usage
+from trimpoint.sessionlogs.claude.rows import (
+    NULL,
+    Block,
+    Message,
+    Row,
+    Usage,
+    input_of,
+    output_of,
+)
 from trimpoint.sessionlogs.content import Content
 from trimpoint.sessionlogs.records import Records
 
@@ -21,6 +31,8 @@ def text_of(message: Message | None) -> str:
     content = message.content if message is not None else None
     if isinstance(content, str) or content is None:
         return content or ""
+    if len(content) == 1:  # most rows have one block
+        return (content[0].text or "") if content[0].type == "text" else ""
     return "".join(block.text or "" for block in content if block.type == "text")
 
 
@@ -85,55 +97,70 @@ def usage_of(usage: Usage | None) -> u.Usage | None:
     )
 
 
-def content_of(row: Row, records: Records) -> Content:
-    """Converts a row."""
-    kind = kind_of(row)
+def content_of(row: Row, kind: str, records: Records) -> Content:
+    """Converts a row of that kind; for the first reading, which makes no messages, only what it
+    looks at.
+    """
     message = row.message
-    blocks = blocks_of(message)
+    model = message.model if message is not None else None
+    sidechain = bool(row.is_sidechain)
+    if not records.wanted:
+        text = text_of(message) if kind == "prompt" else ""
+        return Content(
+            id=row.uuid, role=row.type, kind=kind, text=text, model=model, sidechain=sidechain
+        )
     text = text_of(message)
-    calls = _calls(blocks)
-    thoughts = [block.thinking for block in blocks if block.type == "thinking" and block.thinking]
+    found = _parts(blocks_of(message), records)
     answer = message if row.type == "assistant" else None
     return Content(
         id=row.uuid,
         role="tool" if kind == "tool_result" else row.type,
-        kind="tool_call" if kind == "answer" and calls and not text else kind,
+        kind="tool_call" if kind == "answer" and found.calls and not text else kind,
         text=text,
-        tool_calls=calls,
-        tool_results=_results(blocks, records),
-        thoughts="\n\n".join(thoughts) or None,
+        tool_calls=found.calls,
+        tool_results=found.results,
+        thoughts="\n\n".join(found.thoughts) or None,
         usage=usage_of(answer.usage) if answer is not None else None,
-        model=message.model if message is not None else None,
-        sidechain=bool(row.is_sidechain),
-        omitted=sorted({block.type for block in blocks if block.type in ("image", "document")}),
+        model=model,
+        sidechain=sidechain,
+        omitted=sorted(set(found.omitted)),
     )
 
 
-def _calls(blocks: list[Block]) -> list[u.ToolCall]:
-    return [
-        u.ToolCall(id=block.id, name=block.name or "tool", arguments=block.input)
-        for block in blocks
-        if block.type in ("tool_use", "server_tool_use")
-    ]
+class _Parts(NamedTuple):
+    """The blocks of a message that are no text."""
+
+    calls: list[u.ToolCall]
+    results: list[u.ToolResult]
+    thoughts: list[str]
+    omitted: list[str]
 
 
-def _results(blocks: list[Block], records: Records) -> list[u.ToolResult]:
-    return [
-        u.ToolResult(
-            call_id=block.tool_use_id,
-            output=_output(block),
-            is_error=block.is_error,
-            call_message_index=records.call_index(block.tool_use_id),
-        )
-        for block in blocks
-        if block.type == "tool_result"
-    ]
+def _parts(blocks: list[Block], records: Records) -> _Parts:
+    found = _Parts([], [], [], [])
+    for block in blocks:
+        match block.type:
+            case "tool_use" | "server_tool_use":
+                name, given = block.name or "tool", input_of(block)
+                found.calls.append(u.ToolCall(id=block.id, name=name, arguments=given))
+            case "tool_result":
+                found.results.append(_result(block, records))
+            case "thinking" if block.thinking:
+                found.thoughts.append(block.thinking)
+            case "image" | "document":
+                found.omitted.append(block.type)
+            case _:
+                pass
+    return found
 
 
-def _output(block: Block) -> str:
-    if isinstance(block.content, list):
-        return "".join(inner.text or "" for inner in block.content)
-    return block.content or ""
+def _result(block: Block, records: Records) -> u.ToolResult:
+    return u.ToolResult(
+        call_id=block.tool_use_id,
+        output=output_of(block),
+        is_error=block.is_error,
+        call_message_index=records.call_index(block.tool_use_id),
+    )
 
 
 def merged(record: u.MessageRecord, more: Content) -> u.MessageRecord:
@@ -162,11 +189,8 @@ def _larger(one: u.Usage | None, other: u.Usage | None) -> u.Usage | None:
     return one if one.output_tokens > other.output_tokens else other
 
 
-def begins(row: Row) -> bool:
-    """Returns whether a row can be the first one after a rewind: a person's, not a tool's."""
-    return (
-        row.type == "user"
-        and row.attachment is None
-        and not answers_tool(row)
-        and kind_of(row) in ("prompt", "notice", "command")
-    )
+def begins(row: Row, kind: str) -> bool:
+    """Returns whether a row of that kind can be the first one after a rewind: a person's, not a
+    tool's.
+    """
+    return row.type == "user" and row.attachment is None and kind in ("prompt", "notice", "command")

@@ -37,6 +37,11 @@ class QueuedPrompts:
         self._shown: list[str] = []
         self._sent: list[Sent] = []
 
+    @property
+    def any(self) -> bool:
+        """Returns whether a prompt waits, or was sent and not shown yet."""
+        return bool(self._waiting or self._sent)
+
     def changed(self, row: Row, line: int) -> None:
         """Reads a row about the queue."""
         text = _text(row.content)
@@ -69,6 +74,8 @@ class QueuedPrompts:
         """Adds the prompts that no row had before the model answered. They are not live: Claude
         Code does not send them again.
         """
+        if not self._sent:
+            return
         sent, self._sent = self._sent, []
         for text, timestamp, line in sent:
             made = made_id(self._session_id, line)

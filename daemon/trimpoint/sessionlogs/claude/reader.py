@@ -14,10 +14,12 @@ from trimpoint_protocol import unified as u
 from trimpoint.sessionlogs.claude.branches import Branches, Step
 from trimpoint.sessionlogs.claude.clears import cleared_in_place, typed_between
 from trimpoint.sessionlogs.claude.early import EarlyAnswers, Placed
+from trimpoint.sessionlogs.claude.facts import SessionFacts
 from trimpoint.sessionlogs.claude.messages import (
     SYNTHETIC_MODEL,
     begins,
     content_of,
+    kind_of,
     merged,
     queued_in,
     text_of,
@@ -33,7 +35,6 @@ from trimpoint.sessionlogs.claude.rows import (
     Row,
     named_in,
     row_of,
-    title_of,
 )
 from trimpoint.sessionlogs.claude.summaries import summary_in
 from trimpoint.sessionlogs.claude.usage import AnswerUsage
@@ -85,10 +86,7 @@ class ClaudeReader:
         self._line = self._at = 0  # the last line, and that of the row that is read
         self._early = EarlyAnswers()
         self._nameless = 0
-        self._titles: dict[str, str] = {}
-        self._first = Row()
-        self._forked_from: str | None = None
-        self._last = Row()
+        self._facts = SessionFacts()
 
     def begin_part(self, part: str) -> None:
         """Begins a file."""
@@ -107,7 +105,7 @@ class ClaudeReader:
 
     def _take(self, row: Row) -> None:
         if row.type in TITLES:
-            self._titles[row.type] = title_of(row) or self._titles.get(row.type, "")
+            self._facts.titled(row)
             return
         if row.type == QUEUE:
             self._queued.changed(row, self._line)
@@ -116,20 +114,25 @@ class ClaudeReader:
             self._nameless += 1
             row.uuid = f"line {self._line}"
             row.parent_uuid = self._branches.live[-1] if self._branches.live else None
-        if row.uuid is not None:
-            self._read(self._early.ordered(Placed(row, row.uuid, self._line), self._branches))
+        uuid = row.uuid
+        if uuid is not None:
+            if self._early.passes(row, self._branches):
+                self._at = self._line
+                self._once(row, uuid)
+            else:
+                self._read(self._early.ordered(Placed(row, uuid, self._line), self._branches))
         elif row.type not in (*SKIPPED, "attachment", "system"):
             self._records.unknown_row(row.type or "none")
 
     def _read(self, placed: Iterable[Placed]) -> None:
         for row, uuid, self._at in placed:
-            if uuid in self._branches:
-                self._records.duplicates += 1
-            else:
-                self._named(row, uuid)
+            self._once(row, uuid)
 
-    def _named(self, row: Row, uuid: str) -> None:
-        self._about(row)
+    def _once(self, row: Row, uuid: str) -> None:
+        if uuid in self._branches:
+            self._records.duplicates += 1
+            return
+        self._facts.read(row)
         if self._is_side:
             row.is_sidechain = False  # in its own file, a sub-agent's conversation is the main one
         if self._awaited and row.type in SAID and uuid not in self._awaited:
@@ -147,14 +150,6 @@ class ClaudeReader:
             self._said(row, uuid)
         else:
             self._beside(row, uuid)
-
-    def _about(self, row: Row) -> None:
-        if self._first.uuid is None:
-            self._first = row
-        if row.version is not None:
-            self._last = row
-        if row.forked_from is not None and self._forked_from is None:
-            self._forked_from = row.forked_from.session_id
 
     def _beside(self, row: Row, uuid: str) -> None:
         """Reads a row that is part of the chain but not a message, such as an attachment."""
@@ -178,37 +173,41 @@ class ClaudeReader:
     # --- messages
 
     def _said(self, row: Row, uuid: str) -> None:
-        if row.type == "user":
+        kind = kind_of(row)
+        if row.type == "user" and self._queued.any:
             self._queued.shown(text_of(row.message))
         answer_id = row.message.id if row.message is not None and row.type == "assistant" else None
         if answer_id is not None and self._answer is not None and self._answer[0] == answer_id:
-            self._same_answer(row, uuid, *self._answer)
+            self._same_answer(row, uuid, kind, *self._answer)
             return
         is_side = bool(row.is_sidechain)
-        step = self._branches.add(uuid, row.parent_uuid, may_rewind=begins(row), dead=is_side)
+        may_begin = begins(row, kind)
+        step = self._branches.add(uuid, row.parent_uuid, may_rewind=may_begin, dead=is_side)
         if step.is_root and self._was_cleared(row):
             self._cleared(row)
         else:
             self._took_back(step, row, uuid)
-        if row.type == "assistant" or begins(row):
+        if row.type == "assistant" or may_begin:
             self._records.close()
             self._answer = None
             self._queued.put(self._records, self._file)
-        self._message(row, uuid, live=not is_side)
+        self._message(row, uuid, kind, live=not is_side)
         if answer_id is not None:
             self._answer = answer_id, self._records.last_index
             self._records.keep_open()
         self._usage.count(row, answer_id, copied=self._is_copied(row))
 
-    def _same_answer(self, row: Row, uuid: str, answer_id: str, index: int) -> None:
+    def _same_answer(self, row: Row, uuid: str, kind: str, answer_id: str, index: int) -> None:
         self._branches.add(uuid, row.parent_uuid, may_rewind=False, dead=bool(row.is_sidechain))
         self._indices[uuid] = index
+        if index not in self._window.live:
+            self._branches.rearranged = True
         self._usage.count(row, answer_id, copied=self._is_copied(row))
         if self._records.wanted:
-            self._records.extend(partial(merged, more=content_of(row, self._records)))
+            self._records.extend(partial(merged, more=content_of(row, kind, self._records)))
 
-    def _message(self, row: Row, uuid: str, *, live: bool) -> None:
-        content = content_of(row, self._records)
+    def _message(self, row: Row, uuid: str, kind: str, *, live: bool) -> None:
+        content = content_of(row, kind, self._records)
         is_synthetic = content.model == SYNTHETIC_MODEL
         # An error is for the person alone: the model is never sent it.
         is_error = bool(row.is_api_error_message)
@@ -235,6 +234,12 @@ class ClaudeReader:
         return row.forked_from is not None or self._at <= self._copied_lines
 
     def _took_back(self, step: Step, row: Row, uuid: str) -> None:
+        """Applies a rewind. Looks at the live rows only if they were rearranged: looking at each
+        row would take time that grows with the square of the session.
+        """
+        if not self._branches.rearranged:
+            return
+        self._branches.rearranged = False
         indices = Ranges.of(self._live_indices(step.dropped))
         if step.undone:
             since = self._window.undo(step.undone)
@@ -331,6 +336,7 @@ class ClaudeReader:
         self._records.seen(row.timestamp)
 
     def _summarized(self, row: Row, uuid: str) -> None:
+        self._awaited.discard(uuid)  # a damaged boundary names its own summary as kept
         if self._boundary is not None and self._boundary_uuid not in self._branches.live:
             self._settle()  # a rewind has undone it before its summary came
         if self._boundary is None:
@@ -340,7 +346,7 @@ class ClaudeReader:
             self._branches.summarize(uuid, row.parent_uuid, None)
         else:
             self._branches.summarize(uuid, row.parent_uuid, self._boundary_uuid)
-        self._message(row, uuid, live=True)
+        self._message(row, uuid, kind_of(row), live=True)
         boundary = self._boundary
         assert boundary is not None
         boundary["summary"] = summary_in(text_of(row.message))
@@ -389,12 +395,4 @@ class ClaudeReader:
 
     def about(self) -> About:
         """Returns the data about the session that the rows contain."""
-        title = next((self._titles[kind] for kind in TITLES if self._titles.get(kind)), None)
-        return About(
-            cwd=self._first.cwd,
-            created_at=self._first.timestamp,
-            agent_version=self._last.version,
-            git_branch=self._last.git_branch,
-            title=title,
-            lineage=u.Lineage(forked_from=self._forked_from),
-        )
+        return self._facts.about()

@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from trimpoint.sessionlogs.text.lenient import decode_object, salvaged
+from trimpoint.sessionlogs.text.lenient import decode_object, decode_value, salvaged
 
 NULL = msgspec.Raw(b"null")
+DAMAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # Rows that say nothing that is read.
 SKIPPED = frozenset(
     {
@@ -22,28 +23,36 @@ QUEUE = "queue-operation"
 TITLES = ("custom-title", "ai-title", "summary")
 
 
-class Inner(msgspec.Struct):
+class Inner(msgspec.Struct, gc=False):
     """A part of a tool's result. Image data is not decoded."""
 
     type: str = ""
     text: str | None = None
 
 
+class Output(msgspec.Struct):
+    """What a tool returned."""
+
+    content: str | list[Inner] | None = None
+
+
 class Block(msgspec.Struct):
-    """A part of a message."""
+    """A part of a message. What a tool was given and returned is decoded when it is asked for: the
+    first reading needs neither.
+    """
 
     type: str = ""
     text: str | None = None
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
-    input: Any = None
+    input: msgspec.Raw = NULL
     tool_use_id: str | None = None
-    content: str | list[Inner] | None = None
+    content: msgspec.Raw = NULL
     is_error: bool | None = None
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     """The tokens of a model call; the three kinds of input are separate."""
 
     input_tokens: int | None = 0
@@ -142,7 +151,6 @@ class Row(msgspec.Struct, rename="camel"):
     compact_metadata: CompactMetadata | None = None
     microcompact_metadata: MicrocompactMetadata | None = None
     summarize_metadata: msgspec.Raw = NULL
-    tool_use_result: msgspec.Raw = NULL
     source_tool_assistant_uuid: msgspec.Raw = msgspec.field(
         default=NULL, name="sourceToolAssistantUUID"
     )
@@ -156,6 +164,8 @@ class Row(msgspec.Struct, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(Row).decode
+_decode_output = msgspec.json.Decoder(str | list[Inner] | None).decode
+_decode_any = msgspec.json.Decoder().decode
 
 
 class BadLine(Exception):
@@ -169,13 +179,33 @@ def row_of(line: bytes) -> Row:
     """
     try:
         return _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DAMAGE:
         found = decode_object(line)
     if found is None:
         raise BadLine
     if (row := salvaged(found, Row)) is None:
         raise BadLine
     return row
+
+
+def input_of(block: Block) -> Any:
+    """Returns what a tool was given; None where it is damaged."""
+    try:
+        return _decode_any(block.input)
+    except DAMAGE:
+        return decode_value(block.input)
+
+
+def output_of(block: Block) -> str:
+    """Returns the text that a tool returned; "" where it has another form."""
+    try:
+        found = _decode_output(block.content)
+    except DAMAGE:
+        mended = salvaged({"content": decode_value(block.content)}, Output)
+        found = mended.content if mended is not None else None
+    if isinstance(found, list):
+        return "".join(inner.text or "" for inner in found)
+    return found or ""
 
 
 def title_of(row: Row) -> str | None:

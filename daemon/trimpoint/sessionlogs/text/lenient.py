@@ -18,14 +18,17 @@ def decode_object(line: bytes) -> dict[str, Any] | None:
 
     NUL padding is skipped. Bytes that are not UTF-8, and unpaired surrogates, become U+FFFD.
     """
-    text = line.strip(b"\x00 \t\r\n").decode("utf-8", "replace")
-    if not text.startswith("{"):
-        return None
+    text = line.strip(b"\x00 \t\r\n")
+    found = decode_value(text) if text.startswith(b"{") else None
+    return as_dict(found) if isinstance(found, dict) else None
+
+
+def decode_value(value: bytes | memoryview) -> Any:
+    """Returns a JSON value, mended alike; None where it cannot be read."""
     try:
-        found = _mended(json.loads(text))
+        return _mended(json.loads(bytes(value).decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return None
-    return as_dict(found) if isinstance(found, dict) else None
 
 
 def convert_or_none(value: Any, kind: type[T]) -> T | None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from trimpoint.service.notify import Notifier, notifier_from
-from trimpoint.service.reporting import reported
+from trimpoint.service.notify import Notifier, notifier_from, reported
 
 from tests.service.service_manager import Manager
 

@@ -23,13 +23,14 @@ from trimpoint.acp.connection.peer import (
     Peer,
     RpcError,
 )
+from trimpoint.acp.json_access import Json, as_objects, as_text
 from trimpoint.acp.login import Login
 from trimpoint.acp.sessions.catalogue import Catalogue
-from trimpoint.acp.sessions.loading import replay
 from trimpoint.acp.sessions.mcp_servers import McpServers
 from trimpoint.acp.sessions.session import Session
 from trimpoint.acp.sessions.session_list import SessionLister
 from trimpoint.acp.sessions.thread_link import NOT_FOUND
+from trimpoint.acp.translate.history import NEW_THREAD, divider, replayed
 from trimpoint.acp.translate.mcp import BadServer, mcp_config
 from trimpoint.acp.wire import requests as r
 from trimpoint.acp.wire.answers import Empty, Implementation, Initialized
@@ -293,3 +294,31 @@ def _read(request: Incoming, kind: type[P]) -> P | None:
     except msgspec.ValidationError as problem:
         request.refuse(RpcError(INVALID_PARAMS, f"The parameters are invalid: {problem}."))
     return None
+
+
+PAGE = 500
+
+
+async def replay(link: DaemonLink, editor: Editor, session_id: str, thread_ids: list[str]) -> None:
+    """Sends the history of a session's threads, the oldest first, with a divider between two
+    threads.
+
+    :raises RpcError: when the history cannot be read.
+    """
+    for place, thread_id in enumerate(thread_ids):
+        if place:
+            editor.update(session_id, *divider(editor.capabilities, thread_id, NEW_THREAD, None))
+        editor.update(session_id, *replayed(await _entries(link, thread_id), editor.capabilities))
+
+
+async def _entries(link: DaemonLink, thread_id: str) -> list[Json]:
+    pages: list[list[Json]] = []
+    cursor: str | None = None
+    while True:
+        page = await link.request(
+            "timeline/read", threadId=thread_id, expand="all", limit=PAGE, cursor=cursor
+        )
+        pages.append(as_objects(page.get("entries")))
+        cursor = as_text(page.get("nextCursor")) or None
+        if cursor is None:
+            return [entry for entries in reversed(pages) for entry in entries]

@@ -48,7 +48,6 @@ from trimpoint.gateway.methods.threads.thread_methods import ThreadMethods
 from trimpoint.gateway.methods.threads.thread_reads import ThreadReads
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.methods.threads.turn_methods import TurnMethods
-from trimpoint.gateway.methods.threads.whole_threads import WholeThreads
 from trimpoint.gateway.metrics.metrics import Metrics
 from trimpoint.gateway.profiles import RunningProfiles
 from trimpoint.gateway.session.requests.dispatch import ExtensionMethods
@@ -125,7 +124,6 @@ def build_routes(deps: RouteDeps, tasks: TaskGroup) -> Routes:
         **turns.handlers,
         **QueueMethods(method_deps, requests).handlers,
         **lists.handlers,
-        **WholeThreads(requests, reads).handlers,
         **ThreadSearch(registry, link, identity, lists).handlers,
         **TerminalMethods(threads, identity).handlers,
         **Forks(method_deps, requests, methods).handlers,

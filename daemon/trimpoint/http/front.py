@@ -7,6 +7,7 @@ clients needs less memory.
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,6 @@ from trimpoint.streams.waiting import receive_some
 from trimpoint.transport.acceptor import Accept
 from trimpoint.transport.client_stream import Transport
 from trimpoint.transport.connection import Connection
-from trimpoint.transport.first_bytes import Speech, speech_of
 from trimpoint.transport.inbox import ClientMessage
 from trimpoint.transport.limits import Limits
 from trimpoint.transport.peer_process import ENDED, Distrust
@@ -43,6 +43,31 @@ _TOLD_EVERY_S = 60.0
 _TOKEN_LOOKED_AT_EVERY_S = 1.0
 
 log = structlog.get_logger()
+
+
+_METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"PATCH ", b"DELETE ", b"OPTIONS ", b"TRACE ")
+# CONNECT is left out: `C` begins a Content-Length header, and the daemon is not a proxy.
+
+
+class Speech(StrEnum):
+    """The protocol of a client: HTTP, or JSON messages in lines or Content-Length frames."""
+
+    HTTP = "http"
+    MESSAGES = "messages"
+
+
+def speech_of(received: bytes) -> Speech | None:
+    """Returns the protocol that `received` begins, or None while more bytes could still make it
+    HTTP.
+
+    No JSON text begins with a capital letter.
+    """
+    begun = received.lstrip(b"\r\n")  # RFC 9112, 2.2: a server ignores empty lines before a request
+    if any(begun.startswith(method) for method in _METHODS):
+        return Speech.HTTP
+    if any(method.startswith(begun) for method in _METHODS):
+        return None
+    return Speech.MESSAGES
 
 
 class FrontDeps(NamedTuple):

@@ -1,3 +1,3 @@
-"""The connections: `stdio` to the editor, `daemon` to the daemon. Both use the JSON-RPC `peer`.
-`editor` sends messages to the editor.
+"""The connections: `editor` sends messages to the editor, `daemon` to the daemon. Both use the
+JSON-RPC `peer`.
 """

@@ -3,7 +3,9 @@ until it ends.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +15,6 @@ from trimpoint.acp.connection.daemon import DaemonLink
 from trimpoint.acp.connection.editor import Editor
 from trimpoint.acp.connection.peer import RpcError
 from trimpoint.acp.json_access import Json, as_object, as_text
-from trimpoint.acp.sessions.files import read_text
 from trimpoint.acp.sessions.prompt import Prompt
 from trimpoint.acp.translate.endings import Ended, ending_of
 from trimpoint.acp.translate.turns import TurnTranslator, compaction_updates
@@ -23,6 +24,20 @@ from trimpoint.acp.wire.updates import AgentMessageChunk, Update
 
 FLUSH_S = 0.2
 """How often the output of a running command is shown."""
+
+
+MAX_BYTES = 512 * 1024
+"""A larger file is shown by its changed parts."""
+
+
+def read_text(path: str) -> str | None:
+    """Returns the text of a file; None if it is missing, too large, or not UTF-8."""
+    try:
+        if os.stat(path).st_size > MAX_BYTES:
+            return None
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None
 
 
 class OwnTurn:

@@ -4,6 +4,6 @@
 its published socket), `which_daemon` asks which one it is, `background` starts one, and `connect`
 joins it all; `client` sends requests, with the Codex of `profile`, and `refusals` makes errors of
 what was refused. `known_threads` and `thread_titles` list the threads, `browser` opens the page.
-`serving` runs a daemon, `relaying` joins a client on stdin and stdout to one (`relay` copies the
+`serving` runs a daemon, `attach` joins a client on stdin and stdout to one (`relay` copies the
 bytes).
 """

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,6 @@ from trimpoint.cli.connection.settings import Settings, codex_binary, settings_o
 from trimpoint.cli.connection.sockets import daemon_at
 from trimpoint.cli.exits import CliError, Exit
 from trimpoint.cli.json_output import print_json
-from trimpoint.cli.programs.detach import close_stdout, detach
 from trimpoint.codex.appserver.launch import LaunchProfile
 from trimpoint.codex.appserver.versions import (
     NEWEST_TESTED,
@@ -31,8 +31,7 @@ from trimpoint.codex.appserver.versions import (
 )
 from trimpoint.config.sections import BACKGROUND_IDLE_EXIT_S
 from trimpoint.service.activation import handed_over
-from trimpoint.service.notify import own_notifier
-from trimpoint.service.reporting import reported
+from trimpoint.service.notify import own_notifier, reported
 
 log = structlog.get_logger()
 
@@ -189,3 +188,25 @@ def _announce(settings: Settings, http: str | None, about_codex: list[str] | Non
             print(f"HTTP and WebSocket at {http}, with the token of `trimpoint daemon token`")
         print(*about_codex, sep="\n")
         print('Now try, in another terminal: trimpoint ask "What is in this project?"', flush=True)
+
+
+def detach() -> None:
+    """Continues in a child process that has no parent to wait for it, no terminal, and none of the
+    starter's working directory.
+
+    Must be called before threads are started. The original process exits here with code 0.
+    """
+    if os.fork() > 0:
+        os._exit(0)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    # The client's folder may be removed while others still use the daemon.
+    os.chdir("/")
+    with suppress(OSError, RuntimeError):
+        os.chdir(Path.home())
+
+
+def close_stdout() -> None:
+    """Closes the pipe that the starter reads; later output is discarded."""
+    null_fd = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_fd, 1)
+    os.close(null_fd)

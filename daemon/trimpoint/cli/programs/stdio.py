@@ -10,18 +10,24 @@ from contextlib import suppress
 from functools import cache, partial
 
 import anyio
+import orjson
 import structlog
+from trimpoint_protocol.errors import ERROR_KINDS, Reason
 from trimpoint_protocol.methods import ProfileParams
+from trimpoint_protocol.peer import Asked
 
 from trimpoint import event_loop
+from trimpoint.cli.connection.attach import DaemonLeft, attach
 from trimpoint.cli.connection.background import Launch, launch_of, socket_of_daemon
 from trimpoint.cli.connection.profile import profile_of
-from trimpoint.cli.connection.relaying.attach import DaemonLeft, attach
-from trimpoint.cli.connection.relaying.refusal import refuse_client
 from trimpoint.cli.connection.serving.foreground import StopSignals, run_daemon
 from trimpoint.cli.connection.settings import settings_of
 from trimpoint.cli.exits import CliError, Exit, NoDaemon
+from trimpoint.logging import configure_logging
 from trimpoint.transport.client_stream import Transport
+from trimpoint.transport.connection import Connection
+from trimpoint.transport.inbox import ClientMessage
+from trimpoint.transport.limits import Limits
 from trimpoint.transport.listeners import ListenError, take_stdio
 
 log = structlog.get_logger()
@@ -87,3 +93,26 @@ async def _attach(launch: Launch, profile: ProfileParams, transport: Transport) 
             log.info("daemon_left", socket=str(place), problem=left.message)
         else:
             return
+
+
+# For a client that says nothing: it is not waited for longer than a person would notice.
+_PATIENCE_S = 1.0
+
+
+async def refuse_client(transport: Transport, error: CliError) -> None:
+    """Answers the client's first request with `error`, then closes the connection."""
+    if not structlog.is_configured():
+        configure_logging("error")
+    refusal = {
+        "code": ERROR_KINDS[Reason.PROVIDER_UNAVAILABLE].code,
+        "message": error.message,
+        "data": {"reason": error.reason, "retryable": False, "hint": error.hint},
+    }
+
+    def on_message(connection: Connection, message: ClientMessage) -> None:
+        if isinstance(message, Asked):
+            connection.refuse(message, orjson.dumps(refusal))
+            connection.close("it was refused")
+
+    with anyio.move_on_after(_PATIENCE_S):
+        await Connection(transport, Limits(), on_message).run()

@@ -1,5 +1,6 @@
 """Converts rows of Claude Code to messages of the unified form. Pure."""
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -194,3 +195,54 @@ def begins(row: Row, kind: str) -> bool:
     tool's.
     """
     return row.type == "user" and row.attachment is None and kind in ("prompt", "notice", "command")
+
+
+OPENING = "This session is being continued from a previous conversation"
+_HEADING = re.compile(r"\bSummary:\s+")
+HEADING_WITHIN = 600
+CLOSINGS = (
+    "\n\nIf you need specific details from before compaction",
+    "\n\nRecent messages are preserved verbatim",
+    "\nContinue the conversation from where",
+    "\nContinue with the last task",
+    "\nPlease continue the conversation from where",
+)
+
+
+def summary_in(text: str) -> str:
+    """Returns the summary alone; a text of another form is returned unchanged."""
+    if not text.startswith(OPENING):
+        return text
+    heading = _HEADING.search(text, 0, HEADING_WITHIN)
+    start = heading.end() if heading is not None else text.find("\n") + 1
+    ends = [at for closing in CLOSINGS if (at := text.rfind(closing)) >= start]
+    return text[start : min(ends, default=len(text))].strip("\n")
+
+
+class AnswerUsage:
+    """Adds the usage of each answer once, in the first reading.
+
+    The first rows of an answer have the output up to there, so the largest one counts.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._counted: dict[str, int] = {}
+
+    def count(self, row: Row, answer_id: str | None, *, copied: bool) -> None:
+        """Reads a row of the answer `answer_id`, or of one without an id. One that was `copied`
+        from another session does not count.
+        """
+        used = row.message.usage if row.message is not None else None
+        if used is None or self._records.wanted or copied:
+            return
+        key = answer_id or row.uuid or ""
+        usage = usage_of(used)
+        if usage is None or not usage.total_tokens:
+            return
+        counted = self._counted.get(key)
+        if counted is None:
+            self._records.usage.add(usage)
+        elif usage.output_tokens > counted:
+            self._records.usage.add_output(usage.output_tokens - counted)
+        self._counted[key] = max(counted or 0, usage.output_tokens)

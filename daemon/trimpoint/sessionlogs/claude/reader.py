@@ -17,11 +17,13 @@ from trimpoint.sessionlogs.claude.early import EarlyAnswers, Placed
 from trimpoint.sessionlogs.claude.facts import SessionFacts
 from trimpoint.sessionlogs.claude.messages import (
     SYNTHETIC_MODEL,
+    AnswerUsage,
     begins,
     content_of,
     kind_of,
     merged,
     queued_in,
+    summary_in,
     text_of,
 )
 from trimpoint.sessionlogs.claude.queued import QueuedPrompts
@@ -36,8 +38,6 @@ from trimpoint.sessionlogs.claude.rows import (
     named_in,
     row_of,
 )
-from trimpoint.sessionlogs.claude.summaries import summary_in
-from trimpoint.sessionlogs.claude.usage import AnswerUsage
 from trimpoint.sessionlogs.made_ids import made_id
 from trimpoint.sessionlogs.ranges import Ranges
 from trimpoint.sessionlogs.reading import About

@@ -32,8 +32,7 @@ from trimpoint.tui.widgets.other_screens import OtherScreens
 from trimpoint.tui.widgets.prompt_picker import PromptPicker
 from trimpoint.tui.widgets.question_card import QuestionCard
 from trimpoint.tui.widgets.queue_screen import QueueScreen
-from trimpoint.tui.widgets.terminal_cursor import TerminalCursor
-from trimpoint.tui.widgets.terminal_keys import learn_keys
+from trimpoint.tui.widgets.terminal import TerminalCursor, learn_keys
 from trimpoint.tui.widgets.transcript_view import TranscriptView
 
 _FRAME_S = 1 / 30

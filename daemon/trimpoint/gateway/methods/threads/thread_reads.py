@@ -14,6 +14,8 @@ from trimpoint.codex.appserver.supervisor import is_missing_error
 from trimpoint.core.model.lenient import as_dict
 from trimpoint.core.model.state import ThreadState
 from trimpoint.gateway.methods.history import history
+from trimpoint.gateway.methods.history.history_occurrences import occurrences_page
+from trimpoint.gateway.methods.history.history_positions import positions_page
 from trimpoint.gateway.methods.threads.thread_requests import MethodDeps, ThreadRequests
 from trimpoint.gateway.session.codex_tui import is_codex_tui
 from trimpoint.gateway.session.requests.request import ClientRequest, Handler
@@ -33,6 +35,8 @@ class ThreadReads:
             "thread/turns/list": self._turns_list,
             "thread/items/list": self._items_list,
             "thread/items/read": self._items_read,
+            "thread/searchOccurrences": self._search_occurrences,
+            "thread/timeline/list": self._timeline_list,
         }
 
     def with_whole_history(self, raw: Raw, state: ThreadState, params: dict[str, Any]) -> Any:
@@ -135,7 +139,20 @@ class ThreadReads:
             return await self._requests.forward(client_request)
         return history.items_read(state, client_request.params())
 
-    async def known_in_part(self, client_request: ClientRequest) -> ThreadState | None:
+    async def _search_occurrences(self, client_request: ClientRequest) -> Any:
+        state = await self._known_in_part(client_request)
+        if state is None:
+            return await self._requests.forward(client_request)
+        return await occurrences_page(state, client_request.params())
+
+    async def _timeline_list(self, client_request: ClientRequest) -> Any:
+        state = await self._known_in_part(client_request)
+        if state is None:
+            return await self._requests.forward(client_request)
+        with_messages = is_codex_tui(client_request.client)
+        return positions_page(state, client_request.params(), with_messages=with_messages)
+
+    async def _known_in_part(self, client_request: ClientRequest) -> ThreadState | None:
         """Returns the thread's state, updated with changes by other programs, if Codex knows only a
         part of its history; otherwise None.
         """
